@@ -13,6 +13,7 @@ from tilewright.dialects.func import FuncOp
 from tilewright.ir.pass_manager import run_pipeline
 from tilewright.passes.air.shim.host_transfers import host_transfers
 from tilewright.passes.pipelines import pipeline_of
+from tilewright.rewrite.pass_bases import ops_of
 
 
 def host_lowering(device: str) -> tuple[str, ...]:
@@ -22,14 +23,14 @@ def host_lowering(device: str) -> tuple[str, ...]:
 
 def lower_host_programs(ctx: Context, module: ModuleOp) -> None:
     """Turn functions that move host memory through AIR channels into sequences of the module's devices."""
-    devices = [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
-    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and any(True for _ in host_transfers(op))]
+    devices = ops_of(module.ops, DeviceOp)
+    functions = [op for op in ops_of(module.ops, FuncOp) if any(True for _ in host_transfers(op))]
     if not devices or not functions:
         return
     for function in functions:
         # A module with one device need not name it; with several, the host says which it loads.
         if len(devices) == 1 and not any(isinstance(op, SegmentOp | SegmentLoadOp) for op in function.walk()):
-            name = StringAttr(devices[0].sym_name.data)
-            load = SegmentLoadOp.create(result_types=[i64], properties={"sym_name": name})
+            properties = {"sym_name": StringAttr(devices[0].sym_name.data)}
+            load = SegmentLoadOp.create(result_types=[i64], properties=properties)
             Rewriter.insert_op(load, InsertPoint.at_start(function.body.block))
     run_pipeline(ctx, module, pipeline_of(host_lowering(str(devices[0].model))))

@@ -84,7 +84,7 @@ SEQUENCE_LOWERING = (
     *with_options(NPU_DMA_LOWERING, AVOID_USED | KEEP_LONG_LOOPS),
     "canonicalize",
     "cse",
-    "tilewright-join-writes",
+    "tilewright-join-writes",  # behind what makes addresses constants
 )
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
@@ -106,5 +106,6 @@ def passes_of(order: Sequence[str]) -> list[Pass]:
 def _make(text: str) -> Pass:
     flag, _, options = text.removesuffix("}").partition("{")
     pass_type = find_pass(flag)
+    # orders are written in the product, so a flag that is not there is our mistake
     assert pass_type is not None, f"there is no pass {flag}"
     return make_pass(pass_type, options)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
@@ -193,6 +193,14 @@ CAN_BE_REFERRED_TO = (
     ObjectFifoRearmBindingOp,
     GlobalOp,
 )
+
+
+def dissolve(configure: ConfigureOp) -> None:
+    """Put what is in it in its place."""
+    for op in configure.inside:
+        op.detach()
+        Rewriter.insert_op(op, InsertPoint.before(configure))
+    Rewriter.erase_op(configure)
 
 
 def check_references(sequence: RuntimeSequenceOp) -> None:

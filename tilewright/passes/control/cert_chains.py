@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Operation
@@ -14,6 +13,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import CertJobOp, CertUcDmaBdOp, CertUcDmaChainOp, CertUcDmaWriteDesSyncOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.symbols import FreeNames
+from tilewright.rewrite.pass_bases import located, ops_of
 
 PAGE_BYTES = 8000
 """What is put into a page of 8 KiB: costs are estimates."""
@@ -29,12 +29,9 @@ class ChainMaker:
 
     def make(self, bd: CertUcDmaBdOp, origin: Operation) -> str:
         name = self._names.numbered("chain_")
-        chain = CertUcDmaChainOp(name, [bd])
-        for op in chain.walk():
-            op.location = origin.location
         at = InsertPoint.at_start(self.device.body) if self._last is None else InsertPoint.after(self._last)
-        Rewriter.insert_op(chain, at)
-        self._last = chain
+        self._last = located(CertUcDmaChainOp(name, [bd]), origin.location)
+        Rewriter.insert_op(self._last, at)
         return name
 
 
@@ -49,9 +46,10 @@ def _last_of_start(device: DeviceOp) -> Operation | None:
 
 def merge_chains(device: DeviceOp) -> None:
     """Play chains that jobs play one right after the other as one, as long as it fits a page."""
-    chains = {op.sym_name.data: op for op in device.body.ops if isinstance(op, CertUcDmaChainOp) and op.sym_name}
-    jobs = [op for op in device.walk() if isinstance(op, CertJobOp)]
-    uses = Counter(sync.symbol.string_value() for job in jobs for sync in _syncs(job))
+    chains = {op.sym_name.data: op for op in ops_of(device.body.ops, CertUcDmaChainOp) if op.sym_name}
+    jobs = ops_of(device.walk(), CertJobOp)
+    syncs = (sync for job in jobs for sync in ops_of(job.instructions, CertUcDmaWriteDesSyncOp))
+    uses = Counter(sync.symbol.string_value() for sync in syncs)
     for job in jobs:
         previous: CertUcDmaWriteDesSyncOp | None = None
         for op in job.instructions:
@@ -65,10 +63,6 @@ def merge_chains(device: DeviceOp) -> None:
                 if all(name in chains and uses[name] == 1 for name in names):
                     _merge(previous, chains[names[0]], chains[names[1]])
             previous = op
-
-
-def _syncs(job: CertJobOp) -> Iterator[CertUcDmaWriteDesSyncOp]:
-    return (op for op in job.instructions if isinstance(op, CertUcDmaWriteDesSyncOp))
 
 
 def data_bytes(chain: CertUcDmaChainOp) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from xdsl.context import Context
 from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import (
     CertApplyOffset57Op,
@@ -25,63 +25,47 @@ from tilewright.dialects.aiex.cert import (
     CertWrite32Op,
 )
 from tilewright.ir.diagnostics import emit_warning
-from tilewright.ir.pass_manager import Pass
 from tilewright.passes.control.cert_chains import PAGE_BYTES, data_bytes, merge_chains
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 ALONE = (CertLoadPdiOp, CertPreemptOp)
 """Instructions that must be the only one of a page."""
+PartT = TypeVar("PartT", CertPageOp, CertJobOp)
 
 
-class CertLegalizePagesPass(Pass):
+class CertLegalizePagesPass(DevicePass):
     name = "cert-legalize-pages"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        _wrap_jobs(op)
-        for page in _pages(op):
-            _isolate(op, page)
-        costs = PageCosts(op)
-        for page in _pages(op):
-            _split(op, page, costs)
-        merge_chains(op)
-
-
-def _pages(device: DeviceOp) -> list[CertPageOp]:
-    return [op for op in device.walk() if isinstance(op, CertPageOp)]
-
-
-def _jobs(device: DeviceOp) -> list[CertJobOp]:
-    return [op for op in device.walk() if isinstance(op, CertJobOp)]
+    def apply_to(self, device: DeviceOp) -> None:
+        _wrap_jobs(device)
+        for page in ops_of(device.walk(), CertPageOp):
+            _isolate(device, page)
+        # Before chains are merged, which takes instructions away: pages only become smaller by it.
+        costs = PageCosts(device)
+        for page in ops_of(device.walk(), CertPageOp):
+            _split(device, page, costs)
+        merge_chains(device)
 
 
 def _wrap_jobs(device: DeviceOp) -> None:
     """Give each job that is in no page one."""
-    for job in _jobs(device):
+    for job in ops_of(device.walk(), CertJobOp):
         if isinstance(job.parent_op(), CertPageOp):
             continue
         following = job.next_op
         assert following is not None, "whatever has jobs has a terminator"
         job.detach()
-        page = CertPageOp([job])
-        _locate(page, job)
-        Rewriter.insert_op(page, InsertPoint.before(following))
+        Rewriter.insert_op(_located(CertPageOp([job]), job), InsertPoint.before(following))
 
 
 def _isolate(device: DeviceOp, page: CertPageOp) -> None:
     """Cut before and after each instruction that must be alone."""
     instructions = [(job, op) for job in page.jobs for op in job.instructions]
     for position, (job, op) in enumerate(instructions):
-        is_alone = isinstance(op, ALONE)
-        if position > 0 and (is_alone or isinstance(instructions[position - 1][1], ALONE)):
-            number = max(other.number for other in _jobs(device)) + 1
-            page = cut_page(page, Cut(_job_of(op, job), op), number)
-
-
-def _job_of(op: Operation, job: CertJobOp) -> CertJobOp:
-    """The job that an instruction is in by now: it may have been cut off the one it was in."""
-    parent = op.parent_op()
-    return parent if isinstance(parent, CertJobOp) else job
+        if position > 0 and (isinstance(op, ALONE) or isinstance(instructions[position - 1][1], ALONE)):
+            number = max(other.number for other in ops_of(device.walk(), CertJobOp)) + 1
+            # An earlier cut may have moved it to another job than the one it was in.
+            page = cut_page(page, Cut(parent_of_type(op, CertJobOp) or job, op), number)
 
 
 def _split(device: DeviceOp, page: CertPageOp, costs: PageCosts) -> None:
@@ -96,19 +80,15 @@ def _split(device: DeviceOp, page: CertPageOp, costs: PageCosts) -> None:
             emit_warning(page, f"page of about {costs.page(page)} bytes may be too big, and cannot be cut")
             continue
         if cut.before is not cut.job.instructions[0]:
-            _make_room_after(device, cut.job.number)
+            # The part that is cut off gets the next number, which later jobs make free.
+            for job in ops_of(device.walk(), CertJobOp):
+                if job.number > cut.job.number:
+                    job.renumber(job.number + 1)
         pending += [page, cut_page(page, cut, cut.job.number + 1)]
 
 
-def _make_room_after(device: DeviceOp, number: int) -> None:
-    """Have a number free for the job that comes after one."""
-    for job in _jobs(device):
-        if job.number > number:
-            job.renumber(job.number + 1)
-
-
 HEADER_BYTES = 32
-DESCRIPTOR_BYTES = 16
+DESCRIPTOR_BYTES = 16  # of the microcontroller's DMA, beside the words that it writes
 INSTRUCTION_BYTES: Mapping[type[Operation], int] = {
     CertLocalBarrierOp: 8,
     CertRemoteBarrierOp: 8,
@@ -132,7 +112,7 @@ class PageCosts:
     """Estimates of what pages take, with the data that they play."""
 
     def __init__(self, device: DeviceOp):
-        chains = (op for op in device.body.ops if isinstance(op, CertUcDmaChainOp))
+        chains = ops_of(device.body.ops, CertUcDmaChainOp)
         self._chains = {chain.sym_name.data: chain for chain in chains if chain.sym_name is not None}
 
     def instruction(self, op: Operation) -> int:
@@ -165,8 +145,7 @@ def cut_page(page: CertPageOp, cut: Cut, number: int) -> CertPageOp:
     for job in moved:
         if job.parent is not None:
             job.detach()
-    following = CertPageOp(moved)
-    _locate(following, page)
+    following = _located(CertPageOp(moved), page)
     Rewriter.insert_op(following, InsertPoint.after(page))
     return following
 
@@ -174,13 +153,12 @@ def cut_page(page: CertPageOp, cut: Cut, number: int) -> CertPageOp:
 def _cut_job(job: CertJobOp, instructions: list[Operation], number: int) -> CertJobOp:
     for op in instructions:
         op.detach()
-    cut_off = CertJobOp(number, Region(Block(instructions)))
-    _locate(cut_off, job)
-    return cut_off
+    return _located(CertJobOp(number, Region(Block(instructions))), job)
 
 
-def _locate(made: CertPageOp | CertJobOp, origin: Operation) -> None:
+def _located(made: PartT, origin: Operation) -> PartT:
     """Have an operation, and the terminator that its constructor adds, point to where another one is written."""
     for op in (made, made.body.block.last_op):
         if op is not None:
             op.location = origin.location
+    return made

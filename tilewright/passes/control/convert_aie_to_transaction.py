@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 
-from xdsl.context import Context
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.passes.control.configuration import configuration_of
 from tilewright.passes.control.configuration.instructions import insert_transaction
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
+from tilewright.rewrite.sequence_inlining import dissolve
 
-SEQUENCE = "configure"
+SEQUENCE = "configure"  # where --aie-npu-to-cert looks for what a load of the device does
 
 
 @dataclass(frozen=True)
-class ConvertAieToTransactionPass(Pass):
+class ConvertAieToTransactionPass(DevicePass):
     name = "convert-aie-to-transaction"
-    anchor = "aie.device"
 
     elf_dir: str = field(default="", metadata={"help": "where the ELF files are that cores name"})
     device_name: str = field(default="", metadata={"help": "the device to configure (all if not given)"})
     load_elfs: bool = field(default=True, metadata={"help": "load those files; if false, cores keep their programs"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        if self.device_name in ("", op.sym_name.data):
-            configuration = configuration_of(op, Path(self.elf_dir) if self.load_elfs else None)
-            insert_transaction(op, configuration.writes, configuration_start(op))
+    def apply_to(self, device: DeviceOp) -> None:
+        if self.device_name in ("", device.sym_name.data):
+            configuration = configuration_of(device, Path(self.elf_dir) if self.load_elfs else None)
+            insert_transaction(device, configuration.writes, configuration_start(device))
 
 
 def configuration_start(device: DeviceOp) -> InsertPoint:
@@ -41,39 +39,25 @@ def configuration_start(device: DeviceOp) -> InsertPoint:
 
     That is in place of the first `aiex.configure`, before what that holds; else into a new sequence.
     """
-    configure = next((op for op in _sequence_ops(device) if isinstance(op, ConfigureOp)), None)
-    if configure is not None:
-        return _dissolved(configure)
-    sequence = RuntimeSequenceOp(name=_new_name(device))
+    sequences = ops_of(device.body.ops, RuntimeSequenceOp)
+    configures = [op for sequence in sequences for op in ops_of(sequence.walk(), ConfigureOp)]
+    if configures:
+        return _dissolved(configures[0])
+    names = chain([SEQUENCE], (f"{SEQUENCE}{number}" for number in count()))
+    sequence = RuntimeSequenceOp(name=next(name for name in names if device.lookup(name) is None))
     sequence.location = device.location
     Rewriter.insert_op(sequence, InsertPoint.at_start(device.body))
     return InsertPoint.at_end(sequence.body.block)
 
 
-def _sequence_ops(device: DeviceOp) -> list[Operation]:
-    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
-    return [op for sequence in sequences for op in sequence.walk()]
-
-
 def _dissolved(configure: ConfigureOp) -> InsertPoint:
-    """Put what is in it after it, and take it away; returns where it was."""
-    block, following = configure.parent, configure.next_op
+    """Put what is in it in its place; returns where that begins."""
+    block, inside = configure.parent, configure.inside
     assert block is not None
-    inside = configure.inside
-    for op in inside:
+    for run in ops_of(inside, RunOp):
         # A run is verified to be inside of a configure, so it cannot be taken out of one.
-        if isinstance(op, RunOp):
-            remedy = (op, "run --aie-materialize-runtime-sequences first: it puts what is run in the place of this")
-            fail_op(op, f"expects parent op '{ConfigureOp.name}'", remedy)
-        op.detach()
-    Rewriter.insert_op(inside, InsertPoint.after(configure))
-    first = inside[0] if inside else following
-    Rewriter.erase_op(configure)
+        remedy = (run, "run --aie-materialize-runtime-sequences first: it puts what is run in the place of this")
+        fail_op(run, f"expects parent op '{ConfigureOp.name}'", remedy)
+    first = inside[0] if inside else configure.next_op
+    dissolve(configure)
     return InsertPoint.at_end(block) if first is None else InsertPoint.before(first)
-
-
-def _new_name(device: DeviceOp) -> str:
-    name, number = SEQUENCE, 0
-    while device.lookup(name) is not None:
-        name, number = f"{SEQUENCE}{number}", number + 1
-    return name

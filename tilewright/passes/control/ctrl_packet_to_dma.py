@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -18,9 +16,9 @@ from tilewright.dialects.aiex.control import NpuControlPacketOp
 from tilewright.dialects.aiex.instructions import NpuSyncOp
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.passes.control.generate_column_control_overlay import row_channels
 from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 HEADER_WORDS = 2  # of the stream packet, and of the control packet in it
 BD_ID = 0
@@ -45,41 +43,35 @@ def packet_words(packet: NpuControlPacketOp) -> int:
     return (packet.length.value.data if packet.length is not None else 0) + HEADER_WORDS
 
 
-def batches_of(block: Block, model: DeviceModel) -> Iterator[Batch]:
+def batches_of(block: Block, model: DeviceModel) -> list[Batch]:
     """The packets of a sequence in order; AIE2p takes neighbouring packets to the same tile in one transfer."""
-    batch, offset = None, 0
+    offset, previous, batches = 0, None, list[Batch]()
     for op in block.ops:
-        if not isinstance(op, NpuControlPacketOp):
-            if batch is not None:
-                yield batch
-            batch = None
-            continue
-        if batch is not None and batch.place == op.place and model.arch is Arch.AIE2p:
-            batch.packets.append(op)
-        else:
-            if batch is not None:
-                yield batch
-            batch = Batch(op.place, offset, [op])
-        offset += packet_words(op)
-    if batch is not None:
-        yield batch
+        if isinstance(op, NpuControlPacketOp):
+            # Only packets that nothing stands between: the order of instructions is kept.
+            joins = isinstance(previous, NpuControlPacketOp) and previous.place == op.place
+            if joins and model.arch is Arch.AIE2p:
+                batches[-1].packets.append(op)
+            else:
+                batches.append(Batch(op.place, offset, [op]))
+            offset += packet_words(op)
+        previous = op
+    return batches
 
 
-class CtrlPacketToDmaPass(Pass):
+class CtrlPacketToDmaPass(DevicePass):
     name = "aie-ctrl-packet-to-dma"
-    anchor = "aie.device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, DeviceOp)
-        if op.model.arch is Arch.AIE1:
+    def apply_to(self, device: DeviceOp) -> None:
+        if device.model.arch is Arch.AIE1:
             return
-        for sequence in op.body.ops:
-            if isinstance(sequence, RuntimeSequenceOp) and sequence.body.first_block is not None:
-                send_packets(sequence.body.first_block, op.model)
+        for sequence in ops_of(device.body.ops, RuntimeSequenceOp):
+            if sequence.body.first_block is not None:
+                send_packets(sequence.body.first_block, device.model)
 
 
 def send_packets(block: Block, model: DeviceModel) -> None:
-    batches = list(batches_of(block, model))
+    batches = batches_of(block, model)
     if not batches:
         return
     # Behind all arguments of the program, whose positions the host relies on.
@@ -87,8 +79,7 @@ def send_packets(block: Block, model: DeviceModel) -> None:
     for batch in batches:
         first = batch.packets[0]
         if not model.is_valid_tile(*batch.place):
-            column, row = batch.place
-            fail_op(first, f"is for tile ({column}, {row}), which the device does not have")
+            fail_op(first, f"is for tile {tuple(batch.place)}, which the device does not have")
         for op in transfer(batch, buffer, row_channels(model)[batch.place.row]):
             op.location = first.location
             block.insert_op_before(op, first)

@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects._ods import enum_to_attr, enum_value
@@ -22,12 +20,12 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.attributes import ExpandMode
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail
-from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in
 from tilewright.passes.control.configuration import configuration_of
 from tilewright.passes.control.configuration.instructions import insert_control_packets, insert_transaction
 from tilewright.passes.control.configuration.writes import Write
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
 EMPTY_NAMES = ("empty_0", "empty_1")
 OVERLAY, OVERLAY_COPY = "ctrl_pkt_overlay", "ctrl_pkt_overlay_copy"
@@ -35,23 +33,22 @@ DATA_PREFIX = "loadpdi_"
 
 
 @dataclass(frozen=True)
-class ExpandLoadPdiPass(Pass):
+class ExpandLoadPdiPass(ModulePass):
     name = "aie-expand-load-pdi"
 
     ctrl_pkt: bool = field(default=False, metadata={"help": "configure by control packets, after loading an overlay"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
+    def apply_to(self, module: ModuleOp) -> None:
         default = ExpandMode.ctrlpkt if self.ctrl_pkt else ExpandMode.write32
         expanded = 0
-        for turn, load in enumerate([load for load in op.walk() if isinstance(load, NpuLoadPdiOp)]):
+        for turn, load in enumerate(ops_of(module.walk(), NpuLoadPdiOp)):
             mode = default if load.expand_mode is None else enum_value(ExpandMode, load.expand_mode)
             if load.device_ref is None or mode is ExpandMode.none:
                 continue
             expand = _to_control_packets if mode is ExpandMode.ctrlpkt else _to_writes
-            expand(op, load, turn, f"{DATA_PREFIX}{expanded}")
+            expand(module, load, turn, f"{DATA_PREFIX}{expanded}")
             Rewriter.erase_op(load)
-            expanded += 1
+            expanded += 1  # names of data count these only, turns count all loads
 
 
 def _to_writes(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> None:
@@ -85,6 +82,7 @@ def _own_device(load: NpuLoadPdiOp) -> DeviceOp:
 
 def _writes_of(device: DeviceOp, load: NpuLoadPdiOp, overlay: bool = True) -> list[Write]:
     with _explaining(load):
+        # ELF files are looked for from where the compiler runs
         return configuration_of(device, Path(), overlay).writes
 
 

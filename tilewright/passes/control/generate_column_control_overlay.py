@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import BoolAttr, ModuleOp
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId, TileType, WireBundle
@@ -30,8 +28,8 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.device_tiles import tile_at, tiles_by_place
+from tilewright.rewrite.pass_bases import ModulePass, append_to, located, ops_of
 
 OVERLAY = "ctrl_pkt_overlay"
 CONTROL = Port(WireBundle.TileControl, 0)
@@ -46,7 +44,7 @@ class TokenRoutes(StrEnum):
 
 
 @dataclass(frozen=True)
-class GenerateColumnControlOverlayPass(Pass):
+class GenerateColumnControlOverlayPass(ModulePass):
     name = "aie-generate-column-control-overlay"
 
     route_shim_to_tct: TokenRoutes = field(
@@ -59,10 +57,11 @@ class GenerateColumnControlOverlayPass(Pass):
         default=False, metadata={"help": f"add a device @{OVERLAY} that holds the overlay alone"}
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
-        designs = [device for device in op.ops if isinstance(device, DeviceOp) and device.sym_name.data != OVERLAY]
-        wanting = [device for device in designs if not _opted_out(device)]
+    def apply_to(self, module: ModuleOp) -> None:
+        designs = [device for device in ops_of(module.ops, DeviceOp) if device.sym_name.data != OVERLAY]
+        # A device that says nothing takes part.
+        no = BoolAttr.from_bool(False)
+        wanting = [device for device in designs if device.attributes.get("needs_ctrl_pkt_overlay") != no]
         # Before flows are laid, which follow from the tiles that a device has.
         if self.emit_standalone_overlay:
             for device in designs:
@@ -71,7 +70,7 @@ class GenerateColumnControlOverlayPass(Pass):
         for device in wanting:
             self.lay_over(device)
         if self.emit_standalone_overlay and wanting:
-            self.lay_over(_standalone(op, wanting))
+            self.lay_over(_standalone(module, wanting))
 
     def lay_over(self, device: DeviceOp) -> None:
         tiles = tiles_by_place(device)
@@ -102,8 +101,7 @@ class GenerateColumnControlOverlayPass(Pass):
         exit_port = Port(WireBundle.South, 0)
         for tile in tiles:
             _check_unused(device, shim, exit_port, is_source=False)
-            ports = [PacketSourceOp(tile.result, CONTROL), PacketDestOp(shim.result, exit_port)]
-            _append(device, PacketFlowOp(_packet_id(device, tile), ports, keep_header=True, priority=True), tile)
+            _add_flow(device, tile, PacketSourceOp(tile.result, CONTROL), PacketDestOp(shim.result, exit_port))
 
 
 def _issuing_tiles(device: DeviceOp) -> set[TileId]:
@@ -128,11 +126,17 @@ def _route_control(device: DeviceOp, shim: TileOp, tiles: Sequence[TileOp]) -> N
         channel = channels[tile.place.row]
         entry = Port(WireBundle.DMA, channel)
         _check_unused(device, shim, entry, is_source=True)
-        ports = [PacketSourceOp(shim.result, entry), PacketDestOp(tile.result, CONTROL)]
-        _append(device, PacketFlowOp(_packet_id(device, tile), ports, keep_header=True, priority=True), tile)
+        _add_flow(device, tile, PacketSourceOp(shim.result, entry), PacketDestOp(tile.result, CONTROL))
         name = f"ctrlpkt_col{shim.place.column}_mm2s_chan{channel}"
         if device.lookup(name) is None:
-            _append(device, ShimDmaAllocationOp(name, shim.result, DmaDirection.MM2S, channel), tile)
+            allocation = ShimDmaAllocationOp(name, shim.result, DmaDirection.MM2S, channel)
+            append_to(device.body, allocation, tile.location)
+
+
+def _add_flow(device: DeviceOp, tile: TileOp, source: PacketSourceOp, dest: PacketDestOp) -> None:
+    # Completion tokens are nothing but a header, so it must arrive.
+    flow = PacketFlowOp(_packet_id(device, tile), [source, dest], keep_header=True, priority=True)
+    append_to(device.body, flow, tile.location)
 
 
 def row_channels(model: DeviceModel) -> list[int]:
@@ -153,31 +157,14 @@ def _packet_id(device: DeviceOp, tile: TileOp) -> int:
 def _check_unused(device: DeviceOp, shim: TileOp, port: Port, *, is_source: bool) -> None:
     """A shim port that the design has a circuit on cannot carry packets as well."""
     count = device.model.num_shim_mux_sources if is_source else device.model.num_shim_mux_dests
-    taken = port.channel >= count(*shim.place, port.bundle)
-    for use in shim.result.uses:
-        flow = use.operation
-        if isinstance(flow, FlowOp):
-            end, used = (flow.source, flow.source_port) if is_source else (flow.dest, flow.dest_port)
-            taken |= end is shim.result and used == port
-    if taken:
+    flows = ops_of((use.operation for use in shim.result.uses), FlowOp)
+    ends = [(flow.source, flow.source_port) if is_source else (flow.dest, flow.dest_port) for flow in flows]
+    if port.channel >= count(*shim.place, port.bundle) or (shim.result, port) in ends:
         fail_op(
             device,
             "failed to generate column control overlay from shim dma to tile ctrl ports, because some shim mm2s dma "
             "channels were reserved from routing control packets.",
         )
-
-
-def _append(device: DeviceOp, op: Operation, origin: TileOp) -> None:
-    for new in op.walk():
-        new.location = origin.location
-    end = device.body.last_op
-    assert end is not None
-    Rewriter.insert_op(op, InsertPoint.before(end))
-
-
-def _opted_out(device: DeviceOp) -> bool:
-    wanted = device.attributes.get("needs_ctrl_pkt_overlay")
-    return wanted == BoolAttr.from_bool(False)
 
 
 def _share_tiles(sources: Sequence[DeviceOp], targets: Sequence[DeviceOp]) -> None:
@@ -206,10 +193,8 @@ def _standalone(module: ModuleOp, designs: Sequence[DeviceOp]) -> DeviceOp:
             "a symbol named `ctrl_pkt_overlay` already exists in the module; cannot create a standalone "
             "ctrl_pkt_overlay device.",
         )
-    overlay = DeviceOp(designs[0].model.name, sym_name=OVERLAY)
     # New operations have no location of their own: messages point to the first design.
-    for op in overlay.walk():
-        op.location = designs[0].location
+    overlay = located(DeviceOp(designs[0].model.name, sym_name=OVERLAY), designs[0].location)
     module.body.block.add_op(overlay)
     _share_tiles(designs, [overlay])
     overlay.attributes["has_ctrl_pkt_overlay"] = BoolAttr.from_bool(True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, UnknownLoc
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -40,13 +39,13 @@ from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 from tilewright.ir.diagnostics import emit_warning, fail, fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import FreeNames, unchanging_symbols
 from tilewright.passes.control.cert_chains import PAGE_BYTES, ChainMaker, merge_chains
 from tilewright.rewrite.driver import Config, rewrite
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert
-from tilewright.rewrite.sequence_inlining import InlineRun
+from tilewright.rewrite.pass_bases import ModulePass, append_to, ops_of
+from tilewright.rewrite.sequence_inlining import InlineRun, dissolve
 
 CONFIGURE = "configure"
 """The sequence with which a device is set up; control code has it as its first job."""
@@ -54,17 +53,16 @@ DROP_DEAD = Config(top_down=False, remove_dead=True)
 
 
 @dataclass(frozen=True)
-class NpuToCertPass(Pass):
+class NpuToCertPass(ModulePass):
     name = "aie-npu-to-cert"
 
     device_name: str = field(default="main", metadata={"help": "the device to make control code for"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
-        devices = [child for child in op.ops if isinstance(child, DeviceOp)]
+    def apply_to(self, module: ModuleOp) -> None:
+        devices = ops_of(module.ops, DeviceOp)
         main = next((device for device in devices if device.sym_name.data == self.device_name), None)
         if main is None:
-            fail(op, f'no device found matching --device-name "{self.device_name}"')
+            fail(module, f'no device found matching --device-name "{self.device_name}"')
         _lower(main, {device.sym_name.data: device for device in devices})
         for device in devices:
             if device is not main:
@@ -73,7 +71,7 @@ class NpuToCertPass(Pass):
 
 def _lower(device: DeviceOp, devices: dict[str, DeviceOp]) -> None:
     sections = _add_sections(device, devices)
-    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    sequences = ops_of(device.body.ops, RuntimeSequenceOp)
     _inline_runs(device, sequences)
     _make_jobs(device, sequences, sections)
     # Patches look for the block write before them, so these are still to be lowered then.
@@ -90,8 +88,11 @@ def _lower(device: DeviceOp, devices: dict[str, DeviceOp]) -> None:
     )
     rewrite(device, config=DROP_DEAD)
     merge_chains(device)
-    for job in [op for op in device.walk() if isinstance(op, CertJobOp)]:
-        _drop_unused_arguments(job.body.block)
+    for job in ops_of(device.walk(), CertJobOp):
+        # From the last on, so that the positions of those to come stay as they are.
+        for argument in reversed(job.body.block.args):
+            if not argument.uses:
+                job.body.block.erase_arg(argument)
 
 
 def _add_sections(device: DeviceOp, devices: dict[str, DeviceOp]) -> dict[RuntimeSequenceOp, str]:
@@ -111,20 +112,15 @@ def _run_configure(device: DeviceOp, loaded: DeviceOp, load: Operation) -> Runti
     if not runs:
         text = f"loading '{loaded.sym_name.data}' does nothing: it has no runtime sequence '{CONFIGURE}'"
         emit_warning(load, text).note(loaded, "--convert-aie-to-transaction adds one")
-    symbol = SymbolRefAttr(loaded.sym_name)
-    configure = ConfigureOp.create(properties={"symbol": symbol}, regions=[Region(Block(runs))])
+    properties = {"symbol": SymbolRefAttr(loaded.sym_name)}
     sequence = RuntimeSequenceOp()
-    sequence.body.block.add_op(configure)
-    for op in sequence.walk():
-        op.location = load.location
-    end = device.body.last_op
-    assert end is not None
-    Rewriter.insert_op(sequence, InsertPoint.before(end))
+    sequence.body.block.add_op(ConfigureOp.create(properties=properties, regions=[Region(Block(runs))]))
+    append_to(device.body, sequence, load.location)
     return sequence
 
 
 def _inline_runs(device: DeviceOp, sequences: Sequence[RuntimeSequenceOp]) -> None:
-    for run in [op for op in device.walk() if isinstance(op, RunOp)]:
+    for run in ops_of(device.walk(), RunOp):
         callee = run.sequence
         expected = len(callee.body.block.args) if callee is not None else len(run.args)
         if len(run.args) != expected:
@@ -141,7 +137,7 @@ def _inline_runs(device: DeviceOp, sequences: Sequence[RuntimeSequenceOp]) -> No
 def _make_jobs(
     device: DeviceOp, sequences: Sequence[RuntimeSequenceOp], sections: dict[RuntimeSequenceOp, str]
 ) -> None:
-    numbers = [op.number for op in device.walk() if isinstance(op, CertJobOp)]
+    numbers = [job.number for job in ops_of(device.walk(), CertJobOp)]
     for sequence in sequences:
         _dissolve_configures(sequence, load=sequence not in sections)
     for sequence, name in sections.items():
@@ -156,13 +152,10 @@ def _make_jobs(
 
 def _dissolve_configures(sequence: RuntimeSequenceOp, *, load: bool) -> None:
     """Put what runs on a configuration behind the instruction that loads it."""
-    for configure in [op for op in sequence.body.ops if isinstance(op, ConfigureOp)]:
+    for configure in ops_of(sequence.body.ops, ConfigureOp):
         if load:
             Emitter.before(configure).insert(NpuLoadPdiOp(configure.symbol.string_value()))
-        for op in configure.inside:
-            op.detach()
-            Rewriter.insert_op(op, InsertPoint.before(configure))
-        Rewriter.erase_op(configure)
+        dissolve(configure)
 
 
 def _page(sequence: RuntimeSequenceOp, number: int) -> CertPageOp:
@@ -176,13 +169,6 @@ def _replace(sequence: RuntimeSequenceOp, replacement: Operation) -> None:
             op.location = sequence.location
     Rewriter.insert_op(replacement, InsertPoint.before(sequence))
     Rewriter.erase_op(sequence)
-
-
-def _drop_unused_arguments(block: Block) -> None:
-    # From the last on, so that the positions of those to come stay as they are.
-    for argument in reversed(block.args):
-        if not argument.uses:
-            block.erase_arg(argument)
 
 
 def known_numbers(op: Operation, values: Sequence[SSAValue], complaint: str) -> list[int]:
@@ -241,7 +227,7 @@ class LoadPdiToCert(RewritePattern):
     """Images have numbers by which the firmware knows that one is loaded already."""
 
     def __init__(self, device: DeviceOp):
-        loads = [op for op in device.walk() if isinstance(op, CertLoadPdiOp)]
+        loads = ops_of(device.walk(), CertLoadPdiOp)
         self.numbers = {op.symbol.string_value(): op.pdi_id.value.data for op in loads}
 
     @op_type_rewrite_pattern
@@ -327,8 +313,7 @@ class AddressPatchToCert(RewritePattern):
         words[number] += offset
         if words[number] > WORD_MASK:
             fail_op(block, f"has an address of {words[number]:#x} in its descriptor, which has 32 bits of it")
-        name = source.name_.string_value()
-        unique = self.names.numbered(f"{name}_at_{offset}_")
+        unique = self.names.numbered(f"{source.name_.string_value()}_at_{offset}_")
         original = lookup_symbol(block, source.name_)
         assert original is not None, "its words have been read"
         data = make_data_global(unique, words_to_bytes(words))
@@ -347,9 +332,8 @@ def _block_before(op: NpuAddressPatchOp) -> NpuBlockWriteOp | None:
         previous = previous.prev_op
     if previous is None:
         return None
-    address = absolute_address(previous, previous.address.value.data)
-    patched = op.addr.value.data
-    return previous if address + WORD_BYTES * _address_word(previous) == patched else None
+    address = absolute_address(previous, previous.address.value.data) + WORD_BYTES * _address_word(previous)
+    return previous if address == op.addr.value.data else None
 
 
 def _address_word(block: NpuBlockWriteOp) -> int:

@@ -18,7 +18,7 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoRearmBindingOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 
 class ChannelBd(NamedTuple):
@@ -33,25 +33,23 @@ class AssignBdIdsPass(DevicePass):
     name = "aie-assign-bd-ids"
 
     def apply_to(self, device: DeviceOp) -> None:
-        for dma in _dmas(device):
-            place = dma.place
-            if place is None:
+        # Kind by kind of tile, not in program order: that decides which of several errors is reported.
+        for dma in (dma for kind in (MemOp, MemTileDmaOp, ShimDmaOp) for dma in ops_of(device.body.ops, kind)):
+            if dma.place is None:
                 fail_op(dma, "cannot assign buffer descriptors of a tile that is not placed; run placement first")
             descriptors = list(_descriptors(dma))
-            _number(descriptors, device.model, place)
-            _link(descriptors)
+            _number(descriptors, device.model, dma.place)
+            for bd, _, following in descriptors:
+                end = bd.parent.last_op if bd.parent is not None else None
+                # Where a block just ends, without a successor, only the descriptor itself can say what follows.
+                if isinstance(bd.parent_op(), DmaOp) or (end is not None and end.successors):
+                    bd.next_bd_id = following.bd_id if following is not None else None
         _fill_bindings(device)
-
-
-def _dmas(device: DeviceOp) -> Iterator[DmaBody]:
-    """The DMAs of core tiles, then those of mem tiles, then those of shim tiles."""
-    for kind in (MemOp, MemTileDmaOp, ShimDmaOp):
-        yield from (op for op in device.body.ops if isinstance(op, kind))
 
 
 def _descriptors(dma: DmaBody) -> Iterator[ChannelBd]:
     """All descriptors of a DMA, from regions if it has some, else from blocks."""
-    regions = [op for op in dma.ops if isinstance(op, DmaOp)]
+    regions = ops_of(dma.ops, DmaOp)
     for op in regions:
         bds = [bd for region in op.bds if (bd := _descriptor_in(region.block)) is not None]
         # The last descriptor of a loop leads back to the first.
@@ -110,9 +108,9 @@ def _number(descriptors: Sequence[ChannelBd], model: DeviceModel, place: TileId)
     for bd, channel, _ in descriptors:
         if bd.bd_id is not None:
             continue
-        if channel not in free:
-            free[channel] = iter(model.accessible_bds(*place, channel))
-        number = next((number for number in free[channel] if number not in taken), None)
+        # An iterator for each channel: numbers that it has passed are taken, and never free again.
+        left = free.setdefault(channel, iter(model.accessible_bds(*place, channel)))
+        number = next((number for number in left if number not in taken), None)
         if number is None:
             count = len(model.accessible_bds(*place, channel))
             fail_op(bd, f"Allocator exhausted available BD IDs (maximum {count} available for channel {channel}).")
@@ -120,30 +118,16 @@ def _number(descriptors: Sequence[ChannelBd], model: DeviceModel, place: TileId)
         bd.bd_id = IntegerAttr(number, i32)
 
 
-def _link(descriptors: Sequence[ChannelBd]) -> None:
-    for bd, _, following in descriptors:
-        if _is_linked(bd):
-            bd.next_bd_id = following.bd_id if following is not None else None
-
-
-def _is_linked(bd: DmaBdOp) -> bool:
-    """Whether regions or blocks say what follows; where a block just ends, only the descriptor itself can."""
-    end = bd.parent.last_op if bd.parent is not None else None
-    return isinstance(bd.parent_op(), DmaOp) or (end is not None and bool(end.successors))
-
-
 def _fill_bindings(device: DeviceOp) -> None:
     """Tell each binding the first descriptors of its channels, unless it says so or some are not known."""
     starts: dict[tuple[SSAValue, Channel], DmaStartOp] = {}
-    for dma in device.body.ops:
-        if isinstance(dma, MemOp | MemTileDmaOp):
-            for start in dma.starts:
-                starts.setdefault((dma.tile, start.channel), start)
-    for binding in device.body.ops:
-        if isinstance(binding, ObjectFifoRearmBindingOp) and binding.head_bd_ids is None:
+    for dma in ops_of(device.body.ops, MemOp, MemTileDmaOp):
+        for start in dma.starts:
+            starts.setdefault((dma.tile, start.channel), start)
+    for binding in ops_of(device.body.ops, ObjectFifoRearmBindingOp):
+        if binding.head_bd_ids is None:
             channels = map(Channel, binding.directions, binding.channel_indices.get_values())
-            keys = zip(binding.channel_tiles, channels, strict=True)
-            _fill_binding(binding, [starts.get(key) for key in keys])
+            _fill_binding(binding, [starts.get(key) for key in zip(binding.channel_tiles, channels, strict=True)])
 
 
 def _fill_binding(binding: ObjectFifoRearmBindingOp, starts: Sequence[DmaStartOp | None]) -> None:

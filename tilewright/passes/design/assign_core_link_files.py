@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.func import CallOp, FuncOp
+from tilewright.dialects.func import CallIndirectOp, CallOp, FuncOp
 from tilewright.ir.diagnostics import emit_error, emit_warning
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 MERGE = "merge"
 
@@ -47,17 +47,23 @@ class AssignCoreLinkFilesPass(DevicePass):
     name = "aie-assign-core-link-files"
 
     def apply_to(self, device: DeviceOp) -> None:
-        functions = [child for child in device.body.ops if isinstance(child, FuncOp)]
+        functions = ops_of(device.body.ops, FuncOp)
         artifacts = _artifacts(functions)
         if artifacts is None:
             return
         called: set[str] = set()
-        cores = [_files_of(core, artifacts, called) for core in device.walk() if isinstance(core, CoreOp)]
+        cores = [_files_of(core, artifacts, called) for core in ops_of(device.walk(), CoreOp)]
         if not _modes_agree(cores):
             return
         for files in cores:
             files.write()
-        _warn_of_unused([function for function in functions if function.sym_name.data in artifacts], called)
+        for function in functions:
+            if (name := function.sym_name.data) in artifacts and name not in called:
+                emit_warning(
+                    function,
+                    f"func '{name}' has link_with but is never called from any core; its artifact will not be linked "
+                    "or merged",
+                )
 
 
 def _artifacts(functions: list[FuncOp]) -> dict[str, Artifact] | None:
@@ -108,7 +114,7 @@ def _calls(core: CoreOp) -> Iterator[str]:
     for op in core.body.walk():
         if isinstance(op, CallOp):
             yield op.callee.root_reference.data
-        elif op.name == "func.call_indirect":
+        elif isinstance(op, CallIndirectOp):  # what it calls is only known at run time
             emit_warning(
                 op,
                 "indirect call in core body — link_with attributes on indirectly-called functions are not "
@@ -123,21 +129,9 @@ def _modes_agree(cores: list[CoreFiles]) -> bool:
     linked_by = {path: files.core for files in reversed(cores) for path in files.linked}
     conflicts = [(files.core, path) for files in cores for path in files.merged if path in linked_by]
     for core, path in conflicts:
-        error = emit_error(
+        emit_error(
             core,
             f"artifact '{path}' is merged into an LLVM module here but object-linked in the same aie.device; an "
             "artifact must use a single link mode across all cores of a device",
-        )
-        error.note(linked_by[path], f"artifact '{path}' is object-linked here")
+        ).note(linked_by[path], f"artifact '{path}' is object-linked here")
     return not conflicts
-
-
-def _warn_of_unused(functions: list[FuncOp], called: set[str]) -> None:
-    for function in functions:
-        name = function.sym_name.data
-        if name not in called:
-            emit_warning(
-                function,
-                f"func '{name}' has link_with but is never called from any core; its artifact will not be linked or "
-                "merged",
-            )

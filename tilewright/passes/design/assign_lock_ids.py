@@ -10,7 +10,7 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 
 class AssignLockIdsPass(DevicePass):
@@ -18,21 +18,17 @@ class AssignLockIdsPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         on_tile: dict[TileId | None, list[LockOp]] = {}
-        for lock in device.walk():
-            if isinstance(lock, LockOp):
-                on_tile.setdefault(lock.place, []).append(lock)
+        for lock in ops_of(device.walk(), LockOp):
+            on_tile.setdefault(lock.place, []).append(lock)
         for locks in on_tile.values():
-            _number(locks, _tile_of(locks[0]))
-
-
-def _tile_of(lock: LockOp) -> TileOp:
-    tile = lock.tile_like
-    if not isinstance(tile, TileOp):
-        fail_op(lock, "is on a tile that is not placed; run --aie-place-tiles first")
-    return tile
+            tile = locks[0].tile_like
+            if not isinstance(tile, TileOp):
+                fail_op(locks[0], "is on a tile that is not placed; run --aie-place-tiles first")
+            _number(locks, tile)
 
 
 def _number(locks: Sequence[LockOp], tile: TileOp) -> None:
+    # Numbers that the program gives are known before the first is chosen, wherever they stand.
     taken = _given(locks, tile)
     free = (number for number in range(tile.resources.locks) if number not in taken)
     for lock in locks:

@@ -11,7 +11,7 @@ from tilewright.device.model import CONTROLLER_IDS
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 @dataclass(frozen=True)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from tilewright.device import DeviceName
 from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.pass_bases import ModulePass
 
 
-class CanonicalizeDevicePass(Pass):
+class CanonicalizeDevicePass(ModulePass):
     name = "aie-canonicalize-device"
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
-        if any(isinstance(child, Target) for child in op.ops):
+    def apply_to(self, module: ModuleOp) -> None:
+        if any(isinstance(child, Target) for child in module.ops):
             return
-        contents = list(op.ops)
+        contents = list(module.ops)
         for child in contents:
             child.detach()
         device = DeviceOp(DeviceName.xcvc1902, contents)
-        device.location = op.location
-        op.body.block.add_op(device)
+        device.location = module.location
+        module.body.block.add_op(device)

@@ -16,9 +16,9 @@ from tilewright.dialects.aie.dma import MemOp
 from tilewright.dialects.aie.lookup import lookup_symbol
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass, located
 from tilewright.rewrite.device_tiles import tiles_by_place
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass, located, ops_of
 
 COLUMN, ROW = "aie.x", "aie.y"
 
@@ -27,7 +27,17 @@ class CreateCoresPass(DevicePass):
     name = "aie-create-cores"
 
     def apply_to(self, device: DeviceOp) -> None:
-        _Cores(device).create()
+        cores = _Cores(device)
+        ops = ops_of(device.body.ops, func.CallOp)
+        calls = [(op, place) for op in ops if (place := _place_of(op)) is not None]
+        placed: dict[Operation, None] = {}
+        for call, place in calls:
+            callee = _callee(call)
+            cores.place(call, callee, cores.tile(call, place))
+            placed[callee] = None
+        # At the end, as several calls may name the same function.
+        for op in (*(call for call, _ in calls), *placed):
+            Rewriter.erase_op(op)
 
 
 class _Cores:
@@ -39,17 +49,6 @@ class _Cores:
         self.last: dict[TileOp, Operation] = {}
         """What was put behind each tile last."""
 
-    def create(self) -> None:
-        ops = (op for op in self.device.body.ops if isinstance(op, func.CallOp))
-        calls = [(op, place) for op in ops if (place := _place_of(op)) is not None]
-        placed: dict[Operation, None] = {}
-        for call, place in calls:
-            callee = _callee(call)
-            self.place(call, callee, self.tile(call, place))
-            placed[callee] = None
-        for op in (*(call for call, _ in calls), *placed):
-            Rewriter.erase_op(op)
-
     def tile(self, call: func.CallOp, place: TileId) -> TileOp:
         if place not in self.tiles:
             self.tiles[place] = Emitter.at_start(self.device.body, call.location).insert(TileOp(*place))
@@ -57,9 +56,8 @@ class _Cores:
 
     def place(self, call: func.CallOp, callee: func.FuncOp, tile: TileOp) -> None:
         """Give the core what the function does, and the tile buffers for its arguments."""
-        is_new = tile not in self.cores
         buffers = [self.buffer(call, value, tile) for value in call.arguments]
-        if is_new:
+        if tile not in self.cores:
             self.add_behind(tile, MemOp(tile.result, Region(Block([EndOp()]))), call)
             self.cores[tile] = Emitter.before(call).insert(located(CoreOp(tile.result), call.location))
         end = self.cores[tile].body.blocks[-1].last_op
@@ -85,6 +83,7 @@ class _Cores:
         if not isinstance(type, MemRefType):
             fail_op(call, f"has an argument of type {type}, which no buffer can hold")
         buffer = self.add_behind(tile, BufferOp(tile.result, cast(MemRefType, type)), call).results[0]
+        # All calls with this argument mean the same memory: the next one finds the buffer.
         value.replace_all_uses_with(buffer)
         return buffer
 

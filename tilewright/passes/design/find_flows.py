@@ -21,7 +21,7 @@ from tilewright.dialects.aie.switchbox import (
     SwitchboxOp,
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.passes.design import DevicePass, append_to
+from tilewright.rewrite.pass_bases import DevicePass, append_to, ops_of
 
 Switch = SwitchboxOp | ShimMuxOp
 Tile = TileOp | CoreOp | MemOp | MemTileDmaOp | ShimDmaOp
@@ -60,20 +60,12 @@ class FindFlowsPass(DevicePass):
 
 
 def _flows_from(tile: TileOp, streams: _Streams) -> Iterator[Operation]:
-    for bundle in FROM_TILES:
-        for channel in range(_num_sources(tile, bundle)):
-            source = Port(bundle, channel)
-            yield from (_flow(tile, source, arrival) for arrival in streams.arrivals(tile, source))
-
-
-def _num_sources(tile: TileOp, bundle: WireBundle) -> int:
-    """Ports out of a tile, counted as upstream does: by those of its switch or multiplexer that lead back."""
     model = device_model(tile)
-    return (
-        model.num_shim_mux_dests(*tile.place, bundle)
-        if tile.is_shim
-        else model.num_switchbox_dests(*tile.place, bundle)
-    )
+    # Ports out of a tile, counted as upstream does: by those of its switch or multiplexer that lead back.
+    count = model.num_shim_mux_dests if tile.is_shim else model.num_switchbox_dests
+    for bundle in FROM_TILES:
+        for source in (Port(bundle, channel) for channel in range(count(*tile.place, bundle))):
+            yield from (_flow(tile, source, arrival) for arrival in streams.arrivals(tile, source))
 
 
 def _flow(tile: TileOp, source: Port, arrival: ReachedPort) -> Operation:
@@ -89,35 +81,24 @@ class _Streams:
     def __init__(self, device: DeviceOp):
         self._wires: dict[tuple[Operation, WireBundle], tuple[Operation, WireBundle]] = {}
         self._exits: dict[tuple[Operation, Port], list[tuple[Port, MaskedIds]]] = {}
-        for op in device.body.ops:
-            if isinstance(op, WireOp):
-                self._add_wire(op)
-            elif isinstance(op, Switch):
-                self._add_circuits(op)
-                self._add_packets(op)
+        for source, source_bundle, dest, dest_bundle in (wire.ends for wire in ops_of(device.body.ops, WireOp)):
+            assert isinstance(source.owner, Operation) and isinstance(dest.owner, Operation)
+            # a wire is followed from either end; of two at one port the first counts
+            self._wires.setdefault((source.owner, source_bundle), (dest.owner, dest_bundle))
+            self._wires.setdefault((dest.owner, dest_bundle), (source.owner, source_bundle))
+        for switch in ops_of(device.body.ops, SwitchboxOp, ShimMuxOp):
+            self._add_switch(switch)
 
-    def _add_wire(self, wire: WireOp) -> None:
-        source, source_bundle, dest, dest_bundle = wire.ends
-        assert isinstance(source.owner, Operation) and isinstance(dest.owner, Operation)
-        self._wires.setdefault((source.owner, source_bundle), (dest.owner, dest_bundle))
-        self._wires.setdefault((dest.owner, dest_bundle), (source.owner, source_bundle))
-
-    def _add_circuits(self, switch: Switch) -> None:
-        for op in switch.connections.ops:
-            if isinstance(op, ConnectOp):
-                self._exits.setdefault((switch, op.source), []).append((op.dest, MaskedIds()))
-
-    def _add_packets(self, switch: Switch) -> None:
-        masters = [op for op in switch.connections.ops if isinstance(op, MasterSetOp)]
-        for rules in switch.connections.ops:
-            if not isinstance(rules, PacketRulesOp):
-                continue
-            of_port = [rule for rule in rules.rules.ops if isinstance(rule, PacketRuleOp)]
+    def _add_switch(self, switch: Switch) -> None:
+        for op in ops_of(switch.connections.ops, ConnectOp):
+            self._exits.setdefault((switch, op.source), []).append((op.dest, MaskedIds()))
+        masters = ops_of(switch.connections.ops, MasterSetOp)
+        for rules in ops_of(switch.connections.ops, PacketRulesOp):
             self._exits.setdefault((switch, rules.source), []).extend(
                 (master.dest, MaskedIds(rule.mask.value.data, rule.value.value.data))
                 for master in masters
                 for amsel in master.amsels
-                for rule in of_port
+                for rule in ops_of(rules.rules.ops, PacketRuleOp)
                 if rule.amsel is amsel
             )
 

@@ -9,16 +9,16 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import RegisterWriter, unit_at
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 
 class InlineTraceConfigPass(DevicePass):
     name = "aie-inline-trace-config"
 
     def apply_to(self, device: DeviceOp) -> None:
-        configs = {config.sym_name.data: config for config in device.body.ops if isinstance(config, TraceConfigOp)}
-        for start in [start for start in device.walk() if isinstance(start, TraceStartConfigOp)]:
+        configs = {config.sym_name.data: config for config in ops_of(device.body.ops, TraceConfigOp)}
+        for start in ops_of(device.walk(), TraceStartConfigOp):
             name = start.trace_config.string_value()
             if name not in configs:
                 fail(start, f"trace config symbol '{name}' not found")
@@ -34,8 +34,8 @@ def _inline(start: TraceStartConfigOp, config: TraceConfigOp) -> None:
         value = _word(write)
         offset = unit.register(write.reg_name.data)
         if offset is None:
-            column, row = tile.place
-            fail(write, f"Register '{write.reg_name.data}' not found for tile ({column}, {row})")
+            fail(write, f"Register '{write.reg_name.data}' not found for tile {tuple(tile.place)}")
+        # located at the line of the trace that asks for the write, not at the start
         RegisterWriter(InsertPoint.before(start), write.location).write(tile.place, offset, value)
     Rewriter.erase_op(start)
 

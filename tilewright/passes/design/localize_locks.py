@@ -6,46 +6,37 @@ A core sees its own locks and those of its neighbours in one row of numbers, a w
 from __future__ import annotations
 
 from xdsl.ir import Operation
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
-from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
-from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 
 class LocalizeLocksPass(DevicePass):
     name = "aie-localize-locks"
 
     def apply_to(self, device: DeviceOp) -> None:
-        order = _creation_order(device)
-        for core in device.body.ops:
-            if isinstance(core, CoreOp) and core.place is not None:
+        # Where upstream's constant for each lock stands: tiles in order and, in a tile, the newest lock first.
+        tiles: dict[TileId | None, int] = {tile.place: position for position, tile in enumerate(device.tiles)}
+        locks = enumerate(ops_of(device.walk(), LockOp))
+        order = {lock: (tiles.get(lock.place, 0), -position) for position, lock in locks}
+        for core in ops_of(device.body.ops, CoreOp):
+            if core.place is not None:
                 _localize(core, core.place, order)
-
-
-def _creation_order(device: DeviceOp) -> dict[LockOp, tuple[int, int]]:
-    """For each lock where upstream's constant for it stands: tiles in order and, in a tile, the newest lock first."""
-    tiles: dict[TileId | None, int] = {tile.place: position for position, tile in enumerate(device.tiles)}
-    locks = [op for op in device.walk() if isinstance(op, LockOp)]
-    return {lock: (tiles.get(lock.place, 0), -position) for position, lock in enumerate(locks)}
 
 
 def _localize(core: CoreOp, place: TileId, order: dict[LockOp, tuple[int, int]]) -> None:
     """Make a constant for each lock that the core uses, each before the ones made so far."""
     uses = _uses_in(core)
     for lock in sorted(uses, key=lambda lock: order[lock]):
-        assert core.body.first_block is not None
-        constant = constant_op(_local_number(core, place, lock), INDEX)
-        constant.location = lock.location
-        Rewriter.insert_op(constant, InsertPoint.at_start(core.body.first_block))
+        number = Emitter.at_start(core.body.blocks[0], lock.location).index(_local_number(core, place, lock))
         for user, index in uses[lock]:
-            user.operands[index] = constant.results[0]
+            user.operands[index] = number
 
 
 def _local_number(core: CoreOp, place: TileId, lock: LockOp) -> int:

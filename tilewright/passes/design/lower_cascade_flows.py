@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.device import CascadeDirection
@@ -11,7 +11,7 @@ from tilewright.dialects.aie.cascade import CascadeFlowOp, ConfigureCascadeOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op, location_of
-from tilewright.passes.design import DevicePass, append_to
+from tilewright.rewrite.pass_bases import DevicePass, append_to, ops_of
 
 SIDES = {
     (0, -1): (CascadeDirection.South, CascadeDirection.North),
@@ -24,7 +24,7 @@ class LowerCascadeFlowsPass(DevicePass):
     name = "aie-lower-cascade-flows"
 
     def apply_to(self, device: DeviceOp) -> None:
-        flows = [flow for flow in device.body.ops if isinstance(flow, CascadeFlowOp)]
+        flows = ops_of(device.body.ops, CascadeFlowOp)
         _refuse_shared_ends(flows)
         outputs, inputs = dict[SSAValue, CascadeDirection](), dict[SSAValue, CascadeDirection]()
         tiles = dict[SSAValue, None]()
@@ -32,7 +32,13 @@ class LowerCascadeFlowsPass(DevicePass):
             tiles |= {flow.source_tile: None, flow.dest_tile: None}
             outputs[flow.source_tile], inputs[flow.dest_tile] = _sides(flow)
         for tile in tiles:
-            _configure(device, tile, inputs.get(tile), outputs.get(tile))
+            # A direction that nothing uses is the one that hardware starts with.
+            properties: dict[str, Attribute] = {
+                "inputDir": enum_to_attr(inputs.get(tile, CascadeDirection.North)),
+                "outputDir": enum_to_attr(outputs.get(tile, CascadeDirection.South)),
+            }
+            op = ConfigureCascadeOp.create(operands=[tile], properties=properties)
+            append_to(device.body, op, location_of(tile))
         for flow in flows:
             Rewriter.erase_op(flow)
 
@@ -55,14 +61,3 @@ def _refuse_shared_ends(flows: list[CascadeFlowOp]) -> None:
             other = first.setdefault(flow.operands[end], flow)
             if other is not flow:
                 fail_op(flow, f"needs the cascade {name} that another flow has", (other, "which is this one"))
-
-
-def _configure(
-    device: DeviceOp, tile: SSAValue, input: CascadeDirection | None, output: CascadeDirection | None
-) -> None:
-    """Add the configuration of a tile; a direction that nothing uses is the one that hardware starts with."""
-    sides = {"inputDir": input or CascadeDirection.North, "outputDir": output or CascadeDirection.South}
-    op = ConfigureCascadeOp.create(
-        operands=[tile], properties={name: enum_to_attr(side) for name, side in sides.items()}
-    )
-    append_to(device.body, op, location_of(tile))

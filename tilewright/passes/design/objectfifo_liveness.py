@@ -7,7 +7,7 @@ such a group needs room for what is outstanding.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -16,16 +16,14 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 
 class ObjectFifoLivenessPass(DevicePass):
     name = "aie-objectfifo-liveness"
 
     def apply_to(self, device: DeviceOp) -> None:
-        fifos = [
-            fifo for fifo in device.walk() if isinstance(fifo, ObjectFifoOp) and isinstance(fifo.depth, IntegerAttr)
-        ]
+        fifos = [fifo for fifo in ops_of(device.walk(), ObjectFifoOp) if isinstance(fifo.depth, IntegerAttr)]
         cycles = _cycles(fifos)
         trips: dict[int, int] = {}
         for fifo, cycle in cycles.items():
@@ -51,7 +49,7 @@ def _cycles(fifos: Sequence[ObjectFifoOp]) -> dict[ObjectFifoOp, int]:
         for other in others:
             groups.join(first, other)
     found = [groups.find(number) for number in range(len(fifos))]
-    sizes = Counter(found)
+    sizes = Counter(found)  # a FIFO that is alone waits for no other
     return {fifo: group for fifo, group in zip(fifos, found, strict=True) if sizes[group] > 1}
 
 
@@ -84,6 +82,7 @@ class _Broadcast:
 
     def check(self, trips: int) -> None:
         depth = self.first.depths[0]
+        # twice the depth: as many tokens can be on their way there as on their way back
         demand, slack = len(self.consumers) * trips, 2 * depth
         if depth <= 0 or trips < 2 or demand <= slack:
             return
@@ -101,7 +100,7 @@ def _shape(fifo: ObjectFifoOp) -> tuple[Attribute, int, int]:
     return fifo.fifo_type, fifo.depths[0], _repeats(fifo)
 
 
-def _broadcasts(cycles: dict[ObjectFifoOp, int]) -> Iterator[_Broadcast]:
+def _broadcasts(cycles: dict[ObjectFifoOp, int]) -> list[_Broadcast]:
     """The broadcasts among FIFOs in cycles. Parts are known by names that differ in a number, if nothing else speaks
     against it.
     """
@@ -110,7 +109,8 @@ def _broadcasts(cycles: dict[ObjectFifoOp, int]) -> Iterator[_Broadcast]:
     for fifo, cycle in cycles.items():
         if len(fifo.consumers) <= 1:
             continue
-        name = _without_number(fifo.sym_name.data)
+        base, _, number = fifo.sym_name.data.rpartition("_")
+        name = base if number.isascii() and number.isdigit() else fifo.sym_name.data
         broadcast = named.get(name)
         if broadcast is None or not broadcast.takes(fifo):
             broadcast = _Broadcast(fifo, name)
@@ -118,9 +118,4 @@ def _broadcasts(cycles: dict[ObjectFifoOp, int]) -> Iterator[_Broadcast]:
             found.append(broadcast)
         broadcast.cycles.add(cycle)
         broadcast.consumers.extend(fifo.consumers)
-    return iter(found)
-
-
-def _without_number(name: str) -> str:
-    base, _, number = name.rpartition("_")
-    return base if number.isascii() and number.isdigit() else name
+    return found

@@ -19,10 +19,10 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import UNROLL_HINT
 from tilewright.rewrite.constant_propagation import propagate_constants
 from tilewright.rewrite.driver import canonicalize
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 from tilewright.rewrite.unrolling import (
     iterations,
     loops_innermost_first,
@@ -46,8 +46,9 @@ class ObjectFifoUnrollPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         peels = self._peels(device)
-        for core in _cores(device):
-            _unroll_core(core, is_dynamic=_is_dynamic(core, self.default_dynamic))
+        for core in ops_of(device.body.ops, CoreOp):
+            own = core.dynamic_objfifo_lowering
+            _unroll_core(core, is_dynamic=self.default_dynamic if own is None else bool(own.value.data))
         _fold(device)
         if peels:
             _peel_loops(device)
@@ -65,40 +66,23 @@ class ObjectFifoUnrollPass(DevicePass):
         return choices[self.peel_first_iteration]
 
 
-def _cores(device: DeviceOp) -> list[CoreOp]:
-    return [op for op in device.body.ops if isinstance(op, CoreOp)]
-
-
-def _is_dynamic(core: CoreOp, default: bool) -> bool:
-    own = core.dynamic_objfifo_lowering
-    return default if own is None else bool(own.value.data)
-
-
 def _unroll_core(core: CoreOp, *, is_dynamic: bool) -> None:
     """Unroll the loops that have a hint, innermost first, and take the hints away."""
     if not is_dynamic:
         for loop in list(loops_innermost_first(core)):
-            factor = _turns(loop)
-            if factor > 1:
-                _unroll_turns(loop, factor)
+            hint = loop.attributes.get(UNROLL_HINT)
+            if isinstance(hint, IntegerAttr) and hint.value.data > 1:
+                _unroll_turns(loop, hint.value.data)
     for loop in loops_innermost_first(core):
         loop.attributes.pop(UNROLL_HINT, None)
-
-
-def _turns(loop: scf.ForOp) -> int:
-    hint = loop.attributes.get(UNROLL_HINT)
-    return hint.value.data if isinstance(hint, IntegerAttr) else 1
 
 
 def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
     """Unroll a loop by `factor`, and what then remains of it, so that every iteration has its own buffers."""
     count = iterations(loop)
-    if count is not None and count <= factor:
-        rest: scf.ForOp | None = loop  # not even one turn
-    else:
-        rest = unroll_by(loop, factor)
-    count = iterations(rest) if rest is not None else None
-    if rest is not None and count:
+    is_short = count is not None and count <= factor  # not even one turn
+    rest = loop if is_short else unroll_by(loop, factor)
+    if rest is not None and (count := iterations(rest)):
         unroll(rest, count)
 
 
@@ -126,18 +110,19 @@ def _peel_loops(device: DeviceOp) -> None:
 
     Whether it does can only be seen afterwards, so one loop of each core is tried at a time.
     """
-    while trials := [trial for core in _cores(device) if (trial := _try_peeling(core)) is not None]:
+    while trials := [trial for core in ops_of(device.body.ops, CoreOp) if (trial := _try_peeling(core)) is not None]:
         _fold(device)
         for trial in trials:
             if _runtime_values(trial.core) >= trial.runtime_values:  # nothing gained: the code would only be longer
                 Rewriter.replace_op(trial.core, trial.unpeeled)
-    for core in _cores(device):
-        for loop in loops_innermost_first(core):
-            loop.attributes.pop(PEEL_TRIED, None)
+    for loop in (loop for core in ops_of(device.body.ops, CoreOp) for loop in loops_innermost_first(core)):
+        loop.attributes.pop(PEEL_TRIED, None)
 
 
 def _try_peeling(core: CoreOp) -> _Trial | None:
-    loop = next((loop for loop in loops_innermost_first(core) if _may_peel(loop)), None)
+    # A loop whose number of iterations is not known stays whole: it may have none.
+    loops = (loop for loop in loops_innermost_first(core) if (iterations(loop) or 0) > 1)
+    loop = next((loop for loop in loops if PEEL_TRIED not in loop.attributes and _runtime_values(loop)), None)
     if loop is None:
         return None
     loop.attributes[PEEL_TRIED] = UnitAttr()
@@ -147,25 +132,16 @@ def _try_peeling(core: CoreOp) -> _Trial | None:
     return trial
 
 
-def _may_peel(loop: scf.ForOp) -> bool:
-    """A loop whose number of iterations is not known stays whole: it may have none."""
-    if PEEL_TRIED in loop.attributes or not _runtime_values(loop):
-        return False
-    return (iterations(loop) or 0) > 1
-
-
 def _runtime_values(op: Operation) -> int:
     """How many uses of locks in `op` have values that are not constants."""
-    return sum(use.constant is None for use in op.walk() if isinstance(use, UseLockOp))
+    return sum(use.constant is None for use in ops_of(op.walk(), UseLockOp))
 
 
 def _drop_repeated_acquires(device: DeviceOp) -> None:
     """Remove the acquires of a binary lock that the block has acquired before and not released since."""
     for block in (block for op in device.walk() for region in op.regions for block in region.blocks):
         held: set[SSAValue] = set()
-        for op in list(block.ops):
-            if not isinstance(op, UseLockOp):
-                continue
+        for op in ops_of(block.ops, UseLockOp):
             if op.lock_action is LockAction.Release:
                 held.discard(op.lock)
             elif op.lock_action is LockAction.Acquire:

@@ -25,8 +25,8 @@ from tilewright.dialects.aie.objectfifo_uses import (
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass, append_to, located
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass, append_to, located, ops_of
 
 
 class RegisterObjectFifosPass(DevicePass):
@@ -34,7 +34,7 @@ class RegisterObjectFifosPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         writer = ProcessWriter(device)
-        for process in [child for child in device.body.ops if isinstance(child, ObjectFifoRegisterProcessOp)]:
+        for process in ops_of(device.body.ops, ObjectFifoRegisterProcessOp):
             writer.write(process)
             Rewriter.erase_op(process)
 
@@ -44,20 +44,19 @@ class ProcessWriter:
 
     def __init__(self, device: DeviceOp):
         self.device = device
-        self.cores = {core.tile: core for core in device.body.ops if isinstance(core, CoreOp)}
-        self.functions = {symbol_name(op): op for op in device.body.ops if isinstance(op, FuncOp)}
-        self.fifos = {symbol_name(op): op for op in device.body.ops if isinstance(op, ObjectFifoOp)}
+        self.cores = {core.tile: core for core in ops_of(device.body.ops, CoreOp)}
+        self.functions = {symbol_name(op): op for op in ops_of(device.body.ops, FuncOp)}
+        self.fifos = {symbol_name(op): op for op in ops_of(device.body.ops, ObjectFifoOp)}
         self.consumers: dict[ObjectFifoOp, Iterator[SSAValue]] = {}
 
     def write(self, process: ObjectFifoRegisterProcessOp) -> None:
         fifo = self.fifos[process.fifo_name.root_reference.data]
         function = self._function(process)
-        core = self._core(process, fifo)
-        build = Emitter.at_start(core.body.blocks[-1], process.location)
+        # at the start: of several processes of a core the last stands first
+        build = Emitter.at_start(self._core(process, fifo).body.blocks[-1], process.location)
         for (acquired, released), calls in groupby(process.steps):  # equal steps in a row become a loop
             count = len(list(calls))
-            inner = _loop(build, count) if count > 1 else build
-            _step(inner, process, fifo, function, acquired, released)
+            _step(_loop(build, count) if count > 1 else build, process, fifo, function, acquired, released)
 
     def _function(self, process: ObjectFifoRegisterProcessOp) -> str:
         name = process.callee.root_reference.data
@@ -84,8 +83,8 @@ def _loop(build: Emitter, count: int) -> Emitter:
     """A loop that runs some times; returns what builds its body."""
     first, bound, step = (build.index(number) for number in (0, count, 1))
     body = Block([located(scf.YieldOp.create(), build.location)], arg_types=[INDEX])
-    loop = build.insert(scf.ForOp.create(operands=[first, bound, step], regions=[Region(body)]))
-    return Emitter.at_start(body, loop.location)
+    build.insert(scf.ForOp.create(operands=[first, bound, step], regions=[Region(body)]))
+    return Emitter.at_start(body, build.location)
 
 
 def _step(
@@ -100,14 +99,11 @@ def _step(
     properties = {"port": process.port, "objFifo_name": process.fifo_name}
     if acquired:
         size = {"size": IntegerAttr(acquired, i32)}
-        window = ObjectFifoSubviewType(fifo.element_type)
-        view = build.insert(ObjectFifoAcquireOp.create(properties=properties | size, result_types=[window])).subview
+        types = [ObjectFifoSubviewType(fifo.element_type)]
+        view = build.value(ObjectFifoAcquireOp.create(properties=properties | size, result_types=types))
         for number in range(acquired):
-            index = {"index": IntegerAttr(number, i32)}
-            access = ObjectFifoSubviewAccessOp.create(
-                operands=[view], properties=index, result_types=[fifo.element_type]
-            )
-            build.insert(access)
+            index, types = {"index": IntegerAttr(number, i32)}, [fifo.element_type]
+            build.insert(ObjectFifoSubviewAccessOp.create(operands=[view], properties=index, result_types=types))
         build.insert(CallOp(SymbolRefAttr(function), [], []))
     if released:
         build.insert(ObjectFifoReleaseOp.create(properties=properties | {"size": IntegerAttr(released, i32)}))

@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     Float32Type,
-    FunctionType,
     IntegerAttr,
     IntegerType,
     ModuleOp,
@@ -38,10 +36,10 @@ from tilewright.dialects.aie.tiles import DEFAULT_DEVICE_NAME, DeviceOp
 from tilewright.dialects.func import CallOp, FuncOp, ReturnOp
 from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in
 from tilewright.rewrite.emitter import Emitter, constant_op
 from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.pass_bases import ModulePass, located, ops_of
 
 ALIGNMENT_BYTES = 32
 """Where buffers begin, as far as vector code may rely on it."""
@@ -54,27 +52,29 @@ ACCUMULATOR = VectorType(i32, [16])
 
 
 @dataclass(frozen=True)
-class StandardLoweringPass(Pass):
+class StandardLoweringPass(ModulePass):
     name = "aie-standard-lowering"
 
     device: str = field(default="", metadata={"help": "the device to take programs from, main unless given"})
     tilecol: int = field(default=-1, metadata={"help": "column of the one core to take"})
     tilerow: int = field(default=-1, metadata={"help": "row of the one core to take"})
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
-        device = _find_device(op, self.device)
+    def apply_to(self, module: ModuleOp) -> None:
+        device = _find_device(module, self.device)
         intrinsics = Intrinsics(device.model.arch)
-        _describe_target(op, device, intrinsics)
-        _insert_at_start(op, intrinsics.declarations())
-        buffers = [child for child in device.walk() if isinstance(child, BufferOp)]
+        _describe_target(module, device, intrinsics)
+        _insert_at_start(module, intrinsics.declarations())
+        buffers = ops_of(device.walk(), BufferOp)
         functions = _outline(device, self._takes)
         for buffer in buffers:
-            _make_global(op, device, buffer, self._takes)
+            _make_global(module, device, buffer, self._takes)
         for function in functions:
             _refuse_leftovers(function, device)
-        _erase_devices(op)
-        convert(op, patterns_for(intrinsics.arch), add_error=False)
+        for other in ops_of(module.ops, DeviceOp):
+            other.detach()
+            other.erase(safe_erase=False)  # what is in it uses each other
+        lowerings = {kind: ToIntrinsics(lowering, intrinsics) for kind, lowering in _LOWERINGS.items()}
+        convert(module, lowerings, add_error=False)
 
     def _takes(self, place: TileId | None) -> bool:
         return place is not None and self.tilecol in (-1, place.column) and self.tilerow in (-1, place.row)
@@ -83,7 +83,7 @@ class StandardLoweringPass(Pass):
 def _find_device(module: ModuleOp, name: str) -> DeviceOp:
     device = symbol_in(module, name or DEFAULT_DEVICE_NAME)
     if not isinstance(device, DeviceOp):
-        known = ", ".join(op.sym_name.data for op in module.ops if isinstance(op, DeviceOp)) or "none"
+        known = ", ".join(op.sym_name.data for op in ops_of(module.ops, DeviceOp)) or "none"
         text = f"No such device: {name}" if name else "No 'main' device in module"
         fail(module, text, (module, f"the option `device` chooses one of those that there are: {known}"))
     return device
@@ -102,11 +102,11 @@ def _insert_at_start(module: ModuleOp, ops: Iterable[Operation]) -> None:
 
 def _outline(device: DeviceOp, takes: Choice) -> list[Operation]:
     """Move globals and functions before the device, and the programs of cores behind it; gives all functions."""
-    moved = [op for kind in (GlobalOp, FuncOp) for op in device.body.ops if isinstance(op, kind)]
+    moved = [op for kind in (GlobalOp, FuncOp) for op in ops_of(device.body.ops, kind)]
     for op in moved:
         op.detach()
         Rewriter.insert_op(op, InsertPoint.before(device))
-    cores = [op for op in device.body.ops if isinstance(op, CoreOp)]
+    cores = ops_of(device.body.ops, CoreOp)
     programs = [_function_of(core, place) for core in cores if takes(place := _place_of(core))]
     for function in programs:
         Rewriter.insert_op(function, InsertPoint.after(device))
@@ -124,11 +124,9 @@ def _function_of(core: CoreOp, place: TileId) -> FuncOp:
     core.body.move_blocks(body)
     for block in body.blocks:
         if isinstance(block.last_op, EndOp):
-            end = ReturnOp()
-            end.location = block.last_op.location
-            Rewriter.replace_op(block.last_op, end)
+            Rewriter.replace_op(block.last_op, located(ReturnOp(), block.last_op.location))
     function = FuncOp(f"core_{place.column}_{place.row}", ((), ()), body)
-    function.location = core.location
+    function.location = core.location  # its own only: what is in it comes from elsewhere
     return function
 
 
@@ -143,9 +141,7 @@ def _make_global(module: ModuleOp, device: DeviceOp, buffer: BufferOp, takes: Ch
     }
     if buffer.initial_value is not None and takes(buffer.place):
         properties["initial_value"] = buffer.initial_value
-    made = memref.GlobalOp.create(properties=properties)
-    made.location = buffer.location
-    _insert_at_start(module, [made])
+    _insert_at_start(module, [located(memref.GlobalOp.create(properties=properties), buffer.location)])
     for use in list(buffer.buffer.uses):
         if not device.is_ancestor(use.operation):
             _get_global(buffer, buffer.sym_name, use.operation, use.index)
@@ -163,22 +159,12 @@ def _get_global(buffer: BufferOp, name: StringAttr, user: Operation, index: int)
 
 def _refuse_leftovers(function: Operation, device: DeviceOp) -> None:
     """A function cannot use what stays behind in the device."""
-    for op in function.walk():
-        for operand in op.operands:
-            owner = operand.owner
-            if not isinstance(owner, Operation) or not device.is_ancestor(owner):
-                continue
+    for op, owner in ((user, operand.owner) for user in function.walk() for operand in user.operands):
+        if isinstance(owner, Operation) and device.is_ancestor(owner):
             if isinstance(owner, LockOp):
                 text = "uses a lock that the core knows by a number; run --aie-localize-locks first"
                 fail_op(op, text, (owner, "this is it"))
             fail_op(op, "uses a value of the device in the program of a core", (owner, "which is this one"))
-
-
-def _erase_devices(module: ModuleOp) -> None:
-    for child in list(module.ops):
-        if isinstance(child, DeviceOp):
-            child.detach()
-            child.erase(safe_erase=False)  # what is in it uses each other
 
 
 class ToIntrinsics(RewritePattern):
@@ -192,11 +178,6 @@ class ToIntrinsics(RewritePattern):
         rewriter.replace(op, (), () if result is None else (result,))
 
 
-def patterns_for(arch: Arch) -> Mapping[type[Operation], RewritePattern]:
-    intrinsics = Intrinsics(arch)
-    return {kind: ToIntrinsics(lowering, intrinsics) for kind, lowering in _LOWERINGS.items()}
-
-
 def _i32(rewriter: PatternRewriter, value: int) -> SSAValue:
     return rewriter.insert(constant_op(value)).results[0]
 
@@ -208,46 +189,40 @@ def _lower_use_lock(op: UseLockOp, rewriter: PatternRewriter, intrinsics: Intrin
     if op.lock_action is LockAction.AcquireGreaterEqual:
         value = rewriter.insert(arith.SubiOp(_i32(rewriter, 0), value)).results[0]
     name = "acquire" if op.is_acquire else "release"
-    rewriter.insert(intrinsics.call(op, f"lock.{name}.reg" if _is_first(intrinsics) else name, [lock, value]))
-
-
-def _is_first(intrinsics: Intrinsics) -> bool:
-    return intrinsics.arch is Arch.AIE1
+    rewriter.insert(intrinsics.call(op, f"lock.{name}.reg" if intrinsics.is_first else name, [lock, value]))
 
 
 def _stream_prefix(type: Attribute) -> str:
     """How streams of other than 32-bit integers are called."""
-    if isinstance(type, Float32Type):
-        return "f"
-    return "" if type == i32 else "w"
+    return "f" if isinstance(type, Float32Type) else "" if type == i32 else "w"
 
 
 def _lower_put_stream(op: PutStreamOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:
-    name = f"put.{_stream_prefix(op.stream_value.type)}ms"
-    if _is_first(intrinsics):
-        rewriter.insert(intrinsics.call(op, name, [op.channel, op.stream_value]))
-    else:
-        is_last = _i32(rewriter, 0)  # this operation never ends a packet
-        rewriter.insert(intrinsics.call(op, name, [op.stream_value, is_last]))
+    # The second generation takes no channel, but whether a packet ends here: with this operation none does.
+    first = intrinsics.is_first
+    arguments = [op.channel, op.stream_value] if first else [op.stream_value, _i32(rewriter, 0)]
+    rewriter.insert(intrinsics.call(op, f"put.{_stream_prefix(op.stream_value.type)}ms", arguments))
 
 
 def _lower_get_stream(op: GetStreamOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> SSAValue:
     name = f"get.{_stream_prefix(op.stream_value.type)}ss"
-    return rewriter.insert(intrinsics.call(op, name, [op.channel] if _is_first(intrinsics) else [])).results[0]
+    return rewriter.insert(intrinsics.call(op, name, [op.channel] if intrinsics.is_first else [])).results[0]
 
 
 def _lower_put_cascade(op: PutCascadeOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:
-    name = "put.mcd" if _is_first(intrinsics) else "mcd.write.vec"
+    name = "put.mcd" if intrinsics.is_first else "mcd.write.vec"
     value = _as_type(op.cascade_value, intrinsics.input_types(name)[0], rewriter)
-    enable = [] if _is_first(intrinsics) else [_i32(rewriter, 1)]
-    rewriter.insert(intrinsics.call(op, name, [value, *enable]))
+    rewriter.insert(intrinsics.call(op, name, [value, *_enable(rewriter, intrinsics)]))
 
 
 def _lower_get_cascade(op: GetCascadeOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> SSAValue:
-    name = "get.scd" if _is_first(intrinsics) else "scd.read.vec"
-    enable = [] if _is_first(intrinsics) else [_i32(rewriter, 1)]
-    value = rewriter.insert(intrinsics.call(op, name, enable)).results[0]
+    name = "get.scd" if intrinsics.is_first else "scd.read.vec"
+    value = rewriter.insert(intrinsics.call(op, name, _enable(rewriter, intrinsics))).results[0]
     return _as_type(value, op.cascade_value.type, rewriter)
+
+
+def _enable(rewriter: PatternRewriter, intrinsics: Intrinsics) -> list[SSAValue]:
+    return [] if intrinsics.is_first else [_i32(rewriter, 1)]
 
 
 def _as_type(value: SSAValue, type: Attribute, rewriter: PatternRewriter) -> SSAValue:
@@ -259,10 +234,8 @@ def _as_type(value: SSAValue, type: Attribute, rewriter: PatternRewriter) -> SSA
 
 def _lower_event(op: EventOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:
     number = op.val.value.data
-    if _is_first(intrinsics):
-        rewriter.insert(intrinsics.call(op, f"event{number}", []))
-    else:
-        rewriter.insert(intrinsics.call(op, "event", [_i32(rewriter, number)]))
+    name, arguments = (f"event{number}", []) if intrinsics.is_first else ("event", [_i32(rewriter, number)])
+    rewriter.insert(intrinsics.call(op, name, arguments))
 
 
 def _lower_debug(op: DebugOp, rewriter: PatternRewriter, intrinsics: Intrinsics) -> None:
@@ -325,8 +298,7 @@ class Intrinsics:
     """The intrinsics of one generation, to be declared and called."""
 
     def __init__(self, arch: Arch):
-        self.arch = arch
-        self.triple = TRIPLES[arch]
+        self.is_first, self.triple = arch is Arch.AIE1, TRIPLES[arch]
         self._known = {DEBUG: Intrinsic([i32])}
         self._known |= {self.full_name(name): intrinsic for name, intrinsic in INTRINSICS[arch].items()}
 
@@ -335,8 +307,7 @@ class Intrinsics:
 
     def declarations(self) -> Iterator[FuncOp]:
         for name, intrinsic in self._known.items():
-            type = FunctionType.from_lists(intrinsic.inputs, intrinsic.outputs)
-            yield FuncOp.external(name, list(type.inputs), list(type.outputs))
+            yield FuncOp.external(name, intrinsic.inputs, intrinsic.outputs)
 
     def input_types(self, name: str) -> Sequence[Attribute]:
         return self._known[self.full_name(name)].inputs

@@ -12,8 +12,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp
 from tilewright.dialects.aiex.attributes import i32_number
 from tilewright.ir.diagnostics import emit_warning, fail
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import event_number, unit_at
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 BUNDLES = {bundle.name.lower(): bundle for bundle in WireBundle} | {"ctrl": WireBundle.TileControl}
 MASTER_SUFFIX, ID_SUFFIX = "_Master_Slave", "_ID"
@@ -23,14 +23,14 @@ class TracePackRegWritesPass(DevicePass):
     name = "aie-trace-pack-reg-writes"
 
     def apply_to(self, device: DeviceOp) -> None:
-        for config in device.body.ops:
-            if isinstance(config, TraceConfigOp):
-                _place_fields(config, unit_at(config, config.tile, memory=config.records_memory))
-                _merge_writes(config)
+        for config in ops_of(device.body.ops, TraceConfigOp):
+            _place_fields(config, unit_at(config, config.tile, memory=config.records_memory))
+            _merge_writes(config)
 
 
 def _place_fields(config: TraceConfigOp, unit: EventUnit) -> None:
     """Give each write of a field the mask of the field, and its value the place of it."""
+    # Known before the first field: a port's number depends on whether another field makes it a master.
     masters = _master_ports(config)
     for write in config.writes:
         if write.field is None or write.mask is not None:  # a whole register, or packed already
@@ -98,7 +98,6 @@ def _merge_writes(config: TraceConfigOp) -> None:
 
 
 def _absorb(first: TraceRegOp, write: TraceRegOp) -> None:
-    assert first.mask is not None and write.mask is not None
     ours, theirs = (op.mask.value.data & WORD_MASK for op in (first, write) if op.mask is not None)
     if ours & theirs:
         text = f"Overlapping masks for register {first.reg_name.data}: mask1={ours} mask2={theirs}"

@@ -28,8 +28,8 @@ from tilewright.dialects.aie.trace import (
 )
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.trace_units import event_number, unit_at
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 SLOTS_PER_REGISTER = 4  # of events to record, and of ports
 COMBO_INPUTS = {0: ("eventA", "eventB"), 1: ("eventC", "eventD")}
@@ -41,12 +41,12 @@ class TraceToConfigPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         configs: dict[str, TraceConfigOp] = {}
-        for trace in [trace for trace in device.body.ops if isinstance(trace, TraceOp)]:
+        for trace in ops_of(device.body.ops, TraceOp):
             config = configs[trace.sym_name.data] = _lower(trace)
             Rewriter.insert_op(config, InsertPoint.after(trace))
             Rewriter.erase_op(trace)
-        for start in device.walk() if configs else ():
-            if isinstance(start, TraceStartConfigOp) and (config := configs.get(start.trace_config.string_value())):
+        for start in ops_of(device.walk(), TraceStartConfigOp):
+            if config := configs.get(start.trace_config.string_value()):
                 start.trace_config = TraceStartConfigOp(config.sym_name.data).trace_config
 
 

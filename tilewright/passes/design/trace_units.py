@@ -31,10 +31,10 @@ def event_number(op: Operation, unit: EventUnit, name: str) -> int:
 
 def _advice(unit: EventUnit, name: str) -> str:
     for other in unit.neighbours:
+        # a core tile has two modules, each with events of its own
         if other.event(name) is not None:
             return f"it is one of the {other.module} module, this trace is of the {unit.module} module of its tile"
-    close = get_close_matches(name.upper(), unit.events, n=3)
-    if close:
+    if close := get_close_matches(name.upper(), unit.events, n=3):
         return f"did you mean {' or '.join(close)}?"
     return f"`tilewright.device.events` lists those that the {unit.module} module raises"
 

@@ -11,7 +11,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetOp, SetLockOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import DevicePass
+from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
 
@@ -22,23 +22,18 @@ class VerifyRuntimeRearmPass(DevicePass):
     name = "aie-verify-runtime-rearm"
 
     def apply_to(self, device: DeviceOp) -> None:
-        ops = list(device.walk())
-        set_locks = {setting.lock_op for setting in ops if isinstance(setting, SetLockOp)}
+        set_locks = {setting.lock_op for setting in ops_of(device.walk(), SetLockOp)}
         locks = _locks_of_channels(device)
-        for reset in ops:
-            if isinstance(reset, DmaChannelResetOp):
-                _check(reset, [lock for lock in locks.get(_channel(reset), ()) if lock not in set_locks])
-
-
-def _check(reset: DmaChannelResetOp, frozen: list[LockOp]) -> None:
-    if frozen:
-        fail_op(
-            reset,
-            "resets a DMA channel whose objectFIFO lock is never re-armed; the semaphore counter stays frozen and the "
-            "channel's peer will block forever on acquire (a runtime deadlock). Re-arm each bound lock with an "
-            "aiex.set_lock",
-            *((lock, "this lock is bound to the reset channel and is not re-armed") for lock in frozen),
-        )
+        for reset in ops_of(device.walk(), DmaChannelResetOp):
+            frozen = [lock for lock in locks.get(_channel(reset), ()) if lock not in set_locks]
+            if frozen:
+                fail_op(
+                    reset,
+                    "resets a DMA channel whose objectFIFO lock is never re-armed; the semaphore counter stays frozen "
+                    "and the channel's peer will block forever on acquire (a runtime deadlock). Re-arm each bound lock "
+                    "with an aiex.set_lock",
+                    *((lock, "this lock is bound to the reset channel and is not re-armed") for lock in frozen),
+                )
 
 
 def _channel(reset: DmaChannelResetOp) -> Channel | None:
@@ -48,14 +43,14 @@ def _channel(reset: DmaChannelResetOp) -> Channel | None:
     return tile.place, reset.dma_direction, reset.channel.value.data
 
 
-def _locks_of_channels(device: DeviceOp) -> dict[Channel | None, list[LockOp]]:
+def _locks_of_channels(device: DeviceOp) -> dict[Channel | None, dict[LockOp, None]]:
     """The locks that the descriptors of each channel use, in the order of their first uses."""
     locks: dict[Channel | None, dict[LockOp, None]] = {}
-    for dma in device.body.ops:
-        if not isinstance(dma, MemOp | MemTileDmaOp) or dma.place is None:
-            continue
+    # Shim tiles are left out: the host starts what they run.
+    dmas = ops_of(device.body.ops, MemOp, MemTileDmaOp)
+    for dma, place in ((dma, dma.place) for dma in dmas if dma.place is not None):
         for start in dma.starts:
-            uses = (op for block in reachable_blocks(start.dest) for op in block.ops if isinstance(op, UseLockOp))
-            used = locks.setdefault((dma.place, start.channel.direction, start.channel.number), {})
+            uses = (use for block in reachable_blocks(start.dest) for use in ops_of(block.ops, UseLockOp))
+            used = locks.setdefault((place, start.channel.direction, start.channel.number), {})
             used.update((use.lock_op, None) for use in uses if use.lock_op is not None)
-    return {channel: list(used) for channel, used in locks.items()}
+    return locks

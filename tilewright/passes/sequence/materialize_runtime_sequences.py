@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
@@ -17,7 +17,7 @@ from tilewright.ir.symbols import unchanging_symbols
 from tilewright.rewrite.driver import Config, rewrite
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.aiex import DropRepeatedLoad
-from tilewright.rewrite.sequence_inlining import InlineRun, check_calls, check_references, reaches_cycle
+from tilewright.rewrite.sequence_inlining import InlineRun, check_calls, check_references, dissolve, reaches_cycle
 
 # mlir-aie runs its greedy driver here, which also folds and drops what is dead around the pattern.
 AS_UPSTREAM = Config(top_down=False, fold=True, remove_dead=True)
@@ -57,7 +57,7 @@ def _materialize(device: DeviceOp, sequences: list[RuntimeSequenceOp]) -> None:
         _load_first(configure)
     rewrite(device, DropRepeatedLoad(), config=AS_UPSTREAM)
     for configure in configures:
-        _dissolve(configure)
+        dissolve(configure)
 
 
 def _keep_one_scratchpad(sequence: RuntimeSequenceOp) -> None:
@@ -75,13 +75,5 @@ def _keep_one_scratchpad(sequence: RuntimeSequenceOp) -> None:
 def _load_first(configure: ConfigureOp) -> None:
     if configure.body.first_block is None:
         configure.body.add_block(Block())
-    name = configure.find_device().sym_name.data
-    Emitter.at_start(configure.body.block, configure.location).insert(NpuLoadPdiOp(name, configure.expand_mode))
-
-
-def _dissolve(configure: ConfigureOp) -> None:
-    """Put what is in it in its place."""
-    for op in configure.inside:
-        op.detach()
-        Rewriter.insert_op(op, InsertPoint.before(configure))
-    Rewriter.erase_op(configure)
+    load = NpuLoadPdiOp(configure.find_device().sym_name.data, configure.expand_mode)
+    Emitter.at_start(configure.body.block, configure.location).insert(load)

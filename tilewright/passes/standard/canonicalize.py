@@ -35,6 +35,7 @@ class CanonicalizePass(Pass):
             CANONICALIZE,
             top_down=self.top_down,
             simplify=Simplify(self.region_simplify),
+            # negative is MLIR's way to say "no limit"
             max_iterations=None if self.max_iterations < 0 else self.max_iterations,
             max_rewrites=None if self.max_num_rewrites < 0 else self.max_num_rewrites,
         )

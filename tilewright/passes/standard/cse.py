@@ -18,6 +18,7 @@ from tilewright.rewrite.effects import (
     facts_of,
     is_memory_effect_free,
     is_trivially_dead,
+    is_unused,
     nested_effects,
 )
 
@@ -28,12 +29,7 @@ class CsePass(Pass):
     anchor = None
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        eliminate_common_subexpressions(op)
-
-
-def eliminate_common_subexpressions(op: Operation) -> None:
-    """Remove, in everything nested in `op`, repeated computations and operations that nothing uses."""
-    _Eliminator().run(op)
+        _Eliminator().run(op)
 
 
 class _Known:
@@ -51,8 +47,11 @@ class _Known:
             self._by_key[key].pop()
 
     def find(self, op: Operation) -> Operation | None:
-        candidates = self._by_key.get(_key(op), ())
-        return next((known for known in reversed(candidates) if _same_regions(known, op)), None)
+        # the newest first: it is in the innermost scope
+        for known in reversed(self._by_key.get(_key(op), ())):
+            if all(x.is_structurally_equivalent(y) for x, y in zip(known.regions, op.regions, strict=True)):
+                return known
+        return None
 
     def add(self, op: Operation) -> None:
         key = _key(op)
@@ -74,11 +73,9 @@ def _key(op: Operation) -> Hashable:
     )
 
 
-def _same_regions(a: Operation, b: Operation) -> bool:
-    return all(x.is_structurally_equivalent(y) for x, y in zip(a.regions, b.regions, strict=True))
-
-
 class _Eliminator:
+    """Removes repeated computations, and operations that nothing uses."""
+
     def __init__(self) -> None:
         self._doomed: list[Operation] = []
         self._quiet_until: dict[Operation, tuple[Operation, bool]] = {}
@@ -139,13 +136,11 @@ class _Eliminator:
         if not reads and not is_memory_effect_free(op):
             return
         existing = known.find(op)
-        if existing is not None and not (reads and self._may_read_differently(existing, op)):
-            self._replace(op, existing, known, ordered)
-        else:
+        # In another block, or behind a write, memory may hold something else.
+        if existing is None or (reads and (existing.parent is not op.parent or self._is_written_between(existing, op))):
             known.add(op)
-
-    def _may_read_differently(self, first: Operation, second: Operation) -> bool:
-        return first.parent is not second.parent or self._is_written_between(first, second)
+        else:
+            self._replace(op, existing, known, ordered)
 
     def _replace(self, op: Operation, existing: Operation, known: _Known, ordered: bool) -> None:
         def is_open(use: Use) -> bool:
@@ -154,7 +149,7 @@ class _Eliminator:
 
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_uses_with_if(new, is_open)
-        if ordered or all(result.first_use is None for result in op.results):
+        if ordered or is_unused(op):
             self._doomed.append(op)
         # better the place of the twin than none
         if isinstance(existing.location, UnknownLoc):

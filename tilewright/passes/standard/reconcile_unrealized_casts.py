@@ -10,6 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.ir.pass_manager import Pass
+from tilewright.rewrite.effects import is_unused
+from tilewright.rewrite.pass_bases import ops_of
 
 
 class ReconcileUnrealizedCastsPass(Pass):
@@ -17,15 +19,14 @@ class ReconcileUnrealizedCastsPass(Pass):
     anchor = None
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        casts = [found for found in op.walk() if isinstance(found, UnrealizedConversionCastOp)]
+        casts = ops_of(op.walk(), UnrealizedConversionCastOp)
         for cast in casts:
-            origin = _origin(cast)
-            if origin is not None:
+            if (origin := _origin(cast)) is not None:
                 for result, value in zip(cast.results, origin, strict=True):
                     result.replace_all_uses_with(value)
         # users before what they use, so that whole chains go
         for cast in reversed(casts):
-            if all(result.first_use is None for result in cast.results):
+            if is_unused(cast):
                 Rewriter.erase_op(cast)
 
 

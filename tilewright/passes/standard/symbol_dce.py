@@ -13,7 +13,8 @@ from xdsl.traits import SymbolTable
 
 from tilewright.ir.diagnostics import emit_error, emit_op_error
 from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.effects import children, facts_of, is_symbol
+from tilewright.ir.symbols import symbol_name
+from tilewright.rewrite.effects import children, is_symbol
 from tilewright.rewrite.symbols import references_in
 
 
@@ -46,12 +47,6 @@ def _is_private(op: Operation) -> bool:
     return _visibility(op) == "private"
 
 
-def symbol_name(op: Operation) -> str | None:
-    trait = facts_of(op).symbol
-    name = trait.get_sym_attr_name(op) if trait is not None else None
-    return name.data if name is not None else None
-
-
 class _LiveSymbols:
     """Symbols that are visible outside, and all that they refer to."""
 
@@ -69,10 +64,10 @@ class _LiveSymbols:
                 self._mark(op, pending)
         while pending:
             op = pending.pop()
-            if is_symbol_table(op):
-                nested_hidden = hidden or not is_symbol(op) or _is_private(op)
-                if not self.visit_table(op, nested_hidden):
-                    return False
+            # What nothing outside can name is hidden, and so is all that is nested in it.
+            is_hidden = hidden or not is_symbol(op) or _is_private(op)
+            if is_symbol_table(op) and not self.visit_table(op, is_hidden):
+                return False
             if not self._visit_uses(op, pending):
                 return False
         return True
@@ -85,6 +80,7 @@ class _LiveSymbols:
     def _visit_uses(self, op: Operation, pending: list[Operation]) -> bool:
         parent = op.parent_op()
         for user in _same_table(op):
+            # an operation that is not known may be a symbol table, if it has the form of one
             if isinstance(user, UnregisteredOp) and len(user.regions) == 1:
                 emit_error(
                     op,

@@ -45,9 +45,9 @@ class TransferReadToLoad(RewritePattern):
             return
         if op.mask is not None and len(type.get_shape()) != 1:
             return
+        # one element in each dimension that repeats, spread afterwards
         shape = [1 if number in repeated else size for number, size in enumerate(type.get_shape())]
-        read = VectorType(type.element_type, shape)
-        value = self._read(op, read, rewriter)
+        value = self._read(op, VectorType(type.element_type, shape), rewriter)
         if repeated:
             value = rewriter.insert(BroadcastOp.create(operands=[value], result_types=[type])).results[0]
         rewriter.replace(op, (), [value])
@@ -96,12 +96,10 @@ def _is_loadable(source: SSAValue, type: VectorType[Attribute], in_bounds: Array
     if not isinstance(given, MemRefType) or (max_rank >= 0 and len(type.get_shape()) > max_rank):
         return False
     memref = cast("MemRefType[Any]", given)
-    if not _is_last_dimension_dense(memref) or not all(bool(flag.value.data) for flag in in_bounds):
+    strides: Sequence[int | None] | None = memref.get_strides()
+    is_dense = strides is not None and (not strides or strides[-1] == 1)
+    # out of bounds a transfer reads its padding and writes nothing, which no load or store does
+    if not is_dense or not all(bool(flag.value.data) for flag in in_bounds):
         return False
     element: Attribute = memref.element_type
     return element == type if isinstance(element, VectorType) else element == type.element_type
-
-
-def _is_last_dimension_dense(memref: MemRefType[Any]) -> bool:
-    strides: Sequence[int | None] | None = memref.get_strides()
-    return strides is not None and (not strides or strides[-1] == 1)

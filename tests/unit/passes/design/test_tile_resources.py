@@ -16,8 +16,7 @@ from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.ir.diagnostics import DiagnosedError, errors_in, file_position
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.design.assign_buffer_addresses import AssignBufferAddressesPass
-from tilewright.passes.design.assign_buffer_addresses.schemes import descending_order
+from tilewright.passes.design.assign_buffer_addresses import AssignBufferAddressesPass, descending_order
 from tilewright.passes.design.assign_lock_ids import AssignLockIdsPass
 
 NPU1 = model(DeviceName.npu1)

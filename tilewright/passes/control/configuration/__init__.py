@@ -1,19 +1,23 @@
 """A placed, routed and addressed device in; the register writes that configure it out, in the order the driver makes.
 
-One module for each block of the hardware: each reads the operations that describe the block and yields writes.
-`transaction` and `control_packets` put writes into a runtime sequence. Sources of order and values: AIERT.cpp of
-mlir-aie at 3ca0193cea9e, and the calls of aie-rt (branch release/main_aig) that it makes.
+One module for each block of the hardware, cores here: each reads the operations that describe the block and yields
+writes. `instructions` puts writes into a runtime sequence, as a transaction or as control packets. Sources of order and
+values: AIERT.cpp of mlir-aie at 3ca0193cea9e, and the calls of aie-rt (branch release/main_aig) that it makes.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, NoReturn
 
 from xdsl.ir import Operation
 
+from tilewright.device import DmaDirection
+from tilewright.device.layout import Field
+from tilewright.device.registers import PROGRAM_MEMORY_BYTES, ChannelControl, CoreControl
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.cascade import ConfigureCascadeOp
 from tilewright.dialects.aie.core import CoreOp
@@ -21,18 +25,16 @@ from tilewright.dialects.aie.dma import DmaBody, MemOp, MemTileDmaOp, ShimDmaOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.switchbox import ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.errors import Error
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.control.configuration.cores import loaded_program, restarted_core, started_core
-from tilewright.passes.control.configuration.descriptors import Slots
-from tilewright.passes.control.configuration.dmas import configured_dma
+from tilewright.passes.control.configuration.dmas import Slots, configured_dma
 from tilewright.passes.control.configuration.memory import cleared_locks, initial_buffers, initial_locks
 from tilewright.passes.control.configuration.streams import configured_cascade, configured_shim_mux, configured_switch
-from tilewright.passes.control.configuration.writes import TileWriter, Write
+from tilewright.passes.control.configuration.writes import TileWriter, Write, fail_as_driver, words_of
+from tilewright.rewrite.pass_bases import ops_of
 
 OVERLAY = "is_ctrl_pkt_overlay"
 """Attribute of connections that carry control packets; they are loaded before the rest is sent by packets."""
-
-OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True)
@@ -69,22 +71,13 @@ class _Design:
     """A device, its operations read once."""
 
     def __init__(self, device: DeviceOp):
-        self.device, self.model = device, device.model
-        self.by_type = dict[type[Operation], list[Operation]]()
+        self.model = device.model
+        self.ops = list[Operation]()
         for op in device.body.ops:
-            self._add(op)
-            if isinstance(op, DmaBody):  # locks and buffers may be declared inside
-                for inner in op.ops:
-                    self._add(inner)
+            self.ops += [op, *(op.ops if isinstance(op, DmaBody) else ())]  # locks and buffers may be declared inside
         # In the order of tiles, not of cores, as upstream walks them.
-        cores = {core.tile: core for core in self.all(CoreOp)}
+        cores = {core.tile: core for core in ops_of(self.ops, CoreOp)}
         self.cores = [(tile, core) for tile in device.tiles if (core := cores.get(tile.result)) is not None]
-
-    def _add(self, op: Operation) -> None:
-        self.by_type.setdefault(type(op), []).append(op)
-
-    def all(self, kind: type[OpT]) -> Iterator[OpT]:
-        return (op for op in self.by_type.get(kind, ()) if isinstance(op, kind))
 
     def programs(self, elf_directory: Path) -> Iterator[Write]:
         for tile, core in self.cores:
@@ -93,26 +86,147 @@ class _Design:
     def settings(self, overlay: bool) -> Iterator[Write]:
         for tile, _ in self.cores:
             writer = TileWriter(self.model, tile.place, tile.location)
-            yield from restarted_core(writer)
+            # Pulse the reset of a core: it begins at the start of its program once it is enabled.
+            yield from (_control(writer, CoreControl.reset, value) for value in (1, 0))
             yield from cleared_locks(writer)
-        yield from initial_locks(self.model, self.all(LockOp))
-        yield from initial_buffers(self.model, self.all(BufferOp))
+        yield from initial_locks(self.model, ops_of(self.ops, LockOp))
+        yield from initial_buffers(self.model, ops_of(self.ops, BufferOp))
         slots: Slots = {}
         # Upstream configures all DMAs of core tiles, then of mem tiles, then of shims.
         for kind in (MemOp, MemTileDmaOp, ShimDmaOp):
-            for dma in self.all(kind):
+            for dma in ops_of(self.ops, kind):
                 yield from configured_dma(self.model, dma, slots)
         yield from self.streams(overlay)
 
     def streams(self, overlay: bool) -> Iterator[Write]:
-        for switch in self.all(SwitchboxOp):
+        for switch in ops_of(self.ops, SwitchboxOp):
             ops = [op for op in switch.connections.ops if overlay or OVERLAY not in op.attributes]
             yield from configured_switch(self.model, switch, ops)
-        for mux in self.all(ShimMuxOp):
+        for mux in ops_of(self.ops, ShimMuxOp):
             yield from configured_shim_mux(self.model, mux)
-        for cascade in self.all(ConfigureCascadeOp):
+        for cascade in ops_of(self.ops, ConfigureCascadeOp):
             yield configured_cascade(self.model, cascade)
 
     def start(self) -> Iterator[Write]:
         for tile, core in self.cores:
-            yield started_core(TileWriter(self.model, tile.place, core.location))
+            yield _control(TileWriter(self.model, tile.place, core.location), CoreControl.enable, 1)
+
+
+def reset_channels(tile: TileWriter, reset: bool) -> Iterator[Write]:
+    """Hold all channels of a tile's DMA in reset, or let them go."""
+    registers, field = tile.model.registers(*tile.place), ChannelControl.reset
+    for direction in (DmaDirection.MM2S, DmaDirection.S2MM):
+        for channel in range(tile.model.num_dma_channels(*tile.place, direction)):
+            yield tile.mask_write(registers.control(direction)[channel], field.place(int(reset)), field.mask)
+
+
+def _control(tile: TileWriter, field: Field, value: int) -> Write:
+    register = tile.model.registers(*tile.place).core_control
+    assert register is not None, "the verifier puts cores on core tiles"
+    return tile.mask_write(register, field.place(value), field.mask)
+
+
+def loaded_program(core: CoreOp, tile: TileWriter, directory: Path) -> Iterator[Write]:
+    """Load the file that a core names, the core and its DMA standing still; nothing for a core that names none."""
+    if core.elf_file is None:
+        return
+    segments = _read(core, directory / core.elf_file.data)
+    yield _control(tile, CoreControl.enable, 0)
+    # A DMA that runs could write into the memory that is being loaded.
+    yield from reset_channels(tile, True)
+    for segment in segments:
+        yield from _loaded(core, tile, segment)
+    yield from reset_channels(tile, False)
+
+
+def _read(core: CoreOp, path: Path) -> list[ElfSegment]:
+    try:
+        return list(read_segments(path.read_bytes()))
+    except OSError as error:
+        _refuse(core, f"cannot open '{path}': {error.strerror}", "say where the ELF files are with elf-dir=DIRECTORY")
+    except ElfError as error:
+        _refuse(core, f"cannot load '{path}': {error}", "name the ELF file that the core's compiler made")
+
+
+def _loaded(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Iterator[Write]:
+    # A core sees its program memory at 0 and data memories from 0x40000 on.
+    if segment.address < PROGRAM_MEMORY_BYTES:
+        yield _program_memory(core, tile, segment)
+        return
+    while segment.data:
+        side, offset = divmod(segment.address, tile.model.local_memory_bytes)
+        owner = _memory_owner(core, tile, side, segment.address)
+        # A segment may go on into the memory of the next neighbour.
+        here = segment.data[: tile.model.local_memory_bytes - offset]
+        yield from owner.memory(offset, here)
+        segment = ElfSegment(segment.address + len(here), segment.data[len(here) :])
+
+
+def _program_memory(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Write:
+    end = segment.address + len(segment.data)
+    if end > PROGRAM_MEMORY_BYTES:
+        _refuse(core, f"the program ends at {end:#x}", f"program memory has {PROGRAM_MEMORY_BYTES:#x} bytes")
+    base = tile.model.registers(*tile.place).program_memory
+    assert base is not None, "the verifier puts cores on core tiles"
+    return tile.block_write(base + segment.address, words_of(segment.data))
+
+
+def _memory_owner(core: CoreOp, tile: TileWriter, window: int, address: int) -> TileWriter:
+    """The tile whose memory the core sees at an address, which is in the `window`th 64 KiB."""
+    windows = tile.model.architecture.memory_windows
+    sides = {base // tile.model.local_memory_bytes: side for side, base in windows.items()}
+    side = sides.get(window)
+    owner = None if side is None else tile.model.memory_tile(*tile.place, side)
+    if owner is None:
+        _refuse(core, f"data at {address:#x} is in no memory", "the core reaches its own and its neighbours' memories")
+    return replace(tile, place=owner)
+
+
+def _refuse(core: CoreOp, *why: str) -> NoReturn:
+    fail_as_driver(core, "XAie_LoadElf", "XAIE_INVALID_ELF", *((core, text) for text in why))
+
+
+HEADER = struct.Struct("<4sBBB9xHHIIIIIHHHHHH")
+PROGRAM_HEADER = struct.Struct("<8I")
+MAGIC, CLASS_32, LITTLE_ENDIAN = b"\x7fELF", 1, 1
+PT_LOAD = 1
+
+
+class ElfError(Error, ValueError):
+    """The bytes are not an ELF file of a core."""
+
+
+class ElfSegment(NamedTuple):
+    """Bytes to load, zeros at the end included."""
+
+    address: int
+    data: bytes
+
+
+def read_segments(elf: bytes) -> Iterator[ElfSegment]:
+    """The loadable segments, in order."""
+    start, size, count = _program_headers(elf)
+    for offset in range(start, start + size * count, size):
+        kind, at, _, address, file_bytes, memory_bytes, _, _ = _unpack(PROGRAM_HEADER, elf, offset)
+        if kind != PT_LOAD or memory_bytes == 0:
+            continue
+        data = elf[at : at + min(file_bytes, memory_bytes)]
+        if len(data) < min(file_bytes, memory_bytes):
+            raise ElfError(f"the segment at {address:#x} ends after the file does")
+        yield ElfSegment(address, data.ljust(memory_bytes, b"\0"))
+
+
+def _program_headers(elf: bytes) -> tuple[int, int, int]:
+    """Where the program headers begin, the size of one, and their number."""
+    magic, bits, order, *_, start, _, _, _, size, count, _, _, _ = _unpack(HEADER, elf, 0)
+    if (magic, bits, order) != (MAGIC, CLASS_32, LITTLE_ENDIAN):
+        raise ElfError("it is not a 32-bit little-endian ELF file")
+    if count and size < PROGRAM_HEADER.size:
+        raise ElfError(f"its program headers have {size} bytes, not {PROGRAM_HEADER.size}")
+    return start, size, count
+
+
+def _unpack(layout: struct.Struct, elf: bytes, offset: int) -> tuple[int, ...]:
+    if offset + layout.size > len(elf):
+        raise ElfError("it ends in the middle of a header")
+    return layout.unpack_from(elf, offset)

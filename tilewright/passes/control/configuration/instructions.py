@@ -86,6 +86,7 @@ def located(location: LocationAttr, device: DeviceOp) -> LocationAttr:
 def _instructions(op: txn.Operation, name_data: Callable[[], str]) -> Iterator[Operation]:
     """An instruction after what it reads; a block write after its data."""
     if op.opcode == txn.Opcode.BLOCKWRITE:
+        # the bytes of a global lie as on the device, whatever machine compiles
         data = make_data_global(name_data(), op.payload.astype("<u4").tobytes())
         source = DataGlobalRef.of(data).read()
         yield from (data, source, NpuBlockWriteOp(source.results[0], op.address))
@@ -110,6 +111,7 @@ def insert_control_packets(device: DeviceOp, writes: Iterable[Write], at: Insert
     """Insert packets that do what the writes do, as far as packets can: they have no masks."""
     made = list[NpuControlPacketOp]()
     for packet in _united(_packets(as_transaction(writes))):
+        # packets print their words with a sign
         words = np.array(packet.words, dtype=np.uint32).view(np.int32).tolist()
         op = NpuControlPacketOp(packet.address, words)
         op.location = located(packet.location, device)

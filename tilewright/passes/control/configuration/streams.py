@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -35,22 +35,20 @@ from tilewright.dialects.aie.switchbox import (
 )
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.control.configuration.writes import TileWriter, Write, fail_as_driver, placed, writer_for
+from tilewright.rewrite.pass_bases import ops_of
 
 BYTE = 0xFF  # masks and values of rules are bytes, which programs may show as signed numbers
 
 
-def configured_switch(model: DeviceModel, switch: SwitchboxOp, ops: Iterable[Operation]) -> Iterator[Write]:
+def configured_switch(model: DeviceModel, switch: SwitchboxOp, ops: Sequence[Operation]) -> Iterator[Write]:
     """Set those registers of a switch that some of the operations in it ask for: circuits, then masters, then rules."""
-    writers, parts = _Switch(writer_for(model, switch)), list(ops)
-    for op in parts:
-        if isinstance(op, ConnectOp):
-            yield from writers.circuit(op)
-    for op in parts:
-        if isinstance(op, MasterSetOp):
-            yield writers.packet_master(op)
-    for op in parts:
-        if isinstance(op, PacketRulesOp):
-            yield from writers.packet_rules(op)
+    writers = _Switch(writer_for(model, switch))
+    for op in ops_of(ops, ConnectOp):
+        yield from writers.circuit(op)
+    for op in ops_of(ops, MasterSetOp):
+        yield writers.packet_master(op)
+    for op in ops_of(ops, PacketRulesOp):
+        yield from writers.packet_rules(op)
 
 
 class _Switch:
@@ -64,7 +62,7 @@ class _Switch:
 
     def circuit(self, op: ConnectOp) -> Iterator[Write]:
         at = replace(self.tile, location=op.location)
-        source, dest = self._slave(op, op.source), self._master(op, op.dest)
+        source, dest = self._number(op, op.source, master=False), self._number(op, op.dest, master=True)
         # A circuit needs both ends: the master selects the slave, the slave is enabled.
         yield at.write(self.masters[dest], MasterPort.encode(master_enable=1, configuration=source)[0])
         yield at.write(self.slaves[source], SlavePort.encode(slave_enable=1)[0])
@@ -82,16 +80,17 @@ class _Switch:
             msel_mask=sum(1 << msel for msel in {amsel.msel.value.data for amsel in amsels}),
             arbiter=amsels[0].arbiter,
         )
-        return replace(self.tile, location=op.location).write(self.masters[self._master(op, op.dest)], word)
+        port = self._number(op, op.dest, master=True)
+        return replace(self.tile, location=op.location).write(self.masters[port], word)
 
     def packet_rules(self, op: PacketRulesOp) -> Iterator[Write]:
-        rules = [rule for rule in op.rules.block.ops if isinstance(rule, PacketRuleOp)]
+        rules = ops_of(op.rules.block.ops, PacketRuleOp)
         if len(rules) > NUM_SLAVE_SLOTS:
             why = f"a port has {NUM_SLAVE_SLOTS} packet rules, this one needs {len(rules)}"
             remedy = "merge rules under a mask, or let packets enter through another port"
             call = "XAie_StrmPktSwSlaveSlotEnable"
             fail_as_driver(op, call, "XAIE_ERR_STREAM_PORT", (op, why), (rules[NUM_SLAVE_SLOTS], remedy))
-        at, port = replace(self.tile, location=op.location), self._slave(op, op.source)
+        at, port = replace(self.tile, location=op.location), self._number(op, op.source, master=False)
         for slot, rule in enumerate(rules):
             # The driver enables the port again for each rule.
             yield at.write(self.slaves[port], SlavePort.encode(slave_enable=1, packet_enable=1)[0])
@@ -103,12 +102,6 @@ class _Switch:
             return bool(op.keep_pkt_header.value.data)
         to_shim_dma = self.tile.model.is_shim_tile(*self.tile.place) and op.dest.bundle is WireBundle.South
         return op.dest.bundle is not WireBundle.DMA and not to_shim_dma
-
-    def _slave(self, op: Operation, port: Port) -> int:
-        return self._number(op, port, master=False)
-
-    def _master(self, op: Operation, port: Port) -> int:
-        return self._number(op, port, master=True)
 
     def _number(self, op: Operation, port: Port, *, master: bool) -> int:
         number = self.tile.model.port_number(*self.tile.place, port.bundle, port.channel, master=master)
@@ -139,9 +132,7 @@ def configured_shim_mux(model: DeviceModel, mux: ShimMuxOp) -> Iterator[Write]:
     """Ports are named as the multiplexer sees them: its North is the South of the switch."""
     tile, registers = writer_for(model, mux), model.registers(*writer_for(model, mux).place)
     assert registers.shim_mux is not None and registers.shim_demux is not None, "the verifier asks for a shim tile"
-    for op in mux.connections.ops:
-        if not isinstance(op, ConnectOp):
-            continue
+    for op in ops_of(mux.connections.ops, ConnectOp):
         at = replace(tile, location=op.location)
         if op.source.bundle is WireBundle.North:
             yield from _selected(at, op, registers.shim_demux, ShimDemux, op.source.channel, op.dest, DmaDirection.S2MM)

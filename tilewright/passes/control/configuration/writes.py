@@ -55,7 +55,7 @@ class TileWriter:
             yield self._part_of_word(offset + len(data) - tail, data[-tail:])
 
     def _part_of_word(self, offset: int, data: bytes) -> Write:
-        before = offset % WORD_BYTES
+        before = offset % WORD_BYTES  # bytes of the word that come before the data, and keep their values
         value, mask = (int.from_bytes(bytes(before) + part, "little") for part in (data, b"\xff" * len(data)))
         return self.mask_write(offset - before, value, mask)
 

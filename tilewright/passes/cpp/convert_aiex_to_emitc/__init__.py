@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, UnrankedMemRefType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -22,7 +21,6 @@ from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, Logi
 from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
-from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.passes.cpp.convert_aiex_to_emitc.arith import lower_arithmetic
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
@@ -37,13 +35,14 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.control import ControlFlow
 from tilewright.passes.cpp.convert_aiex_to_emitc.functions import DividedFunction, Frame, WholeFunction
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import Instructions, pool_declaration, pool_name
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
 HEADER = "aie/Runtime/TxnEncoding.h"
 STANDARD_HEADERS = ("cstdint", "vector", "optional")
 
 
 @dataclass(frozen=True)
-class ConvertAIEXToEmitCPass(Pass):
+class ConvertAIEXToEmitCPass(ModulePass):
     name = "convert-aiex-to-emitc"
 
     style: StyleName = field(default=StyleName.UPSTREAM, metadata={"help": "what the code looks like"})
@@ -54,16 +53,15 @@ class ConvertAIEXToEmitCPass(Pass):
         default="", metadata={"help": "what the functions are called; {device} and {sequence} stand for their names"}
     )
 
-    def apply(self, ctx: Context, op: Operation) -> None:
-        assert isinstance(op, ModuleOp)
-        sequences = [nested for nested in op.walk() if isinstance(nested, RuntimeSequenceOp)]
+    def apply_to(self, module: ModuleOp) -> None:
+        sequences = ops_of(module.walk(), RuntimeSequenceOp)
         if not sequences:
             return
         style = STYLES[self.style]
         if self.function_name:
             style = replace(style, function=self.function_name)
         owners = [_device_of(sequence) for sequence in sequences]
-        pairs = [(device.sym_name.data, op.sym_name.data) for device, op in zip(owners, sequences, strict=True)]
+        pairs = [(device.sym_name.data, each.sym_name.data) for device, each in zip(owners, sequences, strict=True)]
         styles = [replace(style, function=name) for name in style.function_names(pairs)]
         with unchanging_symbols():
             # A sequence with an error has no functions; all are converted, so that all errors are reported.
@@ -72,7 +70,7 @@ class ConvertAIEXToEmitCPass(Pass):
                 for parts in zip(sequences, owners, styles, strict=True)
             ]
         if all(made):
-            _replace_contents(op, [function for functions in made for function in functions], style)
+            _replace_contents(module, [function for functions in made for function in functions], style)
 
 
 def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
@@ -135,7 +133,8 @@ class SequenceConversion:
         if self.style.readable:
             simplify(self.frame.function)
             drop_contradictions(self.frame.function)
-        erase_unused(self.frame.function)
+        while _erase_unused_in(self.frame.function.body.block):
+            pass  # erasing a use may leave what it used without one
         # After unused code is gone, which may have been the only use of an argument.
         self._use_arguments()
         return self.frame.functions()
@@ -185,20 +184,13 @@ class SequenceConversion:
                 Emitter.at_start(block, self.sequence.location).insert(VerbatimOp("(void){};", [argument]))
 
 
-def erase_unused(function: FuncOp) -> None:
-    """Erase what computes a value that is not used, and variables that are only assigned to."""
-    changed = True
-    while changed:  # erasing a use may leave what it used without one
-        changed = _erase_unused_in(function.body.block)
-
-
 def _erase_unused_in(block: Block) -> bool:
+    """Erase what computes a value that is not used, and variables that are only assigned to; whether there was any."""
     changed = False
     for op in reversed(list(block.ops)):
-        for region in op.regions:
-            for nested in region.blocks:
-                if not isinstance(op, ExpressionOp):  # which is one text: its parts go with it
-                    changed |= _erase_unused_in(nested)
+        if not isinstance(op, ExpressionOp):  # which is one text: its parts go with it
+            for nested in (nested for region in op.regions for nested in region.blocks):
+                changed |= _erase_unused_in(nested)
         if isinstance(op, VariableOp) and (doomed := _only_kept(op)) is not None:
             for user in doomed:
                 Rewriter.erase_op(user, safe_erase=False)
@@ -214,9 +206,8 @@ def _only_kept(variable: VariableOp) -> list[Operation] | None:
     users = [use.operation for use in variable.result.uses]
     loads = [user for user in users if isinstance(user, LoadOp)]
     readers = [use.operation for load in loads for use in load.result.uses]
-    if all(_assigns(op, variable.result) for op in (*readers, *(user for user in users if user not in loads))):
-        return users
-    return None
+    others = [*readers, *(user for user in users if user not in loads)]
+    return users if all(isinstance(op, AssignOp) and op.var is variable.result for op in others) else None
 
 
 def _computes(op: Operation) -> bool:
@@ -224,17 +215,11 @@ def _computes(op: Operation) -> bool:
     return isinstance(op, ExpressionOp) or (op.has_trait(CExpression) and not isinstance(op, CallOp | CallOpaqueOp))
 
 
-def _assigns(op: Operation, variable: SSAValue) -> bool:
-    return isinstance(op, AssignOp) and op.var is variable
-
-
 def simplify(function: FuncOp) -> None:
     """Shorten chains of casts and cast constants, as a person would write them in the first place."""
-    for op in list(function.walk()):
-        if isinstance(op, CastOp) and (simpler := _simpler_cast(op)) is not None:
-            value = simpler.results[0] if isinstance(simpler, Operation) else simpler
-            if isinstance(simpler, Operation):
-                Emitter.before(op).insert(simpler)
+    for op in ops_of(function.walk(), CastOp):
+        if (simpler := _simpler_cast(op)) is not None:
+            value = Emitter.before(op).value(simpler) if isinstance(simpler, Operation) else simpler
             value.name_hint = value.name_hint or op.dest.name_hint
             op.dest.replace_all_uses_with(value)
             Rewriter.erase_op(op)
@@ -242,10 +227,9 @@ def simplify(function: FuncOp) -> None:
 
 def drop_contradictions(function: FuncOp) -> None:
     """Write `false` where one number would have to be two: compilers warn of conditions that cannot hold."""
-    for op in list(function.walk()):
-        if isinstance(op, LogicalAndOp) and _contradicts_itself(op):
-            never = Emitter.before(op).value(ConstantOp(IntegerAttr(0, i1), i1))
-            op.result.replace_all_uses_with(never)
+    for op in ops_of(function.walk(), LogicalAndOp):
+        if _contradicts_itself(op):
+            op.result.replace_all_uses_with(Emitter.before(op).value(ConstantOp(IntegerAttr(0, i1), i1)))
             Rewriter.erase_op(op)
 
 

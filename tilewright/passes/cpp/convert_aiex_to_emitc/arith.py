@@ -24,7 +24,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
     NOT_SUPPORTED,
     WORD,
-    Builder,
+    CppBuilder,
     cpp_types,
     known,
     known_before_cast,
@@ -56,7 +56,7 @@ _OPERATORS: dict[str, type[BinaryOp]] = {
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def lower_arithmetic(builder: Builder, op: Operation) -> bool:
+def lower_arithmetic(builder: CppBuilder, op: Operation) -> bool:
     """Compute what an operation computes; False if it is not one that can be."""
     lower = _LOWER.get(op.name)
     if lower is None:
@@ -69,7 +69,7 @@ def lower_arithmetic(builder: Builder, op: Operation) -> bool:
 class CppIntegers(Integers[SSAValue]):
     """Builds operators; numbers are cast to types with sign, or without, where that makes a difference."""
 
-    def __init__(self, builder: Builder):
+    def __init__(self, builder: CppBuilder):
         self.builder = builder
 
     def constant(self, number: int, like: SSAValue) -> SSAValue:
@@ -143,6 +143,7 @@ class CppIntegers(Integers[SSAValue]):
             if not 0 <= count < width_of(a.type):
                 return self.constant(0, a)
             return self.builder.cast(compute(number, amount), a.type)
+        # C++ leaves a shift by the width undefined, MLIR gives poison; the native generator gives 0
         fits = self._compare("<", amount, self.constant(width_of(a.type), amount))
         return self.builder.cast(self._lazily(fits, compute, number, amount), a.type)
 
@@ -185,14 +186,14 @@ def _decided(symbol: str, lhs: SSAValue, rhs: SSAValue) -> bool | None:
     return None
 
 
-def _constant(builder: Builder, op: Operation) -> SSAValue:
+def _constant(builder: CppBuilder, op: Operation) -> SSAValue:
     value = cast(arith.ConstantOp, op).value
     if not isinstance(value, IntegerAttr):
         fail_op(op, NOT_SUPPORTED)
     return builder.constant(value.value.data, cpp_types(op, [op.results[0].type])[0])
 
 
-def _compare(builder: Builder, op: Operation) -> SSAValue:
+def _compare(builder: CppBuilder, op: Operation) -> SSAValue:
     op = cast(arith.CmpiOp, op)
     lhs, rhs = builder[op.lhs], builder[op.rhs]
     symbol, with_sign = COMPARISONS[op.predicate.value.data]
@@ -204,12 +205,12 @@ def _compare(builder: Builder, op: Operation) -> SSAValue:
     return CppIntegers(builder).compare(symbol, lhs, rhs, with_sign)
 
 
-def _select(builder: Builder, op: Operation) -> SSAValue:
+def _select(builder: CppBuilder, op: Operation) -> SSAValue:
     condition, yes, no = op.operands
     return builder.value(cpp.ConditionalOp(builder[condition], builder[yes], builder[no]))
 
 
-def _resize(builder: Builder, op: Operation) -> SSAValue:
+def _resize(builder: CppBuilder, op: Operation) -> SSAValue:
     source, with_sign = builder[op.operands[0]], RESIZES[op.name]
     type = cpp_types(op, [op.results[0].type])[0]
     if source.type == i1 and with_sign:  # the sign of a bit is the bit
@@ -221,7 +222,7 @@ def _resize(builder: Builder, op: Operation) -> SSAValue:
     return builder.cast(source, kind(source.type), kind(type), type)
 
 
-def _change_sign(builder: Builder, op: Operation) -> SSAValue:
+def _change_sign(builder: CppBuilder, op: Operation) -> SSAValue:
     """The same bits as a type with sign, or without."""
     return builder.cast(builder[op.operands[0]], op.results[0].type)
 
@@ -237,7 +238,7 @@ _ON_BITS: dict[str, type[BinaryOp]] = {
 }
 
 
-def _binary(builder: Builder, op: Operation) -> SSAValue:
+def _binary(builder: CppBuilder, op: Operation) -> SSAValue:
     lhs, rhs = (builder[value] for value in op.operands)
     if lhs.type != i1:
         return MEANING[op.name](CppIntegers(builder), lhs, rhs)
@@ -251,7 +252,7 @@ def _binary(builder: Builder, op: Operation) -> SSAValue:
     return builder.value(operator(lhs, rhs))
 
 
-_LOWER: dict[str, Callable[[Builder, Operation], SSAValue]] = {
+_LOWER: dict[str, Callable[[CppBuilder, Operation], SSAValue]] = {
     **dict.fromkeys(MEANING, _binary),
     "arith.cmpi": _compare,
     "arith.constant": _constant,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.emitc.calls import VerbatimOp
@@ -98,14 +98,13 @@ SMALLEST = -(1 << 63)  # C++ reads its digits as a number that is one too large,
 NOT_SUPPORTED = "is not supported by the C++ TXN target"
 
 
-class Builder:
+class CppBuilder:
     """Appends operations to a block, and knows which value stands for which value of the program."""
 
-    def __init__(self, block: Block, style: Style):
-        self.block = block
-        self.style = style
+    def __init__(self, block: Block, style: Style, location: LocationAttr):
+        self.block, self.style = block, style
         # Of the operation that is being lowered: what is made for it is written at the same place.
-        self.location: LocationAttr = UNKNOWN_LOC
+        self.location = location
         self._values: dict[SSAValue, SSAValue] = {}
 
     def emit(self, op: OpT) -> OpT:

@@ -15,7 +15,7 @@ from tilewright.dialects.emitc.operators import Predicate
 from tilewright.dialects.emitc.types import width_of
 from tilewright.dialects.emitc.variables import AssignOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import CompileError
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import DIFFERENCE, SIZE, Builder, cpp_types, known, unsigned
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import DIFFERENCE, SIZE, CppBuilder, cpp_types, known, unsigned
 
 LowerBlock: TypeAlias = Callable[[Block], None]
 """Lowers what is in a block of the program, up to its terminator, into the builder's block."""
@@ -26,7 +26,7 @@ UNSIGNED_64 = IntegerType(64, Signedness.UNSIGNED)
 class ControlFlow:
     """Lowers loops and branches; `lower_block` lowers what is in them."""
 
-    def __init__(self, builder: Builder, lower_block: LowerBlock):
+    def __init__(self, builder: CppBuilder, lower_block: LowerBlock):
         self.builder = builder
         self.lower_block = lower_block
 
@@ -70,10 +70,10 @@ class ControlFlow:
             raise CompileError([])  # what gives them has been refused
         return [self.builder[value] for value in end.operands]
 
-    def _region(self, fill: Callable[[], None]) -> Region:
+    def _branch(self, region: Region, variables: Sequence[SSAValue]) -> Region:
         block = Block()
         with self.builder.inside(block):
-            fill()
+            self._fill_branch(region.block, variables)
             self.builder.emit(control.YieldOp())
         return Region(block)
 
@@ -98,16 +98,11 @@ class ControlFlow:
         self._load(variables, op.results)
 
     def _lower_if(self, op: scf.IfOp) -> None:
-        builder = self.builder
         variables = self._variables(op, op.results)
-
-        def branch(region: Region) -> Region:
-            return self._region(lambda: self._fill_branch(region.block, variables))
-
-        condition = builder[op.cond]
-        else_region = branch(op.false_region) if op.false_region.blocks else None
-        then_region = branch(op.true_region)
-        builder.emit(control.IfOp(condition, then_region, else_region))
+        # The else first: names that are counted up are given in this order.
+        else_region = self._branch(op.false_region, variables) if op.false_region.blocks else None
+        then_region = self._branch(op.true_region, variables)
+        self.builder.emit(control.IfOp(self.builder[op.cond], then_region, else_region))
         self._load(variables, op.results)
 
     def _fill_branch(self, block: Block, variables: Sequence[SSAValue]) -> None:
@@ -120,12 +115,8 @@ class ControlFlow:
         # `index` is unsigned in C++: negative cases are compared as ptrdiff_t.
         argument = builder[op.arg] if all(case >= 0 for case in cases) else builder.cast(builder[op.arg], DIFFERENCE)
         variables = self._variables(op, op.results)
-
-        def branch(region: Region) -> Region:
-            return self._region(lambda: self._fill_branch(region.block, variables))
-
-        regions = [branch(region) for region in op.case_regions]
-        builder.emit(control.SwitchOp(argument, cases, branch(op.default_region), regions))
+        regions = [self._branch(region, variables) for region in op.case_regions]
+        builder.emit(control.SwitchOp(argument, cases, self._branch(op.default_region, variables), regions))
         self._load(variables, op.results)
 
     def _lower_while(self, op: scf.WhileOp) -> None:
@@ -155,7 +146,7 @@ class ControlFlow:
             self._load([carried[position]], [op.results[number]])
 
 
-def _forever(builder: Builder) -> Block:
+def _forever(builder: CppBuilder) -> Block:
     """The condition of a loop that is left from inside."""
     outer, inner = Block(), Block()
     with builder.inside(inner):
@@ -173,9 +164,10 @@ class _Range:
     number known not to be negative.
     """
 
-    def __init__(self, builder: Builder, op: scf.ForOp):
+    def __init__(self, builder: CppBuilder, op: scf.ForOp):
         self.builder = builder
         self.source_type = cpp_types(op, [op.body.block.args[0].type])[0]
+        self.signed_type = DIFFERENCE if self.source_type == SIZE else self.source_type
         self.offset: SSAValue | None = None
         self.lower, self.upper, self.step = builder[op.lb], builder[op.ub], builder[op.step]
         with_sign = "unsignedCmp" not in op.properties and "unsignedCmp" not in op.attributes
@@ -196,8 +188,7 @@ class _Range:
     def _refuse_bad_step(self, with_sign: bool) -> None:
         """A step that leads nowhere is an error of the program, where it is only known at run time."""
         if known(self.step) is None:
-            kind = DIFFERENCE if self.source_type == SIZE else self.source_type
-            step = self.builder.cast(self.step, kind) if with_sign else self.step
+            step = self.builder.cast(self.step, self.signed_type) if with_sign else self.step
             self.builder.statement(f"if ({{}} <= 0) {self.builder.style.refuse}", step)
 
     def _fits(self, with_sign: bool) -> bool:
@@ -226,8 +217,7 @@ class _Range:
         )
         if not with_sign:
             return
-        kind = DIFFERENCE if self.source_type == SIZE else self.source_type
-        runs = builder.compare(Predicate.gt, builder.cast(end, kind), builder.cast(start, kind))
+        runs = builder.compare(Predicate.gt, *(builder.cast(bound, self.signed_type) for bound in (end, start)))
         first = known(start)
         if first is not None and first >= 0:
             self.upper = builder.value(operators.ConditionalOp(runs, self.upper, self.lower))

@@ -16,7 +16,7 @@ from tilewright.dialects.emitc.functions import FuncOp, ReturnOp
 from tilewright.dialects.emitc.variables import LiteralOp
 from tilewright.ir.diagnostics import place
 from tilewright.ir.escapes import visible
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, Builder, Style
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, CppBuilder, Style
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import NAMESPACE, VECTOR, opaque_type
 
 RESULT = opaque_type("std::optional<std::vector<uint32_t>>")
@@ -25,6 +25,7 @@ ANY_STREAM = opaque_type("Txn &")
 
 def device_info(model: DeviceModel) -> str:
     """What the stream's header says of the device, as the braces around a `TxnDeviceInfo`."""
+    # version 0.1; a device that the header has no number for passes for npu1, which is 3
     return f"{{0, 1, {model.txn_generation or 3}, {model.rows}, {model.columns}, {model.mem_rows}}}"
 
 
@@ -35,8 +36,7 @@ class Frame(ABC):
         self.sequence, self.device, self.style = sequence, device, style
         self.function = function
         function.location = sequence.location
-        self.builder = Builder(function.body.block, style)
-        self.builder.location = sequence.location
+        self.builder = CppBuilder(function.body.block, style, sequence.location)
 
     stream: SSAValue
     """What operations are appended to."""
@@ -83,8 +83,7 @@ class WholeFunction(Frame):
 
     def finish(self, count: int) -> None:
         number = f"{count}u" if self.counter is None else self.style.counter
-        info = device_info(self.device.model)
-        self.builder.statement(f"{NAMESPACE}::txn_prepend_header(txn, {number}, {info});")
+        self.builder.statement(f"{NAMESPACE}::txn_prepend_header(txn, {number}, {device_info(self.device.model)});")
         self.builder.emit(ReturnOp(self.builder.value(LiteralOp(self.style.returned, RESULT))))
 
     def functions(self) -> Sequence[FuncOp]:
@@ -95,8 +94,7 @@ class DividedFunction(Frame):
     """A function that appends to any kind of stream, and one that makes a stream with it."""
 
     def __init__(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style, types: Sequence[Attribute]):
-        self._name = style.function_name(device.sym_name.data, sequence.sym_name.data)
-        self._types = types
+        self._name, self._types = style.function_name(device.sym_name.data, sequence.sym_name.data), types
         appending = FuncOp(
             f"append_{self._name.removeprefix('generate_')}",
             [ANY_STREAM, *types],
@@ -120,8 +118,7 @@ class DividedFunction(Frame):
     def functions(self) -> Sequence[FuncOp]:
         making = FuncOp(self._name, self._types, [RESULT], ["inline"])
         making.location = self.sequence.location
-        builder = Builder(making.body.block, self.style)
-        builder.location = self.sequence.location
+        builder = CppBuilder(making.body.block, self.style, self.sequence.location)
         for parameter, named in zip(making.body.block.args, self.parameters, strict=True):
             parameter.name_hint = named.name_hint
         arguments = making.body.block.args

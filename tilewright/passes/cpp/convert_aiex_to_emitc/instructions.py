@@ -21,7 +21,7 @@ from tilewright.dialects.emitc.operators import AddOp, CastOp, Predicate
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType, is_integral, width_of
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail, fail_op, op_text
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, Builder, signed, unsigned
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, CppBuilder, signed, unsigned
 from tilewright.txn.opcodes import address_offset
 
 NAMESPACE = "aie_runtime"
@@ -54,16 +54,12 @@ def pool_declaration(op: tasks.PoolUser, model: DeviceModel) -> str:
 class Instructions:
     """Lowers the instructions of one sequence, and counts those that are in the stream."""
 
-    def __init__(self, builder: Builder, model: DeviceModel, stream: SSAValue, *, fold_ddr_offsets: bool):
-        self.builder = builder
-        self.style = builder.style
-        self.model = model
-        self.stream = stream
-        self.fold_ddr_offsets = fold_ddr_offsets
+    def __init__(self, builder: CppBuilder, model: DeviceModel, stream: SSAValue, *, fold_ddr_offsets: bool):
+        self.builder, self.style, self.model = builder, builder.style, model
+        self.stream, self.fold_ddr_offsets = stream, fold_ddr_offsets
         self.counter: SSAValue | None = None
         """Where operations are counted at run time; None if their number is known."""
-        self.count = 0
-        self._taken = 0
+        self.count = self._taken = 0
         # By block, for a name is in scope only there.
         self._arrays: dict[tuple[Block, tuple[int, ...]], SSAValue] = {}
         self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
@@ -146,8 +142,7 @@ class Instructions:
         separator = "\n" if self.style.readable else " "
         taken = f"{NAMESPACE}::bd_pool_pop({pool_name(op, self.model)}, {name})"
         self.builder.statement(f"uint32_t {name};{separator}if (!{taken}) {self.style.refuse}")
-        taken_id = self.builder.value(LiteralOp(name, WORD))
-        self.builder.define(op.bd_id, self.builder.cast(taken_id, i32))
+        self.builder.define(op.bd_id, self.builder.cast(self.builder.value(LiteralOp(name, WORD)), i32))
 
 
 def _constant_term(sum: SSAValue) -> int | None:
@@ -168,13 +163,12 @@ def _mask_write(to: Instructions, op: instructions.NpuMaskWrite32Op) -> None:
 
 
 def _sync(to: Instructions, op: instructions.NpuSyncOp) -> None:
-    to.append("sync", *(to.word(value) for value in op.operands), comment=_awaited(to, op))
+    to.append("sync", *map(to.word, op.operands), comment=_awaited(to, op))
 
 
 def _awaited(to: Instructions, op: instructions.NpuSyncOp) -> str | None:
     """The channel whose token is awaited, if it is known."""
-    numbers = [constant_value(value) for value in (op.column, op.row, op.direction, op.channel)]
-    column, row, direction, channel = numbers
+    column, row, direction, channel = map(constant_value, (op.column, op.row, op.direction, op.channel))
     if column is None or row is None or direction not in tuple(DmaDirection) or not to.model.is_valid_tile(column, row):
         return None
     tile = TILE_WORDS[to.model.tile_type(column, row)]
@@ -206,15 +200,13 @@ def _block_write(to: Instructions, op: instructions.NpuBlockWriteOp) -> None:
     data = to.array(words) if words else to.builder.value(LiteralOp("nullptr", PointerType(UINT32)))
     place = (op.column.value.data, op.row.value.data) if op.column is not None and op.row is not None else (0, 0)
     numbers = (len(words), *place) if not to.style.readable or any(place) else (len(words),)
-    sizes = [to.literal(number) for number in numbers]
-    to.append("blockwrite", address, data, *sizes, comment=to.register_name(known))
+    to.append("blockwrite", address, data, *map(to.literal, numbers), comment=to.register_name(known))
 
 
 def _write_words(to: Instructions, op: instructions.NpuWriteWordsOp) -> None:
     known = constant_value(op.address)
     address = to.word(op.address) if known is None else to.address_literal(known & WORD_MASK)
-    words = [to.word(value) for value in op.values]
-    to.append("words", address, *words, comment=to.register_name(known, op.address))
+    to.append("words", address, *map(to.word, op.values), comment=to.register_name(known, op.address))
 
 
 def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
@@ -243,9 +235,9 @@ def _create_scratchpad(to: Instructions, op: firmware.NpuCreateScratchpadOp) -> 
 
 def _update_from_scratchpad(to: Instructions, op: firmware.NpuUpdateFromScratchpadOp) -> None:
     numbers = (op.state_table_idx.value.data, op.function.value, _number(op.func_arg))
-    entry, function, argument = (to.literal(number) for number in numbers)
+    arguments = [to.literal(number) for number in numbers]
     address, known = to.known_address(op, op.address.value.data)
-    to.append("update_reg", entry, function, argument, address, comment=to.register_name(known))
+    to.append("update_reg", *arguments, address, comment=to.register_name(known))
 
 
 def _number(attr: IntegerAttr | None) -> int:
@@ -310,11 +302,10 @@ def _wrapping(value: SSAValue) -> SSAValue | None:
     """The number without sign that a value is or was cast from; there negative numbers are above all others."""
     if value.type == SIZE:
         return value
-    match value.owner:
-        case CastOp(source=source) if source.type == unsigned(value.type) and not isinstance(source.owner, CastOp):
-            return source
-        case _:
-            return None
+    # Only one cast back: through two of them the number may have lost bits.
+    source = value.owner.source if isinstance(value.owner, CastOp) else value
+    is_unsigned = source is not value and source.type == unsigned(value.type)
+    return source if is_unsigned and not isinstance(source.owner, CastOp) else None
 
 
 def is_instruction(op: Operation) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-
-from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tilewright.device import TileResources
 from tilewright.dialects.aie.buffers import BufferOp
@@ -48,15 +46,11 @@ class TileMemory:
 
     @cached_property
     def resources(self) -> TileResources:
-        return self.tile.resources
+        return self.tile.resources  # looked up by place, and asked for at every buffer
 
     @property
     def size(self) -> int:
         return self.resources.data_memory_bytes
-
-    @property
-    def bus_bytes(self) -> int:
-        return self.resources.bus_bits // 8
 
     @cached_property
     def banks(self) -> list[range]:
@@ -66,27 +60,21 @@ class TileMemory:
 
     def aligned(self, buffer: BufferOp, address: int) -> int:
         """The first address from `address` on at which `buffer` may begin: vectors are loaded in one bus access."""
-        return -(-address // self.bus_bytes) * self.bus_bytes if buffer.aligned.value.data else address
+        bus_bytes = self.resources.bus_bits // 8
+        return -(-address // bus_bytes) * bus_bytes if buffer.aligned.value.data else address
 
     def is_misplaced(self, buffer: BufferOp, address: int) -> bool:
         return self.aligned(buffer, address) != address
 
     def placed(self) -> list[PlacedBuffer]:
         """The buffers that have an address, the lowest first."""
+        # anew each time: schemes set addresses as they go
         placed = [PlacedBuffer(b, b.address_bytes) for b in self.buffers if b.address_bytes is not None]
         return sorted(placed, key=lambda each: each.address)
 
 
 def bank_of(buffer: BufferOp) -> int | None:
     return None if buffer.mem_bank is None else buffer.mem_bank.value.data
-
-
-def set_address(buffer: BufferOp, address: int) -> None:
-    buffer.address = IntegerAttr(address, i32)
-
-
-def set_bank(buffer: BufferOp, bank: int) -> None:
-    buffer.mem_bank = IntegerAttr(bank, i32)
 
 
 def is_sound(memory: TileMemory) -> bool:
@@ -101,7 +89,7 @@ def is_sound(memory: TileMemory) -> bool:
 
 def fits(memory: TileMemory) -> bool:
     """Whether the last buffer ends inside the tile's memory."""
-    end = max((each.end for each in memory.placed()), default=memory.stack_bytes)
+    end = max((each.end for each in memory.placed()), default=memory.stack_bytes)  # the stack is there anyway
     if end <= memory.size:
         return True
     stack = "" if memory.stack_bytes else f"\n{NO_STACK}"
@@ -134,12 +122,11 @@ def _is_on_bus(memory: TileMemory, placed: PlacedBuffer) -> bool:
 def _is_apart(lower: PlacedBuffer, upper: PlacedBuffer) -> bool:
     if lower.end <= upper.address:
         return True
-    error = emit_op_error(
+    emit_op_error(
         upper.buffer,
         f"{_where(upper)} overlaps with '{shown_name(lower.buffer)}' at address 0x{lower.address:X} "
         f"(size: {lower.size} bytes)",
-    )
-    error.note(lower.buffer, f"which ends at 0x{lower.end:X}; leave out the address of one to have a free one found")
+    ).note(lower.buffer, f"which ends at 0x{lower.end:X}; leave out the address of one to have a free one found")
     return False
 
 
@@ -151,15 +138,12 @@ def memory_map(memory: TileMemory) -> str:
 
 def bank_map(memory: TileMemory) -> str:
     """The same, bank by bank."""
-    return "\n".join(["MemoryMap:", *_bank_lines(memory)])
-
-
-def _bank_lines(memory: TileMemory) -> Iterator[str]:
-    yield _line("\t\t", "(stack)", 0, memory.stack_bytes) if memory.stack_bytes else NO_STACK
+    lines = ["MemoryMap:", _line("\t\t", "(stack)", 0, memory.stack_bytes) if memory.stack_bytes else NO_STACK]
     placed = memory.placed()
     for number, bank in enumerate(memory.banks):
-        yield f"\tbank : {number}\t0x{bank.start:X}-0x{bank.stop - 1:X}"
-        yield from (_buffer_line("\t\t", each) for each in placed if bank_of(each.buffer) == number)
+        lines.append(f"\tbank : {number}\t0x{bank.start:X}-0x{bank.stop - 1:X}")
+        lines += [_buffer_line("\t\t", each) for each in placed if bank_of(each.buffer) == number]
+    return "\n".join(lines)
 
 
 def _buffer_line(indent: str, placed: PlacedBuffer) -> str:

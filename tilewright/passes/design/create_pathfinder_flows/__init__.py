@@ -20,7 +20,6 @@ from tilewright.device import DeviceModel, TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import Where, fail, fail_op
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.create_pathfinder_flows.bottleneck import Bottleneck
 from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts, make_shape
 from tilewright.passes.design.create_pathfinder_flows.interconnect import (
@@ -40,6 +39,7 @@ from tilewright.passes.design.create_pathfinder_flows.switch_settings import (
     walk,
     wants_header,
 )
+from tilewright.rewrite.pass_bases import DevicePass
 
 Fits: TypeAlias = "Callable[[Request, Request], bool]"
 Note = tuple[Where, str]
@@ -64,8 +64,7 @@ class CreatePathfinderFlowsPass(DevicePass):
         if self.route_packet:
             write_packets(interconnect, routes, requests)
         add_wires(interconnect)
-        written = [r for r in requests if (self.route_circuit if r.packet_id is None else self.route_packet)]
-        _check(device, written)
+        _check(device, [r for r in requests if (self.route_circuit if r.packet_id is None else self.route_packet)])
 
 
 def _without_routed(device: DeviceOp, requests: Sequence[Request]) -> list[Request]:
@@ -77,8 +76,7 @@ def _without_routed(device: DeviceOp, requests: Sequence[Request]) -> list[Reque
 
 def _find_routes(device: DeviceOp, requests: Sequence[Request], taken: Mapping[TileId, TakenPorts]) -> list[NetRoute]:
     # Two flows at one port are named here; the router would only see that some edge is overused.
-    clashes = list(find_clashes(device.model, requests))
-    if clashes:
+    if clashes := list(find_clashes(device.model, requests)):
         explain_clashes(device, clashes)
     try:
         return find_routes(device.model, collect_nets(requests), taken)
@@ -165,7 +163,6 @@ def explain_clashes(device: DeviceOp, clashes: Sequence[Clash]) -> NoReturn:
 def explain_unreachable(device: DeviceOp, error: Unreachable, taken: Mapping[TileId, TakenPorts]) -> NoReturn:
     request = next(request for request in error.net.requests if request.dest == error.dest)
     source, dest, model = request.source, request.dest, device.model
-    notes: list[Note] = [(request.op, f"no way for {request}")]
     reasons = [
         # A port that no switch of this kind has, or one that the design's own settings use, is the usual cause.
         *_missing_port(model, source, "enters", make_shape(model, source.tile, compact=False).inputs),
@@ -174,13 +171,13 @@ def explain_unreachable(device: DeviceOp, error: Unreachable, taken: Mapping[Til
         *_taken_port(dest, taken.get(dest.tile, TakenPorts()).outputs),
     ]
     reasons = reasons or [f"no connections of the switches lead from {source} to {dest}"]
-    fail(device.location, NO_ROUTING, *notes, *((request.op, reason) for reason in reasons))
+    texts = [f"no way for {request}", *reasons]
+    fail(device.location, NO_ROUTING, *((request.op, text) for text in texts))
 
 
 def _missing_port(model: DeviceModel, end: StreamPort, verb: str, ports: Collection[Port]) -> Iterator[str]:
     if end.port not in ports:
-        kind = model.tile_type(*end.tile)
-        yield f"nothing {verb} the streams at {end}: a {kind} has {_list_ports(ports)}"
+        yield f"nothing {verb} the streams at {end}: a {model.tile_type(*end.tile)} has {_list_ports(ports)}"
 
 
 def _taken_port(end: StreamPort, ports: Collection[Port]) -> Iterator[str]:

@@ -6,9 +6,10 @@ Streams that enter or leave the array at a shim are routed by the name of their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import DeviceModel, TileId, TileType, WireBundle
@@ -16,50 +17,48 @@ from tilewright.device.stream_switch import SHIM_MUX_ENTRIES, SHIM_MUX_EXITS
 from tilewright.dialects.aie.flows import FlowOp, Port, WireEnds, WireOp
 from tilewright.dialects.aie.switchbox import ConnectOp, MasterSetOp, PacketRulesOp, ShimMuxOp, SwitchboxOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
-from tilewright.passes.design import append_to, located
 from tilewright.passes.design.create_pathfinder_flows.grid import TakenPorts
 from tilewright.passes.design.create_pathfinder_flows.nets import Request
 from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
 from tilewright.rewrite.device_tiles import tiles_by_place
+from tilewright.rewrite.pass_bases import append_to, located, ops_of
 
+SwitchT = TypeVar("SwitchT", SwitchboxOp, ShimMuxOp)
 South, West, North, East = WireBundle.South, WireBundle.West, WireBundle.North, WireBundle.East
 
 
 class Interconnect:
     def __init__(self, device: DeviceOp):
-        self.device = device
-        self.tiles = tiles_by_place(device)
-        ops = list(device.body.ops)
-        self.switches = {op.place: op for op in ops if isinstance(op, SwitchboxOp) and op.place is not None}
-        self.multiplexers = {op.place: op for op in ops if isinstance(op, ShimMuxOp) and op.place is not None}
+        self.device, self.tiles = device, tiles_by_place(device)
+        switches, multiplexers = ops_of(device.body.ops, SwitchboxOp), ops_of(device.body.ops, ShimMuxOp)
+        self.switches = {op.place: op for op in switches if op.place is not None}
+        self.multiplexers = {op.place: op for op in multiplexers if op.place is not None}
 
     def tile(self, place: TileId, location: LocationAttr) -> TileOp:
         """The tile at a place; one that is new goes to the end of the device."""
         if place not in self.tiles:
             self.tiles[place] = TileOp(*place)
-            self.add(self.tiles[place], location)
+            append_to(self.device.body, self.tiles[place], location)
         return self.tiles[place]
 
     def switch(self, place: TileId, location: LocationAttr, *, at_tile: bool = False) -> SwitchboxOp:
         """The switch of a tile; one that is new goes to the end of the device, or right after the tile."""
-        if place not in self.switches:
-            tile = self.tile(place, location)
-            self.switches[place] = SwitchboxOp(tile.result)
-            self.add(self.switches[place], location, after=tile if at_tile else None)
-        return self.switches[place]
+        return self._component(self.switches, SwitchboxOp, place, location, at_tile)
 
     def multiplexer(self, place: TileId, location: LocationAttr, *, at_tile: bool = False) -> ShimMuxOp:
-        if place not in self.multiplexers:
-            tile = self.tile(place, location)
-            self.multiplexers[place] = ShimMuxOp(tile.result)
-            self.add(self.multiplexers[place], location, after=tile if at_tile else None)
-        return self.multiplexers[place]
+        return self._component(self.multiplexers, ShimMuxOp, place, location, at_tile)
 
-    def add(self, op: Operation, location: LocationAttr, *, after: Operation | None = None) -> None:
-        if after is None:
-            append_to(self.device.body, op, location)
-        else:
-            Rewriter.insert_op(located(op, location), InsertPoint.after(after))
+    def _component(
+        self, present: dict[TileId, SwitchT], kind: type[SwitchT], place: TileId, location: LocationAttr, at_tile: bool
+    ) -> SwitchT:
+        if place not in present:
+            tile = self.tile(place, location)
+            present[place] = kind(tile.result)
+            if at_tile:
+                Rewriter.insert_op(located(present[place], location), InsertPoint.after(tile))
+            else:
+                append_to(self.device.body, present[place], location)
+        return present[place]
 
     def has_multiplexer(self, place: TileId) -> bool:
         return self.device.model.tile_type(*place) is TileType.ShimNOCTile  # a shim without NoC has none
@@ -85,16 +84,17 @@ def _taken(switch: SwitchboxOp, is_shim: bool) -> TakenPorts:
 
 
 def connections_in(op: SwitchboxOp | ShimMuxOp) -> set[tuple[Port, Port]]:
-    return {(connect.source, connect.dest) for connect in op.connections.ops if isinstance(connect, ConnectOp)}
+    return {(connect.source, connect.dest) for connect in ops_of(op.connections.ops, ConnectOp)}
 
 
 def add_wires(interconnect: Interconnect) -> None:
     """Say which components face each other, for passes that follow streams later, unless the design says so already."""
-    present = {wire.ends for wire in interconnect.device.body.ops if isinstance(wire, WireOp)}
+    body = interconnect.device.body
+    present = {wire.ends for wire in ops_of(body.ops, WireOp)}
     for place in sorted(interconnect.switches.keys() & interconnect.tiles.keys()):
         for ends in _wires_at(interconnect, place):
             if ends not in present:
-                interconnect.add(WireOp(*ends), interconnect.tiles[place].location)
+                append_to(body, WireOp(*ends), interconnect.tiles[place].location)
 
 
 def _wires_at(interconnect: Interconnect, place: TileId) -> Iterator[WireEnds]:
@@ -124,36 +124,31 @@ def write_circuits(interconnect: Interconnect, routes: Iterable[NetRoute]) -> No
     """Replace the flows of circuits by their routes, in the order of the flows."""
     by_source = {route.net.source: route for route in routes if route.net.is_circuit}
     requests = {request.op: request for route in by_source.values() for request in route.net.requests}
-    for op in list(interconnect.device.body.ops):
-        if isinstance(op, FlowOp):
-            # Flows with one source are one tree, written where the first of them stands.
-            route = by_source.pop(requests[op].source, None)
-            if route is not None:
-                _write_circuit(interconnect, route, requests[op])
-            op.detach()
-            op.erase()
+    for op in ops_of(interconnect.device.body.ops, FlowOp):
+        # Flows with one source are one tree, written where the first of them stands.
+        route = by_source.pop(requests[op].source, None)
+        if route is not None:
+            _write_circuit(interconnect, route, requests[op])
+        Rewriter.erase_op(op)
 
 
 def _write_circuit(interconnect: Interconnect, route: NetRoute, request: Request) -> None:
     model, location = interconnect.device.model, request.op.location
     for tile, hops in route.hops.items():
         switch = interconnect.switch(tile, location)
-        if tile == route.net.source.tile:
-            _enter_at_shim(interconnect, tile, route.net.source.port, location)
+        port = route.net.source.port
+        if tile == route.net.source.tile and (entry := input_port(model, tile, port)) != port:
+            _multiplex(interconnect, tile, port, multiplexer_side(entry), location)
         for _, source, dest in hops:
             entry, left = input_port(model, tile, source), output_port(model, tile, dest)
-            if left != dest and interconnect.has_multiplexer(tile):
+            if left != dest:
                 _multiplex(interconnect, tile, multiplexer_side(left), dest, location)
             append_to(switch.connections.block, ConnectOp(entry, left), location)
 
 
-def _enter_at_shim(interconnect: Interconnect, tile: TileId, port: Port, location: LocationAttr) -> None:
-    entry = input_port(interconnect.device.model, tile, port)
-    if entry != port and interconnect.has_multiplexer(tile):
-        _multiplex(interconnect, tile, port, multiplexer_side(entry), location)
-
-
 def _multiplex(interconnect: Interconnect, tile: TileId, source: Port, dest: Port, location: LocationAttr) -> None:
+    if not interconnect.has_multiplexer(tile):  # a shim without NoC has the logic's ports there
+        return
     multiplexer = interconnect.multiplexer(tile, location)
     if (source, dest) not in connections_in(multiplexer):
         append_to(multiplexer.connections.block, ConnectOp(source, dest), location)

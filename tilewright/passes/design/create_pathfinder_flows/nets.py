@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -14,6 +14,7 @@ from tilewright.dialects.aie.flows import FlowOp, PacketDestOp, PacketFlowOp, Pa
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.rewrite.pass_bases import ops_of
 
 CIRCUITS = -1  # the group of all circuits, which never share links
 AnyFlowOp: TypeAlias = "FlowOp | PacketFlowOp"
@@ -82,12 +83,10 @@ class Net:
 
 def requests_of(device: DeviceOp) -> list[Request]:
     """Every pair of source and destination in a design, packets first."""
-    ops = list(device.body.ops)
-    packets = [request for op in ops if isinstance(op, PacketFlowOp) for request in _of_packet_flow(op)]
+    packets = [request for op in ops_of(device.body.ops, PacketFlowOp) for request in _of_packet_flow(op)]
     return packets + [
         Request(_endpoint(op, op.source, op.source_port), _endpoint(op, op.dest, op.dest_port), None, op)
-        for op in ops
-        if isinstance(op, FlowOp)
+        for op in ops_of(device.body.ops, FlowOp)
     ]
 
 
@@ -107,10 +106,23 @@ def _endpoint(op: AnyFlowOp, tile: SSAValue, port: Port) -> StreamPort:
 
 def collect_nets(requests: Iterable[Request]) -> list[Net]:
     """The nets in the order in which they are routed: prioritised ones, packets, circuits; each by source."""
-    nets = _NetCollector()
+    nets, number_of = list[Net](), dict[tuple[StreamPort, bool], int]()
+    last_to: dict[StreamPort, int] = {}  # number of the last net that leads to a destination
     for request in requests:
-        nets.add(request)
-    return sorted(nets.nets, key=lambda net: (not net.has_priority, net.is_circuit, net.source))
+        number = number_of.setdefault((request.source, request.packet_id is None), len(nets))
+        if number == len(nets):
+            nets.append(Net(_group_for(request, nets, last_to.get(request.dest))))
+        nets[number].requests.append(request)
+        last_to[request.dest] = max(number, last_to.get(request.dest, 0))
+    return sorted(nets, key=lambda net: (not net.has_priority, net.is_circuit, net.source))
+
+
+def _group_for(request: Request, nets: Sequence[Net], shared: int | None) -> int:
+    """Upstream's grouping: with a destination in common, the highest group from that net on; else a new one."""
+    if request.packet_id is None:
+        return CIRCUITS
+    groups = [net.group for net in nets]
+    return max(groups[shared:]) if shared is not None else max(groups, default=CIRCUITS) + 1
 
 
 def split_by_id(nets: Iterable[Net]) -> list[Net]:
@@ -122,28 +134,3 @@ def split_by_id(nets: Iterable[Net]) -> list[Net]:
             by_id.setdefault(request.packet_id, []).append(request)
         split += [Net(min(net.group, 0), by_id[packet_id]) for packet_id in by_id]  # circuits keep their group, -1
     return split
-
-
-class _NetCollector:
-    """Gathers requests into nets, and packet nets into groups by the destinations they have in common."""
-
-    def __init__(self) -> None:
-        self.nets: list[Net] = []
-        self._number_of: dict[tuple[StreamPort, bool], int] = {}
-        self._last_to: dict[StreamPort, int] = {}  # number of the last net that leads to a destination
-
-    def add(self, request: Request) -> None:
-        key = request.source, request.packet_id is None
-        number = self._number_of.setdefault(key, len(self.nets))
-        if number == len(self.nets):
-            self.nets.append(Net(self._group_for(request)))
-        self.nets[number].requests.append(request)
-        self._last_to[request.dest] = max(number, self._last_to.get(request.dest, 0))
-
-    def _group_for(self, request: Request) -> int:
-        """Upstream's grouping: with a destination in common, the highest group from that net on; else a new one."""
-        if request.packet_id is None:
-            return CIRCUITS
-        groups = [net.group for net in self.nets]
-        shared = self._last_to.get(request.dest)
-        return max(groups[shared:]) if shared is not None else max(groups, default=CIRCUITS) + 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import BoolAttr, UnitAttr
 from xdsl.ir import Operation
@@ -23,7 +23,6 @@ from tilewright.device import NUM_ARBITERS, NUM_MSELS, TileId
 from tilewright.dialects.aie.flows import Port
 from tilewright.dialects.aie.switchbox import AmselOp, ConnectOp, MasterSetOp, PacketRuleOp, PacketRulesOp, SwitchboxOp
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.passes.design import append_to
 from tilewright.passes.design.create_pathfinder_flows.interconnect import (
     Interconnect,
     connections_in,
@@ -34,6 +33,7 @@ from tilewright.passes.design.create_pathfinder_flows.interconnect import (
 from tilewright.passes.design.create_pathfinder_flows.nets import Request, StreamPort
 from tilewright.passes.design.create_pathfinder_flows.routes import NetRoute
 from tilewright.passes.design.create_pathfinder_flows.switch_settings import SwitchHop
+from tilewright.rewrite.pass_bases import append_to, ops_of
 
 OVERLAY = "is_ctrl_pkt_overlay"
 Pair = tuple[int, int]
@@ -64,10 +64,12 @@ class _SwitchWriter:
         self.joined: list[ConnectOp] = []  # in the multiplexer
 
     def write(self) -> None:
-        present = [op for op in self.switch.connections.ops if isinstance(op, AmselOp)]
-        reserved = [Select(op.msel.value.data, op.arbiter) for op in present]
+        # selects that the design has settings for already
+        reserved = [Select(op.msel.value.data, op.arbiter) for op in ops_of(self.switch.connections.ops, AmselOp)]
         arbitration = Arbitration([[*outputs] for outputs in self.packets.outputs.values()], reserved)
-        selects = {arrival: self.select(arbitration, arrival) for arrival in self.packets.by_importance()}
+        # Control packets choose first, from the highest select down.
+        order = sorted(self.packets.outputs, key=lambda arrival: (not self.packets.is_control(arrival), arrival))
+        selects = {arrival: self.select(arbitration, arrival) for arrival in order}
         amsels = {select: AmselOp(select.arbiter, select.msel) for select in sorted(arbitration.outputs)}
         for select, amsel in amsels.items():
             self.append(amsel, next(arrival for arrival in selects if selects[arrival] == select))
@@ -87,15 +89,15 @@ class _SwitchWriter:
         try:
             return arbitration.select_for(outputs, from_top=self.packets.is_control(arrival))
         except NoSelect as full:
-            self.complain(arrival, full)
-
-    def complain(self, arrival: Arrival, full: NoSelect) -> NoReturn:
-        text = "tile op has used up all arbiter-msel combinations"
-        if full.arbiter is not None:
-            text = f"tile op arbiter {full.arbiter} has used up all its msels"
-        flows = [(request.op, f"for {request}") for request in self.packets.outputs[arrival].values()]
-        advice = "let packets that go to the same places use fewer combinations of outputs, or move a flow elsewhere"
-        fail_op(self.interconnect.tiles[self.place], text, *flows, (self.interconnect.tiles[self.place], advice))
+            text = "tile op has used up all arbiter-msel combinations"
+            if full.arbiter is not None:
+                text = f"tile op arbiter {full.arbiter} has used up all its msels"
+            flows = [(request.op, f"for {request}") for request in self.packets.outputs[arrival].values()]
+            tile = self.interconnect.tiles[self.place]
+            advice = (
+                "let packets that go to the same places use fewer combinations of outputs, or move a flow elsewhere"
+            )
+            fail_op(tile, text, *flows, (tile, advice))
 
     def master_set(self, output: Port, amsels: Sequence[AmselOp]) -> MasterSetOp:
         left = output_port(self.model, self.place, output)
@@ -147,9 +149,8 @@ class _SwitchWriter:
             return
         here = [(arrival, [*outputs]) for arrival, outputs in self.packets.outputs.items() if arrival.port == port]
         ways = [f"{arrival.packet_id} to {'+'.join(f'{o.bundle}:{o.channel}' for o in outs)}" for arrival, outs in here]
-        entry = input_port(self.model, self.place, port)
         # Upstream's error is about the operation that it has only begun.
-        op = PacketRulesOp(entry, [])
+        op = PacketRulesOp(input_port(self.model, self.place, port), [])
         op.location = self.packets.first_request(here[-1][0]).op.location
         fail_op(
             op,
@@ -208,10 +209,6 @@ class PacketSwitch:
     def control_outputs(self) -> set[Port]:
         return {output for (output, _), priority in self.with_priority.items() if priority}
 
-    def by_importance(self) -> list[Arrival]:
-        """Control packets, then others, by port and id."""
-        return sorted(self.outputs, key=lambda arrival: (not self.is_control(arrival), arrival))
-
     def groups(self) -> list[list[Arrival]]:
         """Packets at one port that leave the same way, to be matched together; those asked for last come first."""
         groups: dict[tuple[Port, frozenset[Port]], dict[Arrival, None]] = {}
@@ -267,7 +264,9 @@ class Arbitration:
         """The select for packets that go to these outputs; a new one is the lowest free one, or the highest."""
         leader = self._partners[outputs[0]]
         arbiter = self._arbiter_of.get(leader)
-        overlapping = self._overlapping(outputs, arbiter)
+        selects = (select for select in sorted(self.outputs) if select.arbiter == arbiter)
+        # Upstream looks no further than the first select for any of the outputs for one to use again.
+        overlapping = next((select for select in selects if set(self.outputs[select]) & set(outputs)), None)
         if overlapping is not None and set(self.outputs[overlapping]) == set(outputs):
             return overlapping
         free = [select for select in ALL_SELECTS if select not in self.outputs and select not in self._reserved]
@@ -283,11 +282,6 @@ class Arbitration:
         self.outputs[select] = outputs
         self._arbiter_of[leader] = select.arbiter
         return select
-
-    def _overlapping(self, outputs: Sequence[Port], arbiter: int | None) -> Select | None:
-        """The first select of an arbiter for any of the outputs: upstream looks no further for one to use again."""
-        selects = (select for select in sorted(self.outputs) if select.arbiter == arbiter)
-        return next((select for select in selects if set(self.outputs[select]) & set(outputs)), None)
 
     def masters(self) -> Mapping[Port, list[Select]]:
         """The selects that send packets to each output."""

@@ -49,7 +49,8 @@ def find_routes(model: DeviceModel, nets: Sequence[Net], taken: Mapping[TileId, 
         # The compact grid has paths that no hardware has: out of a port and straight back in.
         if all(_alternates(compact, path) for tree in trees for path in tree.paths.values()):
             routes = [_route(compact, tree) for tree in trees]
-            if _are_sound(model, routes):
+            requests = [request for net in nets for request in net.requests]
+            if not check_routes(settings_of(routes), model, requests, headers=False):
                 return routes
     except Congested:
         pass  # the compact grid and upstream's rules for sharing forbid some of what the hardware can do
@@ -84,11 +85,6 @@ def _route(grid: Grid, tree: NetTree) -> NetRoute:
 
 def _hop(grid: Grid, node: int, following: int) -> SwitchHop:
     return SwitchHop(*grid.endpoint(node), grid.endpoint(following).port)
-
-
-def _are_sound(model: DeviceModel, routes: Sequence[NetRoute]) -> bool:
-    requests = [request for route in routes for request in route.net.requests]
-    return not check_routes(settings_of(routes), model, requests, headers=False)
 
 
 def settings_of(routes: Iterable[NetRoute]) -> SwitchSettings:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from xdsl.ir import Operation
@@ -30,6 +31,7 @@ from tilewright.dialects.aie.switchbox import (
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.design.create_pathfinder_flows.nets import Request, StreamPort
+from tilewright.rewrite.pass_bases import ops_of
 
 
 class SwitchHop(NamedTuple):
@@ -94,14 +96,13 @@ def _read_switch(switch: SwitchboxOp, settings: SwitchSettings) -> None:
                         outputs[amsel.owner].append(op.dest)
             case _:
                 pass
-    for op in switch.connections.ops:
+    for op in ops_of(switch.connections.ops, PacketRulesOp):
         # Rules name selects, whose outputs stand in mastersets that may follow: hence a second time through.
-        if isinstance(op, PacketRulesOp):
-            settings.rules[_at(switch, op.source)] += [
-                PacketRule(rule.mask.value.data, rule.value.value.data, tuple(outputs[rule.amsel.owner]))
-                for rule in op.rules.ops
-                if isinstance(rule, PacketRuleOp) and isinstance(rule.amsel.owner, AmselOp)
-            ]
+        settings.rules[_at(switch, op.source)] += [
+            PacketRule(rule.mask.value.data, rule.value.value.data, tuple(outputs[rule.amsel.owner]))
+            for rule in ops_of(op.rules.ops, PacketRuleOp)
+            if isinstance(rule.amsel.owner, AmselOp)
+        ]
 
 
 def _read_logic_ports(tile: TileId, settings: SwitchSettings) -> None:
@@ -116,9 +117,7 @@ def _read_logic_ports(tile: TileId, settings: SwitchSettings) -> None:
 
 def _read_multiplexer(multiplexer: ShimMuxOp, settings: SwitchSettings) -> None:
     """In a multiplexer North is the side of the switch, whose South ports are there."""
-    for op in multiplexer.connections.ops:
-        if not isinstance(op, ConnectOp):
-            continue
+    for op in ops_of(multiplexer.connections.ops, ConnectOp):
         if op.dest.bundle is WireBundle.North:
             settings.entries[_at(multiplexer, op.source)] = _at(multiplexer, Port(WireBundle.South, op.dest.channel))
         else:
@@ -189,13 +188,11 @@ def _outputs(settings: SwitchSettings, entry: StreamPort, packet_id: int | None,
 
 def neighbour(model: DeviceModel, output: StreamPort) -> StreamPort | None:
     """The port of the next tile that an output faces."""
-    step = STEPS.get(output.port.bundle)
-    if step is None:
+    (column, row), (bundle, channel) = output
+    if bundle not in STEPS:
         return None
-    tile = TileId(output.tile.column + step[0], output.tile.row + step[1])
-    return (
-        StreamPort(tile, Port(output.port.bundle.opposite, output.port.channel)) if model.is_valid_tile(*tile) else None
-    )
+    tile = TileId(column + STEPS[bundle][0], row + STEPS[bundle][1])
+    return StreamPort(tile, Port(bundle.opposite, channel)) if model.is_valid_tile(*tile) else None
 
 
 def keeps_header(settings: SwitchSettings, output: StreamPort) -> bool:
@@ -232,10 +229,8 @@ def check_routes(
         sender: walk(settings, model, *sender, {request.dest for request in wanted})
         for sender, wanted in by_sender.items()
     }
-    problems: list[RouteProblem] = []
-    for sender, wanted in by_sender.items():
-        problems += _check_sender(walks[sender], wanted, headers)
-    return problems + list(_check_disjoint(walks, by_sender))
+    lost = chain.from_iterable(_check_sender(walks[sender], by_sender[sender], headers) for sender in by_sender)
+    return [*lost, *_check_disjoint(walks, by_sender)]
 
 
 def _check_sender(walked: Walk, wanted: list[Request], headers: bool) -> Iterator[RouteProblem]:
@@ -269,8 +264,7 @@ def _check_disjoint(
 ) -> Iterator[RouteProblem]:
     """A circuit has its connections to itself, and so has the output of each."""
     users: dict[object, tuple[StreamPort, int | None]] = {}
-    circuits_first = sorted(walks, key=lambda sender: sender[1] is not None)
-    for sender in circuits_first:
+    for sender in sorted(walks, key=lambda sender: sender[1] is not None):  # circuits first
         for hop in sorted(walks[sender].hops):
             for part in ((hop.tile, hop.source, "in"), (hop.tile, hop.dest, "out")):
                 # Packets may share with packets, so only circuits are entered.

@@ -20,6 +20,7 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aie.trace_config import TraceHostConfigOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
 from tilewright.rewrite.device_tiles import tile_at
+from tilewright.rewrite.pass_bases import ops_of
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,10 @@ class EgressOptions:
 
 
 def choose_egress(device: DeviceOp, options: EgressOptions, traces: int) -> Egress:
-    model = device.model
     _require_shim(device, "egress_shim_col", options.column)
     used = _used_channels(device)
     column = _choose_column(device, options, used)
-    numbers = range(model.num_dma_channels(column, 0, DmaDirection.S2MM))
+    numbers = range(device.model.num_dma_channels(column, 0, DmaDirection.S2MM))
     if options.channel not in numbers:
         fail(device, f"shim-channel {options.channel} is not one of the {len(numbers)} S2MM channels of a shim tile")
     # The channel that is asked for comes first, if it is free.
@@ -81,14 +81,15 @@ def _require_shim(device: DeviceOp, option: str, column: int) -> None:
 def _choose_column(device: DeviceOp, options: EgressOptions, used: Mapping[int, set[int]]) -> int:
     """The column asked for, or the spare one that traces are to take or have to take."""
     column = options.column
-    busy = {place.column for op in device.walk() if isinstance(op, CoreOp) and (place := op.place) is not None}
+    busy = {core.place.column for core in ops_of(device.walk(), CoreOp) if core.place is not None}
     if options.lateral and options.lateral_column is not None:
         column = options.lateral_column
         _require_shim(device, "lateral-target-col", column)
     elif options.lateral and column in busy:
         spare = _nearest_spare(device, column, busy)
         column = column if spare is None else spare
-    full = {place for place, channels in used.items() if len(channels) >= _channel_count(device, place)}
+    limits = {place: device.model.num_dma_channels(place, 0, DmaDirection.S2MM) for place in used}
+    full = {place for place, channels in used.items() if len(channels) >= limits[place]}
     if column not in full:
         return column
     spare = _nearest_spare(device, column, busy | full) if options.lateral else None
@@ -101,14 +102,10 @@ def _choose_column(device: DeviceOp, options: EgressOptions, used: Mapping[int, 
     return spare
 
 
-def _channel_count(device: DeviceOp, column: int) -> int:
-    return device.model.num_dma_channels(column, 0, DmaDirection.S2MM)
-
-
 def _nearest_spare(device: DeviceOp, column: int, busy: Collection[int]) -> int | None:
     """The closest other column that is not busy and reaches the host, the left one of two."""
-    columns = range(device.model.columns)
-    spare = [other for other in columns if other not in {column, *busy} and device.model.is_shim_noc(other, 0)]
+    others = set(range(device.model.columns)) - {column, *busy}
+    spare = sorted(other for other in others if device.model.is_shim_noc(other, 0))
     return min(spare, key=lambda other: abs(other - column), default=None)
 
 
@@ -158,12 +155,12 @@ class TraceHostBuffer:
 
 def host_buffers(device: DeviceOp) -> list[TraceHostBuffer]:
     """One for every sequence that has traces."""
-    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    sequences = ops_of(device.body.ops, RuntimeSequenceOp)
     if not sequences:
         fail(device, "aie.trace ops found but no runtime_sequence defined")
+    tracing = [op for op in sequences if ops_of(op.body.block.ops, TraceHostConfigOp, TraceStartConfigOp)]
     # If none says anything about traces, the error about that is about the first.
-    tracing = [sequence for sequence in sequences if _config(sequence) or _starts_traces(sequence)] or sequences[:1]
-    buffers = [_buffer_of(sequence) for sequence in tracing]
+    buffers = [_buffer_of(sequence) for sequence in tracing or sequences[:1]]
     for buffer in buffers[1:]:
         if buffer.egress_column != buffers[0].egress_column:
             fail(
@@ -175,17 +172,9 @@ def host_buffers(device: DeviceOp) -> list[TraceHostBuffer]:
     return buffers
 
 
-def _config(sequence: RuntimeSequenceOp) -> TraceHostConfigOp | None:
-    return next((op for op in sequence.body.block.ops if isinstance(op, TraceHostConfigOp)), None)
-
-
-def _starts_traces(sequence: RuntimeSequenceOp) -> bool:
-    return any(isinstance(op, TraceStartConfigOp) for op in sequence.body.block.ops)
-
-
 def _buffer_of(sequence: RuntimeSequenceOp) -> TraceHostBuffer:
-    config = _config(sequence)
-    if config is None:
+    configs = ops_of(sequence.body.block.ops, TraceHostConfigOp)
+    if not configs:
         fail(
             sequence,
             "runtime_sequence with traces requires aie.trace.host_config",
@@ -194,7 +183,7 @@ def _buffer_of(sequence: RuntimeSequenceOp) -> TraceHostBuffer:
                 "add `aie.trace.host_config {buffer_size = BYTES : i32}` before its first aie.trace.start_config",
             ),
         )
-    types = sequence.body.block.arg_types
+    config, types = configs[0], sequence.body.block.arg_types
     count = sum(isinstance(type, MemRefType) for type in types)
     if not config.reuse_output_buffer.value.data:
         return TraceHostBuffer(sequence, config, count, 0)

@@ -104,7 +104,8 @@ def read_copy(op: MemcpyOp) -> TokenCopy:
         _check_extent(side)
     copy = TokenCopy(op, sides[0], sides[1:])
     _check_lengths(copy)
-    _check_places(copy)
+    if len(set(copy.route[1:])) != len(copy.destinations):
+        fail_op(op, "has two destinations on one tile", (op, "write a copy for each of them"))
     return copy
 
 
@@ -126,15 +127,13 @@ def _check_buffer(side: CopySide) -> None:
     """The DMA of a tile copies from and to its own memory; that of a shim tile from and to the host's."""
     buffer, place = side.end.buffer, tuple(side.place)
     if side.is_host:
-        if trace_to_argument(buffer) is None:
+        if trace_to_argument(buffer) is None:  # views of an argument are the host's memory as well
             fail_op(
                 side.op,
                 f"copies between tile {place}, which is a shim tile, and a buffer that is not the host's",
                 (buffer, "give the tile that has this buffer, or an argument of the runtime sequence"),
             )
-        return
-    owner = buffer.owner
-    if not isinstance(owner, BufferOp) or owner.place != side.place:
+    elif not isinstance(buffer.owner, BufferOp) or buffer.owner.place != side.place:
         fail_op(
             side.op,
             f"copies between tile {place} and a buffer that is not in its memory",
@@ -150,18 +149,18 @@ def _check_extent(side: CopySide) -> None:
         fail_op(op, f"walks {len(end.sizes)} dimensions, but the DMA of {side.tile.tile_type} walks at most {most}")
     sizes, strides = [known(size) for size in end.sizes], [known(stride) for stride in end.strides]
     length, offset = known(end.length), known(end.offset)
-    count = _product(sizes)
+    count = None if None in sizes else prod(size for size in sizes if size is not None)
     if sizes and length is not None and count is not None and count != length:
         fail_op(op, f"copies {length} elements, but its sizes {sizes} are {count}")
     _check_words(side, length)
     if length is None or offset is None or count is None or None in strides:
         return
+    # the element that is farthest from the first; what is not walked adds nothing
     last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True) if size and stride)
-    _check_bounds(side, offset, offset + (last + 1 if sizes else length))
-
-
-def _product(numbers: Sequence[int | None]) -> int | None:
-    return None if None in numbers else prod(number for number in numbers if number is not None)
+    stop, available = offset + (last + 1 if sizes else length), element_count(end.buffer.type)
+    if offset < 0 or (available is not None and stop > available):
+        text = f"copies elements {offset} to {stop - 1} of a buffer that has {available}"
+        fail_op(op, text, (end.buffer, "the buffer is this one"))
 
 
 def _check_words(side: CopySide, length: int | None) -> None:
@@ -177,20 +176,11 @@ def _check_words(side: CopySide, length: int | None) -> None:
             )
 
 
-def _check_bounds(side: CopySide, start: int, end: int) -> None:
-    count = element_count(side.end.buffer.type)
-    if start < 0 or (count is not None and end > count):
-        fail_op(
-            side.op,
-            f"copies elements {start} to {end - 1} of a buffer that has {count}",
-            (side.end.buffer, "the buffer is this one"),
-        )
-
-
 def _check_lengths(copy: TokenCopy) -> None:
     """All ends move as many bytes, as far as that is known."""
     source = copy.source
     for side in copy.destinations:
+        # in bytes: the ends may have elements of different sizes
         if None not in (source.length_bytes, side.length_bytes) and source.length_bytes != side.length_bytes:
             fail_op(
                 copy.op,
@@ -199,9 +189,3 @@ def _check_lengths(copy: TokenCopy) -> None:
                 (source.end.buffer, f"{source.end.length} elements of {source.element_bytes} bytes"),
                 (side.end.buffer, f"{side.end.length} elements of {side.element_bytes} bytes"),
             )
-
-
-def _check_places(copy: TokenCopy) -> None:
-    places = [side.place for side in copy.destinations]
-    if len(set(places)) != len(places):
-        fail_op(copy.op, "has two destinations on one tile", (copy.op, "write a copy for each of them"))

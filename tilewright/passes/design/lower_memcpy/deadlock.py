@@ -75,13 +75,10 @@ class TokenSimulation:
                     self.queues.setdefault(side.channel, deque()).append(_Queued(copy, side))
             self._settle()
             if not is_start and not self.done.issuperset(copy.destinations):
-                return self._if_certain(copy)
+                if any(len(takers) > 1 for takers in self.takers.values()):  # two that take from one lock race for it
+                    raise Undecided
+                return copy
         return None
-
-    def _if_certain(self, copy: TokenCopy) -> TokenCopy:
-        if any(len(takers) > 1 for takers in self.takers.values()):  # two that take from one lock race for it
-            raise Undecided
-        return copy
 
     def _settle(self) -> None:
         """Let channels and cores go on until none can."""
@@ -145,7 +142,10 @@ class TokenSimulation:
             return
         for op in region.block.ops if region.blocks else ():
             if isinstance(op, UseLockOp):
-                yield from self._event(op)
+                if op.lock_op is not None and op.lock_op in self.names:
+                    if op.constant is None:
+                        raise Undecided
+                    yield TokenEvent(op, self.names[op.lock_op], op.constant, op.is_acquire)
             elif op.regions and any(self._concerns_tokens(nested) for nested in op.walk()):
                 yield from self._nested_events(op)
 
@@ -158,12 +158,6 @@ class TokenSimulation:
 
     def _concerns_tokens(self, op: Operation) -> bool:
         return isinstance(op, UseLockOp) and op.lock_op in self.names
-
-    def _event(self, op: UseLockOp) -> Iterator[TokenEvent]:
-        if op.lock_op is not None and op.lock_op in self.names:
-            if op.constant is None:
-                raise Undecided
-            yield TokenEvent(op, self.names[op.lock_op], op.constant, op.is_acquire)
 
     def waits(self) -> Iterator[tuple[Where, str]]:
         """All waits, each for what it waits for."""
@@ -203,11 +197,10 @@ def _refuse_endless_wait(simulation: TokenSimulation, stuck: TokenCopy | None) -
 
 def _warn_of_second_run(simulation: TokenSimulation, stuck: TokenCopy | None, before: Mapping[LockName, int]) -> None:
     if stuck is not None:
-        warning = emit_warning(
-            stuck.op, op_text(stuck.op, "ends in the first run of its sequence, but not in a second")
-        )
-        for where, text in list(simulation.waits())[:MOST_NOTES]:
-            warning.note(where, text)
+        text = op_text(stuck.op, "ends in the first run of its sequence, but not in a second")
+        warning = emit_warning(stuck.op, text)
+        for where, wait in list(simulation.waits())[:MOST_NOTES]:
+            warning.note(where, wait)
         return
     for name, value in before.items():
         if (after := simulation.values[name]) != value:

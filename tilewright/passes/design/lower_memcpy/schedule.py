@@ -33,11 +33,11 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
-from tilewright.passes.design import located
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, LockName, TokenCopy, TokenLockUse
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.emitter import Emitter, Number, constant_op, known
 from tilewright.rewrite.folding.regions import only_block, recreate, terminator
+from tilewright.rewrite.pass_bases import located, ops_of
 from tilewright.rewrite.unrolling import loops_innermost_first
 
 Locks = Mapping[LockName, LockOp]
@@ -100,12 +100,11 @@ class CopyScheduler:
                 self._start(self.copies[op])
             elif isinstance(op, scf.ForOp) and op in self.overlapping:
                 self._hand_on(op)
-            elif inner := [self.copies[nested] for nested in op.walk() if isinstance(nested, MemcpyOp)]:
+            elif inner := [self.copies[nested] for nested in ops_of(op.walk(), MemcpyOp)]:
                 self.is_straight = False  # what happens is then only known at run time
                 self._settle(op, {side.place for copy in inner for side in copy.sides})
-                for region in op.regions:
-                    for nested in region.blocks:
-                        self._walk(nested)
+                for nested in (nested for region in op.regions for nested in region.blocks):
+                    self._walk(nested)
         for running in list(self.running):
             self._await(running, _end_of(block))
         self.running = outer
@@ -118,9 +117,8 @@ class CopyScheduler:
         new = Emitter.before(loop).insert(recreate(loop, operands=operands, result_types=[INDEX] * len(received)))
         Rewriter.erase_op(loop)
         self.running = []
-        for op in list(body.ops):
-            if isinstance(op, MemcpyOp):
-                self._start(self.copies[op])
+        for op in ops_of(body.ops, MemcpyOp):
+            self._start(self.copies[op])
         for running, tasks in zip(before, _shared_out(received, before), strict=True):
             self._wait(running.copy, tasks, _end_of(body))
         end = body.last_op
@@ -146,8 +144,8 @@ class CopyScheduler:
         for side in (*copy.destinations, copy.source):
             tasks[side] = configure_side(build, side, self.locks, stream.packet)
             build.insert(DmaStartTaskOp(tasks[side].result))
-        pools = map(self._pool, copy.sides)
-        self.running.append(RunningCopy(copy, [tasks[side].result for side in copy.sides], pools))
+        results = [tasks[side].result for side in copy.sides]
+        self.running.append(RunningCopy(copy, results, map(self._pool, copy.sides)))
         self.steps.append(ScheduleStep(copy, is_start=True))
 
     def _make_room(self, side: CopySide, at: InsertPoint) -> None:
@@ -244,7 +242,7 @@ def check_lengths(build: Emitter, copy: TokenCopy) -> None:
 
 def _bytes(build: Emitter, side: CopySide) -> SSAValue:
     length = _value(build, _wide(build, side.end.length), i64)
-    return build.value(arith.MuliOp(length, _value(build, side.element_bytes, i64)))
+    return build.product(length, build.i64(side.element_bytes))
 
 
 def _locked(bd: DmaBdOp, side: CopySide, locks: Locks) -> Iterator[Operation]:
@@ -257,7 +255,7 @@ def _use(uses: Sequence[TokenLockUse], action: LockAction, locks: Locks) -> Iter
     for name, amount in uses:
         constant = constant_op(amount)
         yield constant
-        yield UseLockOp(locks[name].result, action, constant.results[0])
+        yield UseLockOp(locks[name].result, action, constant.result)
 
 
 def _count(build: Emitter, number: Number) -> Number:
@@ -283,15 +281,14 @@ def _product(build: Emitter, numbers: Sequence[Number]) -> Number:
             result *= number
         elif number != 1:
             factors = _value(build, result, i64), _value(build, number, i64)
-            result = number if result == 1 else build.value(arith.MuliOp(*factors))
+            result = number if result == 1 else build.product(*factors)
     return result
 
 
 def _less_one(build: Emitter, number: Number) -> Number:
     if isinstance(number, int):
         return number - 1
-    short = build.value(arith.TruncIOp(number, i32))
-    return build.value(arith.SubiOp(short, _value(build, 1, i32)))
+    return build.subtract(build.value(arith.TruncIOp(number, i32)), 1)
 
 
 def _value(build: Emitter, number: Number, type: IntegerType) -> SSAValue:
@@ -307,16 +304,13 @@ def overlap_loops(sequence: RuntimeSequenceOp) -> set[scf.ForOp]:
 
 
 def _can_overlap(loop: scf.ForOp) -> bool:
-    end = terminator(loop.body)
-    ops = [op for op in only_block(loop.body).ops if op is not end]
-    copies = [op for op in ops if isinstance(op, MemcpyOp)]
-    if not copies or loop.results or not all(_is_harmless(op) for op in ops):
+    ops = [op for op in only_block(loop.body).ops if op is not terminator(loop.body)]
+    copies = ops_of(ops, MemcpyOp)
+    others = [op for op in ops if not isinstance(op, MemcpyOp)]
+    # Arithmetic can be cloned with the first iteration; what anything else does is not known here.
+    if not copies or loop.results or any(op.regions or not op.name.startswith("arith.") for op in others):
         return False
     return _fits_queues(copies) and _has_one_sender_each(copies)
-
-
-def _is_harmless(op: Operation) -> bool:
-    return isinstance(op, MemcpyOp) or (not op.regions and op.name.startswith("arith."))
 
 
 def _fits_queues(copies: Sequence[MemcpyOp]) -> bool:
@@ -342,8 +336,7 @@ def _has_one_sender_each(copies: Sequence[MemcpyOp]) -> bool:
 def _peel(loop: scf.ForOp) -> None:
     """`if any iteration { the first one; the loop over the others }`"""
     build = Emitter.before(loop)
-    order = "ult" if "unsignedCmp" in loop.properties else "slt"
-    has_any = build.value(arith.CmpiOp(loop.lb, loop.ub, order))
+    has_any = build.compare("ult" if "unsignedCmp" in loop.properties else "slt", loop.lb, loop.ub)
     block, end = Block(), terminator(loop.body)
     branch = build.insert(scf.IfOp(has_any, [], Region(block)))
     inside = Emitter.at_end(block, loop.location)
@@ -351,7 +344,7 @@ def _peel(loop: scf.ForOp) -> None:
     for op in only_block(loop.body).ops:
         if op is not end:
             inside.insert(op.clone(copies))
-    second = inside.value(arith.AddiOp(loop.lb, loop.step))
+    second = inside.add(loop.lb, loop.step)
     inside.insert(scf.YieldOp())
     loop.detach()
     Rewriter.insert_op(loop, InsertPoint.before(terminator(branch.true_region)))

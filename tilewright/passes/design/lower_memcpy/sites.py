@@ -25,6 +25,7 @@ from tilewright.dialects.aiex.token_memcpy import MemcpyOp, TokenUse
 from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
 from tilewright.ir.diagnostics import emit_warning, fail_op, op_text
 from tilewright.passes.design.lower_memcpy.copies import CopySide, LockName, TokenCopy, TokenLockUse
+from tilewright.rewrite.pass_bases import ops_of
 
 NEIGHBOUR_COST = 16  # a lock in a neighbour, in units of a copy's second choice
 Site: TypeAlias = frozenset[TileId]
@@ -54,6 +55,7 @@ class TokenDemand:
 
     @property
     def locks(self) -> list[LockName]:
+        # sorted: a site is a set, whose order is not the same in every run
         names = ((place, self.amount if place in self.separate else None) for place in sorted(self.site))
         return [LockName(self.token, place, value) for place, value in names]
 
@@ -67,15 +69,14 @@ class TokenSites:
 
     def __init__(self, device: DeviceOp, copies: Sequence[TokenCopy]):
         self.device, self.limit = device, device.model.max_lock_value
-        self.tokens = {symbol_name(op) or "": op for op in device.body.ops if isinstance(op, TokenOp)}
+        self.tokens = {symbol_name(op) or "": op for op in ops_of(device.body.ops, TokenOp)}
         self.demands: dict[str, list[TokenDemand]] = {name: [] for name in self.tokens}
         self.uses: dict[UseTokenOp, LockName] = {}
         """The lock that each use in a core means."""
         for copy in copies:
             self._add_copy(copy)
-        for use in device.walk():
-            if isinstance(use, UseTokenOp):
-                self._add_use(use)
+        for use in ops_of(device.walk(), UseTokenOp):
+            self._add_use(use)
         for demands in self.demands.values():
             for demand, site in zip(demands, meeting_sites(demands), strict=True):
                 demand.site = site
@@ -127,8 +128,9 @@ class TokenSites:
         tiles = (frozenset(side.place for side in group if not side.is_host) for group in groups)
         sites = [site for site in tiles if site]  # the host has no locks
         has_choice = len(sites) > 1
-        is_going = goes_along and has_choice
-        demand = TokenDemand(copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, is_going)
+        demand = TokenDemand(
+            copy.op, use.name, amount, is_acquire, sites, meet, not has_choice, goes_along and has_choice
+        )
         self.demands[use.name].append(demand)
 
     def _add_use(self, use: UseTokenOp) -> None:
@@ -159,7 +161,7 @@ class TokenSites:
             fail_op(op, f"uses a token @{token} that the device does not have")
         if not 0 <= amount <= self.limit:
             fail_op(op, f"takes or gives {amount} of a token, but a lock holds 0 to {self.limit}")
-        return amount > 0
+        return amount > 0  # none of a token is no use of it
 
 
 def place_of(use: UseTokenOp) -> TileId | None:
@@ -170,20 +172,16 @@ def place_of(use: UseTokenOp) -> TileId | None:
 
 def meeting_sites(demands: Sequence[TokenDemand]) -> list[Site]:
     """A site for each demand on a token: one tile for all of them, or else each where the token is on its way."""
-    common = [site for site in dict.fromkeys(site for d in demands for site in d.sites) if _is_common(site, demands)]
+    every = dict.fromkeys(site for demand in demands for site in demand.sites)
+    # several destinations would need a lock each
+    common = [site for site in every if len(site) == 1 and all(site in demand.sites for demand in demands)]
     if common and not any(demand.goes_along for demand in demands):
-        best = min(common, key=lambda site: sum(demand.cost(site) for demand in demands))
-        return [best] * len(demands)
+        return [min(common, key=lambda site: sum(demand.cost(site) for demand in demands))] * len(demands)
     settled: Mapping[bool, set[TileId]] = {
         kind: {place for d in demands if d.is_settled and d.is_acquire is kind for place in d.sites[0]}
         for kind in (True, False)
     }
     return [_nearest_site(demand, settled[not demand.is_acquire]) for demand in demands]
-
-
-def _is_common(site: Site, demands: Sequence[TokenDemand]) -> bool:
-    # several destinations would need a lock each
-    return len(site) == 1 and all(site in demand.sites for demand in demands)
 
 
 def _nearest_site(demand: TokenDemand, partners: set[TileId]) -> Site:
@@ -223,18 +221,13 @@ def check_sides(copies: Sequence[TokenCopy]) -> None:
 
 def check_tokens(sites: TokenSites) -> None:
     for name, token in sites.tokens.items():
-        demands = sites.demands[name]
-        _check_value(token, sites.limit)
+        demands, value = sites.demands[name], token.value.value.data
+        if not 0 <= value <= sites.limit:
+            fail_op(token, f"starts with {value}, but a lock holds 0 to {sites.limit}")
         _check_partners(name, token, demands)
         _check_given(name, token, demands)
         _warn_of_untaken(name, token, demands)
         _warn_of_rivals(name, token, demands)
-
-
-def _check_value(token: TokenOp, limit: int) -> None:
-    value = token.value.value.data
-    if not 0 <= value <= limit:
-        fail_op(token, f"starts with {value}, but a lock holds 0 to {limit}")
 
 
 def _check_partners(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
@@ -280,13 +273,10 @@ def _warn_of_untaken(name: str, token: TokenOp, demands: Sequence[TokenDemand]) 
 def _warn_of_rivals(name: str, token: TokenOp, demands: Sequence[TokenDemand]) -> None:
     """A core and a copy that take the same rarely mean it: the copy may get what was meant for the core."""
     takers = [demand for demand in demands if demand.is_acquire]
+    cores = [demand for demand in takers if isinstance(demand.op, UseTokenOp)]
     for copy in (demand for demand in takers if isinstance(demand.op, MemcpyOp)):
-        rival = next((d for d in takers if d.op is not copy.op and _is_rival(d, copy)), None)
+        rival = next((core for core in cores if not set(core.locks).isdisjoint(copy.locks)), None)
         if rival is not None:
             text = op_text(copy.op, f"takes @{name} on tile {_tiles(copy)}, and so does a core: whoever comes first")
             warning = emit_warning(copy.op, text).note(rival.op, "the core takes it here")
             warning.note(token, "let one of them wait for another token")
-
-
-def _is_rival(core: TokenDemand, copy: TokenDemand) -> bool:
-    return isinstance(core.op, UseTokenOp) and not set(core.locks).isdisjoint(copy.locks)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.device import DeviceModel, DmaDirection, TileId, WireBundle
+from tilewright.device import DmaDirection, TileId, WireBundle
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma import DmaBody, DmaOp, DmaStartOp
@@ -30,8 +29,8 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.design import append_to
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, TokenCopy
+from tilewright.rewrite.pass_bases import append_to, ops_of
 
 DATA_PACKET = 0
 
@@ -71,6 +70,7 @@ class CopyStreams:
                 for copy in stream.copies:  # all copies of a stream use its channels
                     copy.sides[index].number = number
                 self.shared.setdefault(side.channel, []).append(stream)
+        # Only now is it known which channels are shared, and so which streams have to be packets.
         packet_ids = _free_packet_ids(self.device)
         for stream in self.streams:
             if any(len(self.shared[channel]) > 1 for channel in stream.channels):
@@ -84,15 +84,13 @@ class CopyStreams:
         channels: list[Channel] = [(side.place, side.direction, number) for number in range(count)]
         ours = [channel for channel in channels if channel not in self.taken]
         if not ours:
-            self._refuse(side, channels)
+            way = side.direction.name
+            fail_op(
+                side.op,
+                f"needs a {way} channel of tile {tuple(side.place)}, and all {len(channels)} are in use",
+                *((self.taken[channel], f"{way} {channel[-1]} is used here") for channel in channels),
+            )
         return min(ours, key=lambda channel: len(self.shared.get(channel, ())))[-1]
-
-    def _refuse(self, side: CopySide, channels: Sequence[Channel]) -> NoReturn:
-        fail_op(
-            side.op,
-            f"needs a {side.direction.name} channel of tile {tuple(side.place)}, and all {len(channels)} are in use",
-            *((self.taken[channel], f"{side.direction.name} {channel[-1]} is used here") for channel in channels),
-        )
 
     def _packet(self, stream: CopyStream, packet_id: int | None) -> PacketInfoAttr:
         if packet_id is None:
@@ -138,9 +136,8 @@ def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
     for op in device.walk():
         match op:
             case DmaBody():
-                for start in op.ops:
-                    if isinstance(start, DmaStartOp | DmaOp):
-                        yield from _at(op.tile, *start.channel, start)
+                for start in ops_of(op.ops, DmaStartOp, DmaOp):
+                    yield from _at(op.tile, *start.channel, start)
             case ShimDmaAllocationOp():
                 yield from _at(op.tile, op.direction, op.channel, op)
             case DmaConfigureTaskOp():
@@ -173,8 +170,8 @@ def _at(tile: SSAValue, direction: DmaDirection, number: int, user: Operation) -
 
 def _free_packet_ids(device: DeviceOp) -> Iterator[int]:
     """Packet ids that no flow has; control has some of its own."""
-    model: DeviceModel = device.model
-    used = {op.packet_id.value.data for op in device.body.ops if isinstance(op, PacketFlowOp)}
+    model = device.model
+    used = {flow.packet_id.value.data for flow in ops_of(device.body.ops, PacketFlowOp)}
     # what tiles answer with must not look like data
     used |= {tile.controller_id.pkt_id.data for tile in device.tiles if tile.controller_id is not None}
     used |= set(model.controller_ids().values())

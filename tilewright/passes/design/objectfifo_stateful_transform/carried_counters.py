@@ -8,11 +8,11 @@ becomes one more value that the regions hand on.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Generic, NoReturn, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import scf
 from tilewright.dialects.aie.lookup import ancestors
@@ -24,6 +24,7 @@ from tilewright.rewrite.control_flow import (
     successor_operands,
     with_successor_operands,
 )
+from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import recreate
 
 CounterT = TypeVar("CounterT", bound=Hashable)
@@ -41,8 +42,10 @@ class CounterThreading(Generic[CounterT]):
         visit: Callable[[Operation, Values[CounterT]], None],
     ):
         self.counters, self.visit = counters, visit
-        self.inside = _inside(changes)
+        self.inside: dict[Operation, set[CounterT]] = {}
         """For each operation in whose regions counters are used, those that change there."""
+        for parent, changed in ((parent, changed) for op, changed in changes.items() for parent in ancestors(op)):
+            self.inside.setdefault(parent, set()).update(changed)
 
     def go_through(self, region: Region, values: Values[CounterT]) -> dict[Block, Values[CounterT]]:
         """Lower what is in a region that is entered with some values; returns those at the end of each block."""
@@ -77,15 +80,18 @@ class CounterThreading(Generic[CounterT]):
             case scf.IfOp() | scf.IndexSwitchOp() | scf.ExecuteRegionOp():
                 self._enter_branches(op, values, carried)
             case _:
-                self._refuse(op)
+                remedy = (
+                    "use loops and branches of scf or cf around them; --lower-affine makes such loops of affine ones"
+                )
+                text = "cannot carry the state of objectFifos that are acquired or released inside"
+                fail_op(op, text, (op, remedy))
 
     def _enter_loop(self, op: Operation, values: Values[CounterT], carried: list[CounterT]) -> None:
         """Each region gets the values as arguments and hands them on at its end; `scf.while` has two."""
         for region in op.regions:
             block = region.block
-            inner = dict(values)
-            for counter in carried:
-                inner[counter] = block.insert_arg(i32, len(block.args))
+            # behind the arguments that there are: results and operands follow the same order
+            inner = values | {counter: block.insert_arg(i32, len(block.args)) for counter in carried}
             self._lower(block, inner)
             _hand_on(block, inner, carried)
         self._replace(op, [*op.operands, *(values[counter] for counter in carried)], values, carried)
@@ -105,30 +111,12 @@ class CounterThreading(Generic[CounterT]):
     ) -> None:
         types = [*(result.type for result in op.results), *(i32 for _ in carried)]
         # An operation cannot get more results, so another takes its place.
-        new = recreate(op, operands=operands, result_types=types)
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
+        new = Emitter.before(op).insert(recreate(op, operands=operands, result_types=types))
         kept = new.results[: len(op.results)]
         for old, result in zip(op.results, kept, strict=True):
             old.replace_all_uses_with(result)
         Rewriter.erase_op(op)
         values.update(zip(carried, new.results[len(kept) :], strict=True))
-
-    def _refuse(self, op: Operation) -> NoReturn:
-        fail_op(
-            op,
-            "cannot carry the state of objectFifos that are acquired or released inside",
-            (op, "use loops and branches of scf or cf around them; --lower-affine makes such loops of affine ones"),
-        )
-
-
-def _inside(changes: Mapping[Operation, set[CounterT]]) -> dict[Operation, set[CounterT]]:
-    """What changes in the regions of each operation that has some of these operations in it."""
-    inside: dict[Operation, set[CounterT]] = {}
-    for op, changed in changes.items():
-        for parent in ancestors(op):
-            inside.setdefault(parent, set()).update(changed)
-    return inside
 
 
 def _hand_on(block: Block, values: Values[CounterT], carried: Sequence[CounterT]) -> None:
@@ -149,7 +137,10 @@ def thread_blocks(
     reachable = set(order)
     # Blocks that are never reached are lowered too: their accesses must not stay behind.
     order += [block for block in region.blocks if block not in reachable]
-    sources = _sources(order)
+    sources: dict[Block, list[Block]] = {block: [] for block in order}
+    for block in order:
+        for successor in block.last_op.successors if block.last_op is not None else ():
+            sources[successor].append(block)  # once for each way
     joins, ends = set[Block](), dict[Block, Values[CounterT]]()
     for block in order:
         current = dict(values)
@@ -164,15 +155,6 @@ def thread_blocks(
     for block in order:
         _pass_on(block, joins, [ends[block][counter] for counter in changing])
     return ends
-
-
-def _sources(blocks: Sequence[Block]) -> dict[Block, list[Block]]:
-    """The blocks from which control comes to each block, once for each way."""
-    sources: dict[Block, list[Block]] = {block: [] for block in blocks}
-    for block in blocks:
-        for successor in block.last_op.successors if block.last_op is not None else ():
-            sources[successor].append(block)
-    return sources
 
 
 def _pass_on(block: Block, joins: set[Block], values: Sequence[SSAValue]) -> None:

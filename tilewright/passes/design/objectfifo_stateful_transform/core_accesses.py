@@ -22,7 +22,7 @@ from tilewright.dialects import arith, scf
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
-from tilewright.dialects.aie.lookup import parent_of_type
+from tilewright.dialects.aie.lookup import ancestors, parent_of_type
 from tilewright.dialects.aie.objectfifo_uses import (
     ObjectFifoAcquireOp,
     ObjectFifoReleaseOp,
@@ -39,6 +39,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import 
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ops_of
 
 Use: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp
 Key: TypeAlias = tuple[FifoEnd, ObjectFifoPort]
@@ -104,9 +105,8 @@ class CoreAccesses:
         for key, releases in released.items():
             surplus = sum(op.count for op in releases) - sum(op.count for op in taken[key])
             if key not in elsewhere and surplus > 0:
-                first = taken[key][0] if taken[key] else releases[0]
                 fail_op(
-                    first,
+                    (taken[key] or releases)[0],
                     "cannot release more elements than are already acquired",
                     (loop, f"each iteration releases {surplus} more elements of @{key[0].name} than it acquires"),
                 )
@@ -121,13 +121,9 @@ def _acquire_of(op: ObjectFifoSubviewAccessOp) -> ObjectFifoAcquireOp:
 def _uses_by_loop(accesses: list[Access]) -> dict[scf.ForOp, list[Use]]:
     """For each loop, innermost first, the uses of FIFOs anywhere in it."""
     found: dict[scf.ForOp, list[Use]] = {}
-    for op in accesses:
-        if isinstance(op, ObjectFifoSubviewAccessOp):
-            continue
-        loop = parent_of_type(op, scf.ForOp)
-        while loop is not None:
+    for op in ops_of(accesses, ObjectFifoAcquireOp, ObjectFifoReleaseOp):
+        for loop in ops_of(ancestors(op), scf.ForOp):
             found.setdefault(loop, []).append(op)
-            loop = parent_of_type(loop, scf.ForOp)
     return found
 
 
@@ -151,11 +147,10 @@ class CoreLowering:
         self.core, self.accesses, self.keys = core, accesses, ends.keys
         self.uses_semaphores = uses_semaphores
         self.counters = self._counters()
-        self.known = set(self.counters)
 
     def run(self) -> None:
-        entry = self.core.body.blocks[0]
-        zero = Emitter.at_start(entry, self.core.location).constant(0)
+        # The core holds nothing at first, and every ring begins at its first buffer.
+        zero = Emitter.at_start(self.core.body.blocks[0], self.core.location).constant(0)
         changes: dict[Operation, set[Counter]] = {op: self._changes(op) for op in self.accesses}
         threading = CounterThreading(self.counters, changes, self._visit)
         threading.go_through(self.core.body, dict.fromkeys(self.counters, zero))
@@ -179,7 +174,7 @@ class CoreLowering:
                 changed = [Counter(*self.keys[op], what) for what in CounterKind]
             case ObjectFifoSubviewAccessOp():
                 changed = []
-        return {counter for counter in changed if counter in self.known}
+        return {counter for counter in changed if counter in self.counters}
 
     def _visit(self, op: Operation, values: Values[Counter]) -> None:
         match op:
@@ -198,20 +193,18 @@ class CoreLowering:
             self._use_each(op, values[Counter(end, port, CounterKind.OLDEST)], LockAction.Acquire)
             return
         build, held = Emitter.before(op), Counter(end, port, CounterKind.HELD)
-        wanted, zero = (build.constant(number) for number in (op.count, 0))
-        lacking = build.value(arith.SubiOp(wanted, values[held]))
+        wanted, zero = build.constants(op.count, 0)
         # fewer than are held: wait for none
-        missing = build.value(arith.MaxSIOp(lacking, zero))
+        missing = build.value(arith.MaxSIOp(build.value(arith.SubiOp(wanted, values[held])), zero))
         locks = _storage(op, end).locks
         if locks:
             amount = missing
             # The producer's locks count an element once for each time that it is sent.
             if end.repeat_count is not None and end.repeat_count > 1:
-                repeats = build.constant(end.repeat_count)
-                amount = build.value(arith.MuliOp(missing, repeats))
+                amount = build.multiply(missing, end.repeat_count)
             lock = pair_of(locks).empty if port is ObjectFifoPort.Produce else pair_of(locks).full
             build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, amount))
-        values[held] = build.value(arith.AddiOp(values[held], missing))
+        values[held] = build.add(values[held], missing)
 
     def _release(self, op: ObjectFifoReleaseOp, values: Values[Counter]) -> None:
         end, port = self.keys[op]
@@ -244,16 +237,14 @@ class CoreLowering:
         chosen = build.value(arith.IndexCastOp(oldest, INDEX))
         for number in range(op.count * (end.repeat_count or 1)):
             lock = build.value(_choose(chosen, locks, number, op))
-            value = build.constant(int(is_full))
-            build.insert(UseLockOp(lock, action, value))
+            build.insert(UseLockOp(lock, action, build.constant(int(is_full))))
 
     def _access(self, op: ObjectFifoSubviewAccessOp, values: Values[Counter]) -> None:
         end, port = self.keys[_acquire_of(op)]
         buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
         build = Emitter.before(op)
         oldest = build.value(arith.IndexCastOp(values[Counter(end, port, CounterKind.OLDEST)], INDEX))
-        chosen = build.value(_choose(oldest, buffers, op.index.value.data, op))
-        op.output.replace_all_uses_with(chosen)
+        op.output.replace_all_uses_with(build.value(_choose(oldest, buffers, op.index.value.data, op)))
 
 
 def _storage(op: Access, end: FifoEnd) -> Storage:
@@ -265,13 +256,11 @@ def _storage(op: Access, end: FifoEnd) -> Storage:
 
 def _advance(build: Emitter, oldest: SSAValue, count: int, ring: int) -> SSAValue:
     """Go `count` buffers further round a ring."""
-    size, step = (build.constant(number) for number in (ring, count))
-    sum = build.value(arith.AddiOp(oldest, step))
-    is_round = build.value(arith.CmpiOp(sum, size, "sge"))
-    if count == 1:  # then it can only be back at the first one
-        wrapped: SSAValue = build.constant(0)
-    else:
-        wrapped = build.value(arith.SubiOp(sum, size))
+    size, step = build.constants(ring, count)
+    sum = build.add(oldest, step)
+    is_round = build.compare("sge", sum, size)
+    # by one it can only be back at the first
+    wrapped = build.constant(0) if count == 1 else build.value(arith.SubiOp(sum, size))
     return build.value(arith.SelectOp(is_round, wrapped, sum))
 
 
@@ -279,13 +268,12 @@ def _choose(number: SSAValue, choices: Sequence[SSAValue], offset: int, at: Oper
     """The one of several values that comes `offset` behind the one with a number that is known at run time."""
     turned = [choices[(offset + case) % len(choices)] for case in range(len(choices))]
     # the default comes first; it is never taken
-    regions = [Region(Block([scf.YieldOp.create(operands=[value])])) for value in (turned[0], *turned)]
-    for region in regions:
-        for op in region.block.ops:
-            op.location = at.location
-    cases = DenseArrayBase.from_list(i64, range(len(choices)))
+    yields = [scf.YieldOp.create(operands=[value], location=at.location) for value in (turned[0], *turned)]
     return scf.IndexSwitchOp.create(
-        operands=[number], result_types=[choices[0].type], properties={"cases": cases}, regions=regions
+        operands=[number],
+        result_types=[choices[0].type],
+        properties={"cases": DenseArrayBase.from_list(i64, range(len(choices)))},
+        regions=[Region(Block([end])) for end in yields],
     )
 
 

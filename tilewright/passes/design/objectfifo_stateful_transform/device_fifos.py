@@ -21,6 +21,7 @@ from tilewright.dialects.aie.objectfifo_uses import (
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import emit_op_error
+from tilewright.rewrite.pass_bases import ops_of
 
 Access: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp | ObjectFifoSubviewAccessOp
 """What the program of a core does with a FIFO."""
@@ -46,8 +47,7 @@ class DeviceFifos:
             self._read(op)
 
     def _read(self, op: Operation) -> None:
-        name = symbol_name(op)
-        if name is not None:
+        if (name := symbol_name(op)) is not None:
             self.symbols.add(name)
         match op:
             case ObjectFifoOp():
@@ -67,10 +67,9 @@ class DeviceFifos:
     def _read_core(self, core: CoreOp) -> None:
         self.cores[core.tile] = core
         self.accesses[core] = [op for op in core.body.walk() if isinstance(op, Access)]
-        for op in self.accesses[core]:
-            if isinstance(op, ObjectFifoAcquireOp):
-                key = core.tile, op.fifo_name.root_reference.data, op.end
-                self.most_acquired[key] = max(self.most_acquired[key], op.count)
+        for op in ops_of(self.accesses[core], ObjectFifoAcquireOp):
+            key = core.tile, op.fifo_name.root_reference.data, op.end
+            self.most_acquired[key] = max(self.most_acquired[key], op.count)
 
     def is_sound(self) -> bool:
         """Whether links name FIFOs, each at most once, and all tiles have a place; says what is wrong."""
@@ -87,21 +86,18 @@ class DeviceFifos:
                     error = emit_op_error(self.fifos[name], "objectfifo cannot be in more than one ObjectFifoLinkOp")
                     error.note(self.link_of[name], "it is in this one").note(link, "and again in this one")
                     fine = False
-                self.link_of[name] = link
+                self.link_of[name] = link  # after an error too: a third link is told of the second
         return fine
 
     def _are_placed(self) -> bool:
-        fine = True
+        named: list[tuple[Operation, str, SSAValue]] = []
         for fifo in self.fifos.values():
-            for end, tile in (("producer", fifo.producer), *(("consumer", tile) for tile in fifo.consumers)):
-                if not isinstance(tile.owner, TileOp):
-                    emit_op_error(fifo, f"{end} tile {NOT_PLACED}")
-                    fine = False
-        for allocation in (op for ops in self.allocations.values() for op in ops):
-            if not isinstance(allocation.tile.owner, TileOp):
-                emit_op_error(allocation, f"tile {NOT_PLACED}")
-                fine = False
-        return fine
+            named += [(fifo, "producer tile", fifo.producer), *((fifo, "consumer tile", t) for t in fifo.consumers)]
+        named += [(op, "tile", op.tile) for ops in self.allocations.values() for op in ops]
+        unplaced = [(op, what) for op, what, tile in named if not isinstance(tile.owner, TileOp)]
+        for op, what in unplaced:
+            emit_op_error(op, f"{what} {NOT_PLACED}")
+        return not unplaced
 
 
 def placed(tile: SSAValue) -> TileOp:
@@ -157,6 +153,7 @@ def needs_dma(
     streams = fifo.aie_stream is not None if ends_in_stream is None else ends_in_stream
     if fifo.via_dma.value.data or fifo.repeat_count is not None or streams or fifo.consumer_fifo_type is not None:
         return True
+    # Several consumers, or data in another order, need a DMA even between neighbours.
     if len(fifo.consumers) != 1 or len(fifo.dimensions_to_stream) or len(fifo.consumer_dimensions[0]):
         return True
     if shared_memory(design, placed(fifo.producer), placed(fifo.consumers[0])) is SharedMemory.NONE:

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection, LockAction, TileType
-from tilewright.dialects._ods import enum_to_attr
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.data_layout import element_count
@@ -30,10 +29,10 @@ from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.create import append_operation
 from tilewright.ir.diagnostics import fail, fail_op, op_text
-from tilewright.passes.design import append_to
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, LinkSlice, Storage
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
 from tilewright.rewrite.emitter import constant_op
+from tilewright.rewrite.pass_bases import append_to, located, ops_of
 
 BODIES: dict[TileType, type[DmaBody]] = {
     TileType.CoreTile: MemOp,
@@ -84,14 +83,11 @@ class DmaPrograms:
         """The program of an end's tile, which is made if there is none."""
         tile = end.tile.result
         if tile not in self._programs:
-            body = self._bodies.get(tile)
-            self._programs[tile] = _read_program(body if body is not None else self._new_body(end), end)
+            if tile not in self._bodies:
+                self._bodies[tile] = BODIES[end.tile.tile_type](tile, Region(Block([EndOp()])))
+                append_to(self.device.body, self._bodies[tile], end.fifo.location)
+            self._programs[tile] = _read_program(self._bodies[tile], end)
         return self._programs[tile]
-
-    def _new_body(self, end: FifoEnd) -> DmaBody:
-        body = BODIES[end.tile.tile_type](end.tile.result, Region(Block([EndOp()])))
-        append_to(self.device.body, body, end.fifo.location)
-        return body
 
     def _start(
         self, program: DmaProgram, block: Block, first: Block, end: FifoEnd, channel: Channel, chain: Chain
@@ -126,11 +122,8 @@ class DmaPrograms:
 def _read_program(body: DmaBody, user: FifoEnd) -> DmaProgram:
     """How to add to a program; one without blocks, or without an end, cannot be added to."""
     here = (user.fifo, f"@{user.name} needs another channel of this DMA")
-    for op in body.ops:
-        if isinstance(op, DmaOp):
-            fail_op(
-                op, "DMAOp can only appear in single block region", here, (op, "write it with aie.dma_start instead")
-            )
+    for op in ops_of(body.ops, DmaOp):
+        fail_op(op, "DMAOp can only appear in single block region", here, (op, "write it with aie.dma_start instead"))
     # A block with aie.end also ends chains that stop; the one that ends the program comes last.
     blocks = reversed(list(body.body.blocks))
     end = next((block for block in blocks if isinstance(block.last_op, EndOp)), None)
@@ -156,18 +149,18 @@ def _operations(
     yield NextBdOp(following)
 
 
-def _use(use: BdLock) -> Iterator[Operation]:
+def _use(use: BdLockUse) -> Iterator[Operation]:
     value = constant_op(use.value)
     yield value
-    yield UseLockOp.create(operands=[use.lock, value.result], properties={"action": enum_to_attr(use.action)})
+    yield UseLockOp(use.lock, use.action, value.result)
 
 
 def _append(block: Block, op: Operation, location: LocationAttr) -> None:
-    op.location = location
-    append_operation(block, op)
+    # not `append_to`, which goes before a terminator: these blocks are filled from the start
+    append_operation(block, located(op, location))
 
 
-class BdLock(NamedTuple):
+class BdLockUse(NamedTuple):
     """A lock, and the value that a descriptor or a core acquires or releases it with."""
 
     lock: SSAValue
@@ -181,8 +174,8 @@ class FifoBd(NamedTuple):
     buffer: SSAValue
     offset: int
     length: int
-    acquire: BdLock | None
-    release: BdLock | None
+    acquire: BdLockUse | None
+    release: BdLockUse | None
 
 
 @dataclass(frozen=True)
@@ -232,32 +225,25 @@ class ChainPlanner:
         return Chain([self._descriptor(end, storage, buffer, n, part) for n, (buffer, part) in enumerate(parts)])
 
     def _descriptor(self, end: FifoEnd, storage: Storage, buffer: SSAValue, number: int, part: LinkSlice) -> FifoBd:
-        acquire, release = self._lock_uses(end, storage, number, part.branch)
-        return FifoBd(buffer, part.offset, part.length, acquire, release)
+        return FifoBd(buffer, part.offset, part.length, *self._lock_uses(end, storage, number, part.branch))
 
     def _lock_uses(
         self, end: FifoEnd, storage: Storage, number: int, branch: int
-    ) -> tuple[BdLock, BdLock] | tuple[None, None]:
+    ) -> tuple[BdLockUse, BdLockUse] | tuple[None, None]:
         if not storage.locks:
             return None, None
         sends = end.direction is DmaDirection.MM2S
         if not self.uses_semaphores:
             lock = storage.locks[number].result
-            acquire = BdLock(lock, LockAction.Acquire, int(sends))
-            return acquire, BdLock(lock, LockAction.Release, int(not sends))
+            return BdLockUse(lock, LockAction.Acquire, int(sends)), BdLockUse(lock, LockAction.Release, int(not sends))
         empty, full = pair_of(storage.locks, branch)
         first, last = (full, empty) if sends else (empty, full)
-        value = _uses_per_element(end)
+        # An element that the outputs of a link send several times counts as often where it comes in.
+        value = (end.link.repeat_count or 1) if end.link is not None and end in end.link.inputs else 1
         return (
-            BdLock(first.result, LockAction.AcquireGreaterEqual, value),
-            BdLock(last.result, LockAction.Release, value),
+            BdLockUse(first.result, LockAction.AcquireGreaterEqual, value),
+            BdLockUse(last.result, LockAction.Release, value),
         )
-
-
-def _uses_per_element(end: FifoEnd) -> int:
-    """An element that the outputs of a link send several times counts as often where it comes in."""
-    link = end.link
-    return (link.repeat_count or 1) if link is not None and end in link.inputs else 1
 
 
 def _slices(end: FifoEnd) -> Sequence[LinkSlice]:
@@ -267,8 +253,7 @@ def _slices(end: FifoEnd) -> Sequence[LinkSlice]:
         return [LinkSlice(0, length, 0)]
     if link.branches and link.owner is end:
         return link.slices
-    part = link.slice_of(end)
-    if part is not None:
-        return [part]
+    if end in link.branches:
+        return [link.slices[link.branches.index(end)]]
     # Whole buffers, even if the end's own elements are smaller; an output that pads sends more than the buffers hold.
     return [LinkSlice(0, max(length, link.owner.element_count), 0)]

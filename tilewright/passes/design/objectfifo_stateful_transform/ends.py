@@ -5,7 +5,7 @@ Ends that are linked meet in a tile and use the same buffers, so that data passe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -132,9 +132,8 @@ class SplitFifo:
     consumers: list[FifoEnd]
 
     @property
-    def ends(self) -> Iterator[FifoEnd]:
-        yield self.producer
-        yield from self.consumers
+    def ends(self) -> list[FifoEnd]:
+        return [self.producer, *self.consumers]
 
 
 def number(attr: IntegerAttr | None) -> int | None:
@@ -152,9 +151,8 @@ class FifoEnds:
         for name, fifo in design.fifos.items():
             if needs_dma(design, fifo, design.link_of.get(name)):
                 consumers = [self._consumer(fifo, index) for index in range(len(fifo.consumers))]
-                connection = SplitFifo(self._producer(fifo), consumers)
-                self.connections.append(connection)
-                self.by_fifo[fifo] = [*connection.ends]
+                self.connections.append(SplitFifo(self._producer(fifo), consumers))
+                self.by_fifo[fifo] = [*self.connections[-1].ends]
             else:
                 self.by_fifo[fifo] = [self._whole(fifo)]
 
@@ -299,10 +297,6 @@ class FifoLink:
         pairs = pairwise([*starts, self.owner.element_count])
         return [LinkSlice(start, end - start, branch) for branch, (start, end) in enumerate(pairs)]
 
-    def slice_of(self, end: FifoEnd) -> LinkSlice | None:
-        """What one branch moves; none for an end that moves whole buffers."""
-        return self.slices[self.branches.index(end)] if end in self.branches else None
-
 
 def resolve_links(ends: FifoEnds) -> None:
     """Tell the ends of linked FIFOs which link they are part of."""
@@ -310,18 +304,12 @@ def resolve_links(ends: FifoEnds) -> None:
         link = _resolve_link(op, ends)
         for end in (*link.inputs, *link.outputs):
             end.link = link
-        _check_offsets(link)
-
-
-def _check_offsets(link: FifoLink) -> None:
-    """Upstream goes on with branches that move nothing, or less; what comes of it is of no use."""
-    for slice, end in zip(link.slices, link.branches, strict=True):
-        if slice.length <= 0:
-            whole = f"the buffers of @{link.owner.name} have {link.owner.element_count} elements"
-            warning = emit_warning(
-                link.op, f"@{end.name} would move {slice.length} elements from offset {slice.offset}"
-            )
-            warning.note(link.owner.fifo, f"{whole}; offsets must increase and stay below that")
+        # Upstream goes on with branches that move nothing, or less; what comes of it is of no use.
+        for (offset, length, _), end in zip(link.slices, link.branches, strict=True):
+            if length <= 0:
+                warning = emit_warning(op, f"@{end.name} would move {length} elements from offset {offset}")
+                whole = f"the buffers of @{link.owner.name} have {link.owner.element_count} elements"
+                warning.note(link.owner.fifo, f"{whole}; offsets must increase and stay below that")
 
 
 def _resolve_link(op: ObjectFifoLinkOp, ends: FifoEnds) -> FifoLink:

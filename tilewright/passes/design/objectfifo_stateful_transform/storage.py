@@ -30,6 +30,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import 
     shared_memory,
 )
 from tilewright.passes.design.objectfifo_stateful_transform.ends import Contents, FifoEnd, FifoEnds, Storage
+from tilewright.rewrite.pass_bases import located
 
 MOST_ELEMENTS = (1 << 31) - 1
 """What the length of `aie.dma_bd` holds."""
@@ -69,8 +70,7 @@ class StorageBuilder:
         buffers = [] if tile.is_shim else [self._buffer(end, tile, number, following) for number in range(end.depth)]
         locks = locks_for(end, tile, self.design.model)
         for lock in locks:
-            lock.location = end.fifo.location
-            insert_operation(lock, before=following)
+            insert_operation(located(lock, end.fifo.location), before=following)
         end.own_storage = Storage(end.tile, buffers, locks)
 
     def _insertion_point(self) -> Operation:
@@ -97,8 +97,7 @@ class StorageBuilder:
         buffer = BufferOp(tile.result, end.element_type, f"{end.name}_buff_{number}")
         if end.init_values is not None:
             buffer.initial_value = _of_buffer(end.init_values[number], end.element_type)
-        buffer.location = end.fifo.location
-        insert_operation(buffer, before=following)
+        insert_operation(located(buffer, end.fifo.location), before=following)
         return buffer
 
     def _tile_with_room(self, home: TileOp, size_bytes: int, following: Operation) -> TileOp:
@@ -120,8 +119,7 @@ class StorageBuilder:
     def _tile_at(self, place: TileId, home: TileOp, following: Operation) -> TileOp:
         """A tile by its place; one that the program does not mention goes behind the buffers that follow `home`."""
         if place not in self.tiles:
-            tile = self.tiles[place] = TileOp(*place)
-            tile.location = home.location
+            tile = self.tiles[place] = located(TileOp(*place), home.location)
             before = home.next_op
             while isinstance(before, BufferOp) and before is not following:
                 before = before.next_op
@@ -145,13 +143,11 @@ def is_usable(delegate: ObjectFifoAllocateOp, end: FifoEnd, design: DeviceFifos)
     # A core's DMA reaches only its own tile, a mem tile's its neighbours too.
     if fits and (not end.is_split or end.is_mem or placed(delegate.tile) is end.tile):
         return True
-    error = emit_op_error(delegate, "objectfifo has no shared memory access to delegate tile's memory module")
+    why = "both ends of the FIFO have to reach the memory of that tile"
     if fits:
-        error.note(
-            end.fifo, f"its DMA in tile {tuple(end.tile.place)} needs the buffers and locks of @{end.name} there"
-        )
-    else:
-        error.note(end.fifo, "both ends of the FIFO have to reach the memory of that tile")
+        why = f"its DMA in tile {tuple(end.tile.place)} needs the buffers and locks of @{end.name} there"
+    text = "objectfifo has no shared memory access to delegate tile's memory module"
+    emit_op_error(delegate, text).note(end.fifo, why)
     return False
 
 
@@ -205,18 +201,15 @@ def _semaphores(end: FifoEnd, tile: TileOp, count: int, model: DeviceModel) -> l
         repeats = end.link.repeat_count or repeats
         branches = len(end.link.branches) or 1
     full = len(end.init_values) if end.init_values is not None else 0
-    _check_count(end, tile, max(count - full, full), repeats, model.max_lock_value)
-    locks: list[LockOp] = []
-    for branch in range(branches):
-        locks.append(LockOp(tile.result, init=(count - full) * repeats, sym_name=f"{end.name}_prod_lock_{branch}"))
-        locks.append(LockOp(tile.result, init=full * repeats, sym_name=f"{end.name}_cons_lock_{branch}"))
-    return locks
-
-
-def _check_count(end: FifoEnd, tile: TileOp, count: int, repeats: int, limit: int) -> None:
-    if count * repeats > limit:
+    most, limit = max(count - full, full), model.max_lock_value
+    if most * repeats > limit:
         fail_op(
             end.fifo,
-            f"needs a lock of tile {tuple(tile.place)} to count to {count * repeats}, the limit is {limit}",
-            (end.fifo, f"@{end.name} has {count} buffers that are each used {repeats} times; lower one of the two"),
+            f"needs a lock of tile {tuple(tile.place)} to count to {most * repeats}, the limit is {limit}",
+            (end.fifo, f"@{end.name} has {most} buffers that are each used {repeats} times; lower one of the two"),
         )
+    return [
+        LockOp(tile.result, init=buffers * repeats, sym_name=f"{end.name}_{who}_lock_{branch}")
+        for branch in range(branches)
+        for who, buffers in (("prod", count - full), ("cons", full))
+    ]

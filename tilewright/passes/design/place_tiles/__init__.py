@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import TileId
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoAllocateOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
-from tilewright.passes.design import DevicePass
 from tilewright.passes.design.place_tiles.annealing import Annealer, spill_fifos
 from tilewright.passes.design.place_tiles.problem import PlacementProblem
 from tilewright.passes.design.place_tiles.sequential import CorePlacer, MemShimPlacer, PlacedTiles
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import DevicePass
 
 
 class PlacerKind(StrEnum):
@@ -43,7 +43,11 @@ class PlaceTilesPass(DevicePass):
     sa_seed: int = field(default=1, metadata={"help": "seed of sa_placer; 0: another one each time"})
 
     def apply_to(self, device: DeviceOp) -> None:
-        placement = self._find_places(device)
+        if self.placer is PlacerKind.ANNEALING:
+            placement = anneal(device, self.sa_seed)
+        else:
+            most = self.cores_per_col if self.cores_per_col >= 0 else None
+            placement = place_sequentially(device, most, self.merge_logical_tiles)
         for logical, place in placement.places.items():
             tile = tile_at(device, *place)
             if tile.location == device.location:  # one that `tile_at` has just made
@@ -51,18 +55,10 @@ class PlaceTilesPass(DevicePass):
             if logical.allocation_scheme is not None:
                 tile.allocation_scheme = logical.allocation_scheme
             logical.result.replace_all_uses_with(tile.result)
-            logical.detach()
-            logical.erase()
-        for fifo, place in placement.storage:
+            Rewriter.erase_op(logical)
+        for fifo, place in placement.storage:  # FIFOs whose home had no room for their buffers
             allocate = ObjectFifoAllocateOp(fifo.sym_name.data, tile_at(device, *place).result)
             Emitter(InsertPoint.after(fifo), fifo.location).insert(allocate)
-
-    def _find_places(self, device: DeviceOp) -> TilePlacement:
-        if self.placer is PlacerKind.ANNEALING:
-            return anneal(device, self.sa_seed)
-        return place_sequentially(
-            device, self.cores_per_col if self.cores_per_col >= 0 else None, self.merge_logical_tiles
-        )
 
 
 class TilePlacement(NamedTuple):

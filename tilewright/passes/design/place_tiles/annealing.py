@@ -59,22 +59,18 @@ class Annealer:
 
     def _temperatures(self) -> list[float]:
         """From one at which most moves are accepted, down to none."""
-        start = self._typical_change()
-        return [*(start * COOLING**step for step in range(ROUNDS)), *[0.0] * GREEDY_ROUNDS]
-
-    def _typical_change(self) -> float:
         base, changes = self.state.price().total, [1]  # not 0, even if no move changes anything
         for _ in range(SAMPLES):
             if moves := self._pick_move():
                 self.state.move(moves)
                 changes.append(abs(self.state.price().total - base))
                 self.state.undo()
-        return sum(changes) / len(changes)
+        typical = sum(changes) / len(changes)
+        return [*(typical * COOLING**step for step in range(ROUNDS)), *[0.0] * GREEDY_ROUNDS]
 
     def _try_move(self, price: Price, temperature: float) -> Price:
         """Make a move if it is good, or not too bad for the temperature."""
-        moves = self._pick_move()
-        if not moves:
+        if not (moves := self._pick_move()):
             return price
         self.state.move(moves)
         after = self.state.price()
@@ -104,14 +100,12 @@ class Annealer:
             taken = set(places.values()) if tile.is_core else set[TileId]()
             free = [place for place in self.allowed[tile] if place not in taken]
             if not free:
-                fail(tile, "no available physical tile for placement", (tile, self._why_none(tile)))
+                why = f"the {len(self.allowed[tile])} places it may have are taken by other cores"
+                if not self.allowed[tile]:
+                    why = f"the device has no free {tile.tile_type} at the column and row asked for"
+                fail(tile, "no available physical tile for placement", (tile, why))
             places[tile] = free[0] if tile.is_core else self.random.choice(free)
         return places
-
-    def _why_none(self, tile: LogicalTileOp) -> str:
-        if not self.allowed[tile]:
-            return f"the device has no free {tile.tile_type} at the column and row asked for"
-        return f"the {len(self.allowed[tile])} places it may have are taken by other cores"
 
     def _require_legal(self) -> None:
         state = self.state
@@ -310,7 +304,9 @@ class CostTerms(Generic[ItemT, ValueT]):
 def spill_fifos(state: Candidate) -> list[tuple[ObjectFifoOp, TileId]]:
     """Which FIFOs move, and where to: the largest first, as long as their tile holds too much."""
     loads, spilled = state.loads, list[tuple[ObjectFifoOp, TileId]]()
-    for fifo, charge in sorted(_movable(state), key=lambda item: -item[1].size_bytes):
+    stored = zip(state.storage.items, state.storage.values, strict=True)
+    movable = [(fifo, charge) for fifo, charges in stored for charge in charges if charge.movable]
+    for fifo, charge in sorted(movable, key=lambda item: -item[1].size_bytes):
         if loads.spare_bytes(charge.place) >= 0:
             continue
         rooms = [place for place in _reachable(state, fifo) if place != charge.place]
@@ -321,11 +317,6 @@ def spill_fifos(state: Candidate) -> list[tuple[ObjectFifoOp, TileId]]:
             loads.add([charge._replace(place=room)])
             spilled.append((fifo.op, room))
     return spilled
-
-
-def _movable(state: Candidate) -> list[tuple[StoredFifo, Charge]]:
-    stored = zip(state.storage.items, state.storage.values, strict=True)
-    return [(fifo, charge) for fifo, charges in stored for charge in charges if charge.movable]
 
 
 def _reachable(state: Candidate, fifo: StoredFifo) -> list[TileId]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from tilewright.device import DeviceModel, TileId, TileType
@@ -107,9 +106,13 @@ class Loads:
 def _neighbours(model: DeviceModel, place: TileId) -> list[TileId]:
     """Tiles of the same kind whose memory a core, or the DMA of a mem tile, reaches."""
     sides = [TileId(place.column + right, place.row + up) for right, up in ((-1, 0), (1, 0), (0, 1), (0, -1))]
-    near = [side for side in sides if model.is_valid_tile(*side)]
-    alike = [side for side in near if model.tile_type(*side) is model.tile_type(*place)]
-    return [side for side in alike if model.is_legal_memory_affinity(*place, *side)]
+    return [
+        side
+        for side in sides
+        if model.is_valid_tile(*side)
+        and model.tile_type(*side) is model.tile_type(*place)
+        and model.is_legal_memory_affinity(*place, *side)
+    ]
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,9 @@ def stored_fifos(problem: PlacementProblem) -> list[StoredFifo]:
         depths += depths[:1] * (1 + len(op.consumers) - len(depths))  # a single depth is that of all ends
         types = [op.element_type, *[op.consumer_element_type] * len(op.consumers)]
         ends = [
-            EndBuffers(tile, _size_bytes(type), depth, _dma_depth(most_held, op, value, depth))
+            EndBuffers(
+                tile, (element_count(type) or 0) * element_bytes(type), depth, _dma_depth(most_held, op, value, depth)
+            )
             for value, type, depth in zip((op.producer, *op.consumers), types, depths, strict=False)
             if (tile := tile_of(value)) is not None
         ]
@@ -193,10 +198,6 @@ def stored_fifos(problem: PlacementProblem) -> list[StoredFifo]:
             needs_dma = is_output or op.sym_name in problem.link_inputs or _asks_for_dma(op)
             found.append(StoredFifo(op, producer, tuple(consumers), needs_dma, is_output))
     return found
-
-
-def _size_bytes(type: MemRefType) -> int:
-    return (element_count(type) or 0) * element_bytes(type)
 
 
 def _most_held(problem: PlacementProblem) -> dict[tuple[ObjectFifoOp, SSAValue], int]:

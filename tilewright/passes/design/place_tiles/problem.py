@@ -109,6 +109,7 @@ class PlacementProblem:
         if not isinstance(tile, LogicalTileOp) or not tile.is_core:
             return ChannelCount()
         limit = ChannelCount(tile.resources.s2mm_channels, tile.resources.mm2s_channels)
+        # what its own needs leave of the channels serves peers anywhere; the rest must be near
         return (self.peer_counts(tile) - (limit - self.need(tile))).lacking
 
     def demand(self, tile: TileLike) -> int:
@@ -137,7 +138,11 @@ class PlacementProblem:
     def _channel_needs(self) -> dict[TileLike, ChannelCount]:
         needs: dict[TileLike, ChannelCount] = defaultdict(ChannelCount)
         self._add_fifo_needs(needs)
-        self._add_link_needs(needs)
+        for link in self.links:
+            # all FIFOs of a link meet in one tile
+            meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
+            if meeting is not None:
+                needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))
         self._add_flow_needs(needs)
         return needs
 
@@ -155,16 +160,9 @@ class PlacementProblem:
             if served and producer is not None and fifo.sym_name not in self.link_outputs:
                 needs[producer].outputs += 1
 
-    def _add_link_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
-        for link in self.links:
-            # all FIFOs of a link meet in one tile
-            meeting = next((tile_of(consumer) for fifo in link.inputs for consumer in fifo.consumers), None)
-            if meeting is not None:
-                needs[meeting] += ChannelCount(len(link.input_names), len(link.output_names))
-
     def _add_flow_needs(self, needs: dict[TileLike, ChannelCount]) -> None:
         """A channel counts once, however many flows begin or end at it."""
-        sources, dests = dict[End, None](), dict[End, None]()
+        sources, dests = dict[End, None](), dict[End, None]()  # in the order of the program, unlike sets
         for flow in self.ops(FlowOp):
             sources[flow.source, flow.source_port] = None
             dests[flow.dest, flow.dest_port] = None

@@ -93,7 +93,7 @@ class CorePlacer:
                 self.problem.device,
                 f"requested cores-per-col ({limit}) exceeds device capacity ({most} cores per column)",
             )
-        return [tile for column in columns.values() for tile in column[:limit]]
+        return [tile for column in columns.values() for tile in column[:limit]]  # no limit: whole columns
 
     def _reaches(self, place: TileId, memory: TileId) -> bool:
         return self.model.is_legal_memory_affinity(*place, *memory)
@@ -103,6 +103,7 @@ class CorePlacer:
         freedom = (tile.col is None) + (tile.row is None)
         demand = self.problem.demand(tile)
         peers = map(self.problem.demand, self.problem.core_peers.tiles(tile))
+        # negative: the greatest demand first, and the program's order among equals
         return freedom, -max(demand, *peers, 0), -demand
 
     def _place_pinned(self, tile: LogicalTileOp, place: TileId) -> None:
@@ -259,15 +260,13 @@ class CorePlacer:
         fail(tile, text, *(found or [(tile, f"{self.model} has {cores} of them: use fewer, or a larger device")]))
 
     def _peer_notes(self, tile: LogicalTileOp, edges: Edges, labels: tuple[str, str]) -> list[Note]:
-        notes: list[Note] = []
-        unplaced = 0
-        for peer, is_first in edges.peers(tile):
-            place = self.places.position(peer)
-            if place is None:
-                unplaced += 1
-            else:
-                label = labels[0] if is_first else labels[1]
-                notes.append((peer, f"{label} peer placed at ({place.column}, {place.row})"))
+        peers = [(peer, is_first, self.places.position(peer)) for peer, is_first in edges.peers(tile)]
+        notes: list[Note] = [
+            (peer, f"{labels[0] if is_first else labels[1]} peer placed at {tuple(place)}")
+            for peer, is_first, place in peers
+            if place is not None
+        ]
+        unplaced = len(peers) - len(notes)
         if unplaced:
             text = (
                 f"{unplaced} additional peer(s) on this LTO are not yet placed (placed after this LTO; their positions "
@@ -295,9 +294,20 @@ class MemShimPlacer:
             centre = self._centre_column(tile)
             place = self._roomiest(tile, centre if tile.col is None else tile.col.value.data)
             if place is None:
-                self._report_no_room(tile, centre)
+                need, kind = self.problem.need(tile), tile.tile_type
+                where = f"near centroid column {centre}" if tile.col is None else f"at column {tile.col.value.data}"
+                fail(
+                    tile,
+                    f"no {kind} has sufficient DMA capacity for {need.inputs} input/{need.outputs} output channels "
+                    f"{where}",
+                    (
+                        tile,
+                        f"to fix, pin this {kind} to a column with available DMA budget, or rebalance compute peers so "
+                        "the centroid lands on a less-busy column",
+                    ),
+                )
             self.places.put(tile, place)
-            if not self.merge:
+            if not self.merge:  # nothing else may come here
                 self.hosts.add(place)
 
     def _roomiest(self, tile: LogicalTileOp, column: int) -> TileId | None:
@@ -310,27 +320,13 @@ class MemShimPlacer:
         places = (place for place in model.tiles if model.tile_type(*place) is tile.tile_type)
         return min((p for p in places if p not in self.hosts and self.places.has_room(p, tile)), key=rank, default=None)
 
-    def _report_no_room(self, tile: LogicalTileOp, centre: int) -> NoReturn:
-        need = self.problem.need(tile)
-        where = f"near centroid column {centre}" if tile.col is None else f"at column {tile.col.value.data}"
-        fail(
-            tile,
-            f"no {tile.tile_type} has sufficient DMA capacity for {need.inputs} input/{need.outputs} output channels "
-            f"{where}",
-            (
-                tile,
-                f"to fix, pin this {tile.tile_type} to a column with available DMA budget, or rebalance compute peers "
-                "so the centroid lands on a less-busy column",
-            ),
-        )
-
     def _centre_column(self, tile: LogicalTileOp) -> int:
         """The column with the shortest way to the cores that the tile serves.
 
         Anywhere between the outermost cores of a broadcast is equally good; among equals the one closest to the mean
         of all cores wins.
         """
-        reached = [self._core_columns(tile, others) for others in self.connections.get(tile.result, ())]
+        reached = (self._core_columns(tile, others) for others in self.connections.get(tile.result, ()))
         spans = [columns for columns in reached if columns]
         if not spans:
             return 0
