@@ -24,11 +24,10 @@ from tilewright.gpu.device import (
     whole_number,
 )
 from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back
-from tilewright.gpu.host.launcher import run_ranks
 from tilewright.gpu.host.outcome import AirRunResult as RunResult
 from tilewright.gpu.host.outcome import RankReport
 from tilewright.gpu.host.program import HostProgram, host_program
-from tilewright.gpu.host.rank import RankJob
+from tilewright.gpu.host.rank import RankJob, run_ranks
 from tilewright.gpu.host.supervisor import Show
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened

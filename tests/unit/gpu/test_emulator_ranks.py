@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from tilewright import air
-from tilewright.gpu.emulator.shared_turns import Shared
-from tilewright.gpu.emulator.turns import Stuck
+from tilewright.gpu.emulator.turns import Shared, Stuck
 from tilewright.ir.diagnostics import DiagnosedError
 
 

@@ -1,26 +1,31 @@
-"""Memory as waves see it when every access is looked at: stores that arrive late, and accesses that nothing orders."""
+"""Memory as waves see it when every access is looked at: stores that arrive late, and accesses that nothing orders.
+
+Races are found by vector clocks of waves, and by which of them last read and wrote each address. Barriers order the
+waves of a block; an acquire that reads what a release wrote orders what came before the one before what comes after the
+other. Of two accesses to the same address, one of them a write and not both atomic, one must come before the other in
+that order. Lanes of a wave go in step, so only what one instruction does is looked at among them.
+"""
 
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, field
 from enum import Flag, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from tilewright.dialects._llvm_memory import Ordering
-from tilewright.gpu.emulator.atomics import update
-from tilewright.gpu.emulator.history import History
+from tilewright.gpu.device import DeviceError
 from tilewright.gpu.emulator.lower_memory import Order
-from tilewright.gpu.emulator.memory import Memory
-from tilewright.gpu.emulator.races import Races
-from tilewright.gpu.emulator.store_buffers import Level, StoreBuffers, level_of, units
-from tilewright.gpu.emulator.values import PRIVATE_WINDOW
+from tilewright.gpu.emulator.memory import Memory, update
+from tilewright.gpu.emulator.program import PRIVATE_WINDOW
+from tilewright.gpu.emulator.store_buffers import History, Level, StoreBuffers, level_of, units
+from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.block_group import BlockGroup
-    from tilewright.gpu.emulator.launch import Launch
+    from tilewright.gpu.emulator.launch import BlockGroup, Launch
     from tilewright.gpu.emulator.wave_group import WaveGroup
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -239,3 +244,133 @@ def _order(g: WaveGroup, site: int) -> Order:
 
 def _is_private(addresses: Any) -> bool:
     return (addresses if addresses.__class__ is int else int(addresses.max())) >= PRIVATE_WINDOW
+
+
+MOST_WAVES = 4096
+"""A clock of each wave for each other one has to fit into memory."""
+
+
+@dataclass(slots=True)
+class Access:
+    """Who accessed an address last in one way, when, and where in the program."""
+
+    wave: int
+    time: int
+    site: int
+    atomic: bool
+
+
+@dataclass(slots=True)
+class Cell:
+    write: Access | None = None
+    reads: dict[int, Access] = field(default_factory=dict[int, Access])
+
+
+class Races:
+    """The order of one launch so far; everything before it is ordered anyway."""
+
+    def __init__(self, waves: int, block_waves: int):
+        if waves > MOST_WAVES:
+            raise DeviceError(
+                f"a launch of {waves} waves is too large to be checked for races: at most {MOST_WAVES}; run it on"
+                " smaller data, or without check=races"
+            )
+        self.block_waves = block_waves
+        self.clocks = np.zeros((waves, waves), np.int32)
+        self.clocks[np.arange(waves), np.arange(waves)] = 1
+        self.cells: dict[int, Cell] = {}
+        self.released: dict[int, Array] = {}
+        """What was released at an address, as a clock."""
+        self.fenced: dict[int, Array] = {}
+        """Per wave: its clock at the last fence that releases; relaxed writes publish it."""
+        self.seen: dict[int, Array] = {}
+        """Per wave: what relaxed reads have found; a fence that acquires makes it count."""
+
+    def read(self, group: WaveGroup, addresses: Array, site: int, order: Order) -> None:
+        wave = int(group.waves[0])
+        clock = self.clocks[wave]
+        for address in np.unique(addresses).tolist():
+            cell = self.cells.setdefault(address, Cell())
+            write = cell.write
+            if write is not None and self._unordered(write, wave, clock, order):
+                self._report(group, address, addresses, site, "reads", write, "wrote")
+            if not order.is_atomic or wave not in cell.reads:
+                cell.reads[wave] = Access(wave, int(clock[wave]), site, order.is_atomic)
+            if order.is_atomic:
+                self._acquire(wave, address, order)
+
+    def write(self, group: WaveGroup, addresses: Array, site: int, order: Order, as_line: bool = False) -> None:
+        wave = int(group.waves[0])
+        clock = self.clocks[wave]
+        atomic = order.is_atomic or as_line
+        for address in np.unique(addresses).tolist():
+            cell = self.cells.setdefault(address, Cell())
+            for other, verb in [(cell.write, "wrote"), *((read, "read") for read in cell.reads.values())]:
+                if other is not None and self._unordered(other, wave, clock, order, as_line):
+                    self._report(group, address, addresses, site, "writes", other, verb)
+            cell.write = Access(wave, int(clock[wave]), site, atomic)
+            cell.reads = {}
+            if order.is_atomic:
+                self._release(wave, address, order)
+
+    def update(self, group: WaveGroup, addresses: Array, site: int, order: Order) -> None:
+        self.read(group, addresses, site, order)
+        self.write(group, addresses, site, order)
+
+    def fence(self, wave: int, order: Order) -> None:
+        if order.acquires and wave in self.seen:
+            np.maximum(self.clocks[wave], self.seen.pop(wave), out=self.clocks[wave])
+        if order.releases:
+            self.fenced[wave] = self.clocks[wave].copy()
+            self.clocks[wave, wave] += 1
+
+    def barrier(self, waves: Array) -> None:
+        """Waves have waited for each other."""
+        joined = self.clocks[waves].max(0)
+        self.clocks[waves] = joined
+        self.clocks[waves, waves] += 1
+
+    def _unordered(self, other: Access, wave: int, clock: Array, order: Order, as_line: bool = False) -> bool:
+        return (
+            other.wave != wave
+            and other.time > clock[other.wave]
+            and not (other.atomic and (order.is_atomic or as_line))
+        )
+
+    def _acquire(self, wave: int, address: int, order: Order) -> None:
+        found = self.released.get(address)
+        if found is None:
+            return
+        if order.acquires:
+            np.maximum(self.clocks[wave], found, out=self.clocks[wave])
+        else:
+            self.seen[wave] = np.maximum(self.seen[wave], found) if wave in self.seen else found.copy()
+
+    def _release(self, wave: int, address: int, order: Order) -> None:
+        if order.releases:
+            found = self.clocks[wave].copy()
+            self.clocks[wave, wave] += 1
+        elif wave in self.fenced:
+            found = self.fenced[wave]
+        else:
+            return
+        before = self.released.get(address)
+        self.released[address] = found if before is None else np.maximum(before, found)
+
+    def _report(
+        self, group: WaveGroup, address: int, addresses: Array, site: int, verb: str, other: Access, did: str
+    ) -> NoReturn:
+        from tilewright.gpu.emulator.hangs import name_of
+
+        sites = group.plan.sites
+        who, before = group.block_group.who(int(group.waves[0])), group.block_group.who(other.wave)
+        same = other.wave // self.block_waves == int(group.waves[0]) // self.block_waves
+        remedy = "a gpu.barrier between them orders" if same else "a release and an acquire of a flag order"
+        raise Fault(
+            f"data race: {who} {verb} {name_of(group, address)}",
+            sites[site].where,
+            [
+                (sites[other.site].where, f"{before} {did} it here, and nothing orders the two"),
+                (sites[site].where, f"{remedy} accesses of {'one block' if same else 'different blocks'}"),
+            ],
+        )

@@ -12,16 +12,21 @@ from xdsl.ir import Block as IrBlock
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.llvm import LLVMArrayType, LLVMStructType
 from tilewright.gpu.emulator.arithmetic import fitting, wrap64
-from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, PrivateBuffer
-from tilewright.gpu.emulator.values import (
+from tilewright.gpu.emulator.program import (
     I64,
     LDS_WINDOW,
     PRIVATE_SHIFT,
     PRIVATE_WINDOW,
+    Block,
+    Branch,
     Constant,
+    Edge,
+    Goto,
+    Instruction,
     Kind,
     MemRef,
     Operand,
+    PrivateBuffer,
     Register,
     Space,
     Struct,

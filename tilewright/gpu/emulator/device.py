@@ -1,4 +1,4 @@
-"""A GPU in this process: memory, kernels as plans, launches that run to their end."""
+"""A GPU in this process: memory, kernels as plans, launches within the limits of a target that run to their end."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device.gpu_targets import GpuTarget
+from tilewright.device.gpu_targets import GpuTarget, Vendor
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.errors import ArgumentError, UnknownNameError
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World, whole_number
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
 from tilewright.gpu.emulator.launch import Launch
-from tilewright.gpu.emulator.limits import check_kernel, check_launch, resident_blocks, spilled_bytes
 from tilewright.gpu.emulator.memory import Memory, Range
 from tilewright.gpu.emulator.plan import Plan, make_plan
-from tilewright.gpu.emulator.shared_turns import Shared
-from tilewright.gpu.emulator.turns import Alone, Free, Turns
-from tilewright.gpu.emulator.values import Register
-from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.gpu.emulator.program import Register
+from tilewright.gpu.emulator.turns import Alone, Free, Shared, Turns
+from tilewright.ir.diagnostics import DiagnosedError, fail
+from tilewright.ir.run_errors import Fault
 
 DEFAULT_MEMORY_BYTES, MOST_MEMORY_BYTES = 1 << 30, 1 << 46
 CHOICES = {"reorder": ("off", "on"), "check": ("off", "races")}
@@ -318,3 +317,75 @@ def open_device(world: World, options: DeviceOptions) -> EmulatorDevice:
         world=world,
         memory_bytes=settings.memory,
     )
+
+
+REGISTER_BYTES = 4
+
+
+def check_kernel(plan: Plan, target: GpuTarget) -> None:
+    """Whether the buffers of a kernel fit, before it is launched."""
+    program = plan.program
+    shared = "LDS" if target.vendor is Vendor.AMD else "shared memory"
+    if program.lds_bytes > target.shared_bytes:
+        notes = [(program.where, f"%{name} begins at byte {start}") for start, name in program.lds_names]
+        fail(
+            program.where,
+            f"kernel @{program.name} needs {program.lds_bytes} bytes of {shared} for a block;"
+            f" {target.chip} has {target.shared_bytes}",
+            *notes,
+            (program.where, "make the tiles of memory space L2 (workgroup) smaller"),
+        )
+    private = sum(buffer.elements * buffer.kind.bytes for buffer in program.private)
+    if private > target.max_thread_bytes:
+        fail(
+            program.where,
+            f"kernel @{program.name} needs {private} bytes of private memory for a thread;"
+            f" {target.chip} has {target.max_thread_bytes}",
+            (program.where, "make the buffers of memory space L1 (private) smaller, or share them in a block"),
+        )
+
+
+def spilled_bytes(plan: Plan, target: GpuTarget) -> int:
+    """Private memory that cannot be in registers even if a thread had nothing else there."""
+    private = sum(buffer.elements * buffer.kind.bytes for buffer in plan.program.private)
+    return max(0, private - target.max_thread_registers * REGISTER_BYTES)
+
+
+def check_launch(
+    plan: Plan, target: GpuTarget, grid: Size3, block: Size3, shared_bytes: int, where: LocationAttr | None
+) -> None:
+    """Whether a grid of such blocks can be started."""
+    place = where if where is not None else plan.program.where
+    threads = block.x * block.y * block.z
+    if min(*grid, *block) < 1:
+        raise Fault(
+            f"kernel @{plan.name} is launched with a grid of {tuple(grid)} and blocks of {tuple(block)}: both must be"
+            " at least 1 in every dimension",
+            place,
+        )
+    if threads > target.max_block_threads:
+        most = target.max_block_threads // target.wave_size
+        note = f"a herd of at most {most} tiles fits into a block: one wave of {target.wave_size} lanes for each"
+        raise Fault(
+            f"a block of {' x '.join(map(str, block))} = {threads} threads; {target.chip} takes at most"
+            f" {target.max_block_threads}",
+            place,
+            [(place, note)],
+        )
+    for name, size, most in zip("xyz", grid, target.max_grid, strict=True):
+        if size > most:
+            raise Fault(f"a grid of {size} blocks in {name}; {target.chip} takes at most {most}", place)
+    total = plan.program.lds_bytes + shared_bytes
+    if total > target.shared_bytes:
+        raise Fault(
+            f"{total} bytes of shared memory for a block, {shared_bytes} of them asked for at the launch;"
+            f" {target.chip} has {target.shared_bytes}",
+            place,
+        )
+
+
+def resident_blocks(target: GpuTarget, block_waves: int, lds_bytes: int) -> int:
+    """How many blocks a GPU holds at the same time."""
+    by_waves = max(1, target.unit_waves // block_waves)
+    by_shared = max(1, target.unit_shared_bytes // lds_bytes) if lds_bytes else by_waves
+    return target.compute_units * min(by_waves, by_shared, target.unit_blocks)

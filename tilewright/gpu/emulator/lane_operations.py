@@ -1,9 +1,10 @@
-"""Operations that lanes of a wave do together."""
+"""Operations that lanes of a wave do together, and vectors, arrays with lanes as their last dimension."""
 
 from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from functools import reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -116,3 +117,64 @@ class LaneOperations(ABC):
         for lane in range(self.lanes) if m is None else np.flatnonzero(m):
             sys.stdout.write(format % tuple(value[lane].item() for value in values))
         sys.stdout.flush()
+
+
+def vbroadcast(x: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    lanes = lanes_of(x)
+    if lanes is None:
+        return np.full((*shape, 1), x, dtype)
+    given = (1,) * (len(shape) + 1 - x.ndim) + x.shape
+    return np.broadcast_to(x.reshape(given), (*shape, lanes))
+
+
+def lanes_of(x: Any) -> int | None:
+    """How many lanes an array has; None for a single number."""
+    return int(x.shape[-1]) if hasattr(x, "shape") and x.ndim else None
+
+
+def vextract(x: Any, position: tuple[int, ...]) -> Any:
+    return x[position]
+
+
+def one(x: Any) -> Any:
+    """The only element of a uniform value."""
+    return x[0] if x.dtype.kind in "fV" else x[0].item()
+
+
+def vpick(x: Any, place: Any, lanes: int) -> Any:
+    """An element of a vector, another one in each lane."""
+    wide = np.broadcast_to(x, (*x.shape[:-1], lanes))
+    return wide[np.broadcast_to(place, lanes) % x.shape[0], np.arange(lanes)]
+
+
+def vinsert(value: Any, x: Any, position: tuple[int, ...]) -> Any:
+    lanes = max(x.shape[-1], lanes_of(value) or 1)
+    made = np.broadcast_to(x, (*x.shape[:-1], lanes)).copy()
+    made[position] = value
+    return made
+
+
+def vreshape(x: Any, shape: tuple[int, ...]) -> Any:
+    return x.reshape(*shape, x.shape[-1])
+
+
+def vslice(x: Any, starts: tuple[int, ...], ends: tuple[int, ...]) -> Any:
+    return x[tuple(slice(start, end) for start, end in zip(starts, ends, strict=True))]
+
+
+def vgather(parts: list[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """A vector of elements."""
+    lanes = max(lanes_of(part) or 1 for part in parts)
+    rows = [np.broadcast_to(np.asarray(part, dtype), lanes) for part in parts]
+    return np.stack(rows).reshape(*shape, lanes)
+
+
+def vreduce(x: Any, combine: str) -> Any:
+    """All elements combined, one after the other."""
+    rows = x.reshape(-1, x.shape[-1])
+    if combine in ("minui", "maxui"):
+        rows = rows.view(f"u{x.dtype.itemsize}")
+    return reduce(COMBINE[combine], rows).astype(rows.dtype).view(x.dtype)
+
+
+FUNCTIONS = vbroadcast, vextract, one, vpick, vinsert, vreshape, vslice, vgather, vreduce

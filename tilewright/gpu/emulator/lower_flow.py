@@ -10,9 +10,8 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from tilewright.dialects import affine, cf, func, scf
 from tilewright.gpu.emulator.builder import Builder, Handler
-from tilewright.gpu.emulator.lower_affine import best, holds
-from tilewright.gpu.emulator.program import Block, Edge, Return
-from tilewright.gpu.emulator.values import I1, Constant, Operand, Unsupported, Value, index
+from tilewright.gpu.emulator.lower_memory import best, holds
+from tilewright.gpu.emulator.program import I1, Block, Constant, Edge, Operand, Return, Unsupported, Value, index
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 

@@ -15,13 +15,14 @@ from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, s
 from tilewright.gpu.emulator.lane_operations import c_format
 from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
 from tilewright.gpu.emulator.lower_numbers import COMBINED
-from tilewright.gpu.emulator.program import Block, Edge
-from tilewright.gpu.emulator.values import (
+from tilewright.gpu.emulator.program import (
     I1,
     I32,
     I64,
     LDS_WINDOW,
+    Block,
     Constant,
+    Edge,
     Operand,
     Struct,
     Unsupported,

@@ -14,7 +14,7 @@ from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructT
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts
 from tilewright.gpu.emulator.lower_memory import Order, element_pointer, update
-from tilewright.gpu.emulator.values import (
+from tilewright.gpu.emulator.program import (
     I1,
     I64,
     Constant,

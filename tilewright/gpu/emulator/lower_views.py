@@ -14,7 +14,7 @@ from tilewright.dialects.memref.reshape import TransposeOp
 from tilewright.dialects.memref.types import kept_dimensions
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
 from tilewright.gpu.emulator.lower_memory import position
-from tilewright.gpu.emulator.values import Constant, MemRef, Operand, Unsupported, index, kind_of
+from tilewright.gpu.emulator.program import Constant, MemRef, Operand, Unsupported, index, kind_of
 
 
 def _subview(b: Builder, op: Operation) -> None:

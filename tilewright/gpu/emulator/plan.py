@@ -13,21 +13,28 @@ from xdsl.ir import BlockArgument
 
 from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.gpu.emulator import (
-    lower_affine,
     lower_flow,
     lower_lanes,
     lower_llvm,
     lower_memory,
     lower_numbers,
-    lower_vectors,
     lower_views,
 )
 from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided, whole_memref
-from tilewright.gpu.emulator.order import arrange
-from tilewright.gpu.emulator.program import Block, Instruction, Program
-from tilewright.gpu.emulator.spins import Spin, find_spins
-from tilewright.gpu.emulator.uniformity import find_uniform
-from tilewright.gpu.emulator.values import I64, Operand, Register, Space, Unsupported, index, kind_of
+from tilewright.gpu.emulator.hangs import Spin, find_spins
+from tilewright.gpu.emulator.order import arrange, find_uniform
+from tilewright.gpu.emulator.program import (
+    I64,
+    Block,
+    Instruction,
+    Operand,
+    Program,
+    Register,
+    Space,
+    Unsupported,
+    index,
+    kind_of,
+)
 from tilewright.gpu.emulator.write import Writer
 from tilewright.ir.diagnostics import fail
 
@@ -91,10 +98,7 @@ def _keep_for_reports(program: Program, spins: dict[Block, Spin]) -> None:
 @cache
 def _handlers() -> Mapping[str, Handler]:
     """All operations that the emulator runs, by name."""
-    modules = (
-        *(lower_numbers, lower_memory, lower_views, lower_llvm, lower_lanes, lower_flow, lower_affine),
-        lower_vectors,
-    )
+    modules = lower_numbers, lower_memory, lower_views, lower_llvm, lower_lanes, lower_flow
     return {name: handler for module in modules for name, handler in module.HANDLERS.items()}
 
 

@@ -1,14 +1,197 @@
-"""A kernel as blocks of simple instructions: what all control flow becomes before code is made of it."""
+"""A kernel as blocks of simple instructions on registers: what all control flow becomes before code is made of it.
+
+A register holds one value per lane. It is *uniform* where all lanes that are active together have the same value; then
+one Python number stands for all of them. Vectors have their own dimensions first and lanes last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum
+from math import prod
+from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    VectorType,
+)
+from xdsl.ir import Attribute
 
-from tilewright.gpu.emulator.values import Kind, Operand, Register
+from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
+from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from tilewright.ir.shown import shown
+
+LDS_WINDOW = 1 << 60
+"""Where the memory of a block begins in the addresses of its threads, as the apertures of real GPUs do."""
+PRIVATE_WINDOW = 2 << 60
+PRIVATE_SHIFT = 32
+"""Each private buffer has a window of its own, by its number."""
+
+
+class Space(Enum):
+    """Who has a buffer."""
+
+    GLOBAL = "global"
+    LDS = "workgroup"
+    PRIVATE = "private"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The type of a register: `bits` wide integers or floats, alone or as a vector."""
+
+    dtype: np.dtype[Any]
+    bits: int
+    is_float: bool = False
+    shape: tuple[int, ...] = ()
+
+    @property
+    def element(self) -> Kind:
+        return Kind(self.dtype, self.bits, self.is_float)
+
+    @property
+    def code(self) -> str:
+        """A word for the type in generated code."""
+        return f"{'bf' if self.dtype == ml_dtypes.bfloat16 else 'f' if self.is_float else 'i'}{self.bits}"
+
+    @property
+    def bytes(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def elements(self) -> int:
+        return prod(self.shape)
+
+    def with_shape(self, shape: tuple[int, ...]) -> Kind:
+        return Kind(self.dtype, self.bits, self.is_float, shape)
+
+
+I1 = Kind(np.dtype(np.bool_), 1)
+I8, I16, I32, I64 = (Kind(np.dtype(f"i{bits // 8}"), bits) for bits in (8, 16, 32, 64))
+F16, F32, F64 = (Kind(np.dtype(f"f{bits // 8}"), bits, True) for bits in (16, 32, 64))
+BF16 = Kind(np.dtype(ml_dtypes.bfloat16), 16, True)
+INTEGERS = {kind.bits: kind for kind in (I1, I8, I16, I32, I64)}
+
+
+@dataclass(eq=False)
+class Register:
+    """One value per lane; analyses fill in the flags."""
+
+    kind: Kind
+    number: int
+    uniform: bool = False
+    merges: bool = False
+    """Lanes that are elsewhere may still need what they have in it: writes must leave their values alone."""
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Constant:
+    kind: Kind
+    value: Any
+
+
+Operand: TypeAlias = "Register | Constant"
+
+
+@dataclass(frozen=True)
+class MemRef:
+    """A buffer in parts, all of them in elements but the pointer."""
+
+    kind: Kind
+    space: Space | None
+    """None if only the address can tell."""
+    pointer: Operand
+    offset: Operand
+    sizes: tuple[Operand, ...]
+    strides: tuple[Operand, ...]
+
+    @property
+    def parts(self) -> list[Operand]:
+        return [self.pointer, self.offset, *self.sizes, *self.strides]
+
+
+@dataclass
+class Struct:
+    """An LLVM aggregate, by its leaves' positions."""
+
+    leaves: dict[tuple[int, ...], Operand] = field(default_factory=dict[tuple[int, ...], "Operand"])
+
+
+Value: TypeAlias = "Operand | MemRef | Struct"
+
+
+class Unsupported(Exception):
+    """A type that the emulator has no registers for; the text goes on after the type's name."""
+
+
+def index(number: int) -> Constant:
+    return Constant(I64, number)
+
+
+def kind_of(type: Attribute) -> Kind:
+    """The registers of a type."""
+    match type:
+        case IndexType() | LLVMPointerType():
+            return I64
+        case IntegerType() if type.width.data in INTEGERS:
+            return INTEGERS[type.width.data]
+        case Float16Type():
+            return F16
+        case BFloat16Type():
+            return BF16
+        case Float32Type():
+            return F32
+        case Float64Type():
+            return F64
+        case VectorType():
+            return kind_of(type.element_type).with_shape(tuple(type.get_shape()))
+        case _:
+            raise Unsupported(f"{shown(type)} is no type that the emulator has registers for")
+
+
+_NUMBERED = {0: Space.GLOBAL, 1: Space.GLOBAL, 3: Space.LDS, 5: Space.PRIVATE}
+_NAMED = {
+    AddressSpace.GLOBAL: Space.GLOBAL,
+    AddressSpace.WORKGROUP: Space.LDS,
+    AddressSpace.PRIVATE: Space.PRIVATE,
+    AddressSpace.CONSTANT: Space.GLOBAL,
+}
+
+
+def space_of(type: MemRefType) -> Space | None:
+    """Who has the memory of such a memref, as far as the type tells; spaces are numbered as AMD's are."""
+    match type.memory_space:
+        case AddressSpaceAttr() as space:
+            return _NAMED[space.data]
+        case IntegerAttr() as space:
+            return _NUMBERED.get(space.value.data)
+        case _:
+            return Space.GLOBAL
+
+
+def leaf_positions(type: Attribute) -> list[tuple[int, ...]]:
+    """The places of the scalars in an LLVM aggregate."""
+    match type:
+        case LLVMStructType():
+            parts = list(type.types.data)
+        case LLVMArrayType():
+            parts = [type.type] * type.size.data
+        case _:
+            return [()]
+    return [(number, *rest) for number, part in enumerate(parts) for rest in leaf_positions(part)]
 
 
 @dataclass(eq=False)

@@ -1,9 +1,19 @@
-"""Turns of ranks: which may run, and what it means that none can get on."""
+"""Turns of ranks: which may run, and what it means that none can get on.
+
+On one machine one rank at a time runs, so that a run depends on its seed alone.
+"""
 
 from __future__ import annotations
 
+import mmap
+import os
+import select
+import struct
 import time
 from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from pathlib import Path
 from typing import Protocol
 
 
@@ -83,3 +93,201 @@ class Free:
         self._since = None
 
     def leave(self) -> None: ...
+
+
+class State(IntEnum):
+    """What a rank does, as the others see it."""
+
+    STARTING = 0
+    READY = 1
+    WAITING = 2
+    ENDED = 3
+
+
+WORDS = struct.Struct("=qqq")
+"""Per rank: its state, its process, and the count of deeds since which it has nothing to do (or -1)."""
+HEADER = struct.Struct("=qqqq")
+"""Turns so far, deeds so far, who has the turn (or -1), and whether everyone is stuck."""
+DESCRIBED = {
+    State.STARTING: "has not begun",
+    State.READY: "waits in a kernel",
+    State.WAITING: "waits for other ranks in the host program",
+    State.ENDED: "has ended",
+}
+LOOK_EVERY_S = 0.5
+
+
+class Shared:
+    """Turns through a file that all ranks map: whoever has the turn chooses who is next, and writes to its pipe.
+
+    A rank that waits in the host program gets on only when all ranks have come there. So once all wait, nobody has a
+    turn until all are back, and who comes back first does not matter.
+    """
+
+    others = True
+
+    def __init__(self, folder: Path, rank: int, size: int, seed: int):
+        self.rank, self.size, self.seed = rank, size, seed
+        path = folder / "turns"
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(handle, HEADER.size + WORDS.size * size)
+        self._map = mmap.mmap(handle, HEADER.size + WORDS.size * size)
+        os.close(handle)
+        self._lock = os.open(folder / "turns.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        self._pipes = [folder / f"turn{number}" for number in range(size)]
+        with suppress(FileExistsError):
+            os.mkfifo(self._pipes[rank], 0o600)
+        self._wake = os.open(self._pipes[rank], os.O_RDWR)
+        self._ends: dict[int, int] = {}
+        self._to_tell: list[int] = []
+        """Whom to wake once the table is free: they look at it at once."""
+
+    def begin(self) -> None:
+        """Wait for the first turn; all pipes are there when this is called."""
+        with self._locked():
+            self._set(self.rank, State.READY)
+            turns, deeds, _, stuck = self._header()
+            if turns == 0 and not self._any(State.STARTING):
+                self._grant(turns, deeds, stuck)
+        self._await()
+
+    def pause(self, progress: bool, idle: bool) -> bool:
+        with self._locked():
+            turns, deeds, _, _ = self._header()
+            deeds += progress
+            self._set(self.rank, State.READY, deeds if idle else -1)
+            stuck = self._all_stuck(deeds)
+            self._grant(turns, deeds, stuck)
+        self._await()
+        _, now, _, stuck = self._header()
+        if stuck:
+            self._pass_on_stuck()
+            raise Stuck(self._others())
+        return now != deeds
+
+    def waiting(self) -> Generator[None]:
+        """The host waits for all ranks inside of it."""
+        with self._locked():
+            turns, deeds, _, _ = self._header()
+            self._set(self.rank, State.WAITING)
+            self._grant(turns, deeds + 1, False)
+        yield
+        with self._locked():
+            turns, deeds, holder, stuck = self._header()
+            self._set(self.rank, State.READY)
+            if holder < 0 and not self._any(State.WAITING):
+                self._grant(turns, deeds + 1, stuck)
+        self._await()
+
+    def leave(self) -> None:
+        with self._locked():
+            turns, deeds, holder, stuck = self._header()
+            self._set(self.rank, State.ENDED)
+            if holder == self.rank or (holder < 0 and not self._any(State.WAITING)):
+                self._grant(turns, deeds + 1, stuck)
+        for end in self._ends.values():
+            os.close(end)
+        self._ends.clear()
+
+    # The table
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        import fcntl  # not on Windows, where ranks do not share a machine
+
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            while self._to_tell:
+                self._tell(self._to_tell.pop())
+
+    def _header(self) -> tuple[int, int, int, bool]:
+        turns, deeds, holder, stuck = HEADER.unpack_from(self._map, 0)
+        return turns, deeds, holder, bool(stuck)
+
+    def _state(self, rank: int) -> State:
+        return State(WORDS.unpack_from(self._map, HEADER.size + rank * WORDS.size)[0])
+
+    def _set(self, rank: int, state: State, idle: int = -1) -> None:
+        WORDS.pack_into(self._map, HEADER.size + rank * WORDS.size, state, os.getpid(), idle)
+
+    def _row(self, rank: int) -> tuple[int, int, int]:
+        state, process, idle = WORDS.unpack_from(self._map, HEADER.size + rank * WORDS.size)
+        return state, process, idle
+
+    def _any(self, state: State) -> bool:
+        return any(self._state(number) is state for number in range(self.size))
+
+    def _all_stuck(self, deeds: int) -> bool:
+        """Whether nobody has had anything to do since the last deed."""
+        rows = [self._row(number) for number in range(self.size)]
+        idle = [row[2] == deeds for row in rows if row[0] == State.READY]
+        return bool(idle) and all(idle) and all(row[0] != State.STARTING for row in rows)
+
+    def _others(self) -> dict[int, str]:
+        return {number: DESCRIBED[self._state(number)] for number in range(self.size) if number != self.rank}
+
+    # Turns
+
+    def _grant(self, turns: int, deeds: int, stuck: bool) -> None:
+        """Choose who is next, and let it know. Who had nothing to do since the last deed still has nothing."""
+        rows = [self._row(number) for number in range(self.size)]
+        ready = [number for number, row in enumerate(rows) if row[0] == State.READY]
+        ready = [number for number in ready if rows[number][2] != deeds] or ready
+        chosen = ready[_mixed(self.seed, turns) % len(ready)] if ready else -1
+        HEADER.pack_into(self._map, 0, turns + 1, deeds, chosen, stuck)
+        if chosen >= 0:
+            self._to_tell.append(chosen)
+
+    def _pass_on_stuck(self) -> None:
+        """Let all who wait see that nobody gets on."""
+        with self._locked():
+            for number in range(self.size):
+                if number != self.rank and self._state(number) is State.READY:
+                    self._to_tell.append(number)
+
+    def _tell(self, rank: int) -> None:
+        if rank not in self._ends:
+            self._ends[rank] = os.open(self._pipes[rank], os.O_RDWR)
+        os.write(self._ends[rank], b"!")
+
+    def _await(self) -> None:
+        """Sleep until this rank has the turn, or until whoever has it is gone."""
+        while True:
+            ready, _, _ = select.select([self._wake], [], [], LOOK_EVERY_S)
+            if ready:
+                os.read(self._wake, 1)
+                _, _, holder, stuck = self._header()
+                if holder == self.rank or stuck:
+                    return
+            else:
+                self._look_after_holder()
+
+    def _look_after_holder(self) -> None:
+        """A rank that died cannot give its turn away; do it in its place."""
+        with self._locked():
+            turns, deeds, holder, stuck = self._header()
+            if holder >= 0 and holder != self.rank and not _is_alive(self._row(holder)[1]):
+                self._set(holder, State.ENDED)
+                self._grant(turns, deeds + 1, stuck)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (OSError, IndexError):
+        return True
+
+
+def _mixed(seed: int, number: int) -> int:
+    """A number that looks like chance, from a seed and a count (the finaliser of splitmix64)."""
+    x = (seed * 0x9E3779B97F4A7C15 + number + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
+    return x ^ (x >> 31)

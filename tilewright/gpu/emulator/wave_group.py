@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tilewright.gpu.emulator.lane_operations import LaneOperations
-from tilewright.gpu.emulator.plain_access import FARTHEST, PlainAccess
+from tilewright.gpu.emulator.plain_access import FARTHEST, PlainAccess, Private
 from tilewright.gpu.emulator.plan import Plan
-from tilewright.gpu.emulator.private import Private
 from tilewright.gpu.emulator.program import Goto
 from tilewright.gpu.emulator.write import BARRIER, EXIT, TURN
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.block_group import BlockGroup
+    from tilewright.gpu.emulator.launch import BlockGroup
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

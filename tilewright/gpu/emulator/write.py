@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.gpu.emulator import arithmetic, vectors
-from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, Program
-from tilewright.gpu.emulator.uniformity import definitions, is_uniform, uses
-from tilewright.gpu.emulator.values import Kind, Operand, Register
+from tilewright.gpu.emulator import arithmetic, lane_operations
+from tilewright.gpu.emulator.order import definitions, is_uniform, uses
+from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, Kind, Operand, Program, Register
 from tilewright.gpu.emulator.write_lanes import LANES, VECTORS
 from tilewright.gpu.emulator.write_memory import MEMORY
 from tilewright.gpu.emulator.write_numbers import NUMBERS
@@ -33,7 +32,7 @@ class Writer:
         self.names: dict[str, Any] = {
             "np": np,
             **{name: getattr(arithmetic, name) for name in _FUNCTIONS},
-            **{function.__name__: function for function in vectors.FUNCTIONS},
+            **{function.__name__: function for function in lane_operations.FUNCTIONS},
             **{f"I{bits}": np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
             **{f"U{bits}": np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)},
         }

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tilewright.gpu.emulator.program import Instruction
-from tilewright.gpu.emulator.values import (
+from tilewright.gpu.emulator.program import (
     LDS_WINDOW,
     PRIVATE_SHIFT,
     PRIVATE_WINDOW,
     Constant,
+    Instruction,
     Operand,
     Space,
     Unsupported,

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tilewright.dialects.arith.meaning import COMPARISONS, PREDICATES
-from tilewright.gpu.emulator.program import Instruction
-from tilewright.gpu.emulator.values import Constant, Kind, Operand
+from tilewright.gpu.emulator.program import Constant, Instruction, Kind, Operand
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.write import Writer
