@@ -26,7 +26,7 @@ from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.launch import BlockGroup, Launch
-    from tilewright.gpu.emulator.wave_group import WaveGroup
+    from tilewright.gpu.emulator.lockstep import WaveGroup
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DRAIN_ONE_IN = 6

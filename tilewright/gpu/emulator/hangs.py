@@ -30,7 +30,7 @@ from tilewright.ir.run_errors import Hang
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.launch import Launch
-    from tilewright.gpu.emulator.wave_group import WaveGroup
+    from tilewright.gpu.emulator.lockstep import WaveGroup
 
 SHOWN = 4
 """Waits that a report shows; there are rarely more kinds."""

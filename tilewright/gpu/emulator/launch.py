@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.gpu.device import Size3
 from tilewright.gpu.emulator.hangs import report_hang
+from tilewright.gpu.emulator.lockstep import Outcome, WaveGroup
 from tilewright.gpu.emulator.memory import Memory, Range
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.program import Instruction, Register, Space
 from tilewright.gpu.emulator.turns import Stuck, Turns
-from tilewright.gpu.emulator.wave_group import Outcome, WaveGroup
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
