@@ -25,8 +25,8 @@ from tilewright.gpu.emulator.store_buffers import History, Level, StoreBuffers, 
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.launch import BlockGroup, Launch
-    from tilewright.gpu.emulator.lockstep import WaveGroup
+    from tilewright.gpu.emulator.launch import BlockBatch, Launch
+    from tilewright.gpu.emulator.lockstep import LockstepGroup
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DRAIN_ONE_IN = 6
@@ -73,7 +73,7 @@ class AccessModel:
         if Mode.RACES in self.mode:
             self.races = Races(launch.blocks * launch.block_waves, launch.block_waves)
 
-    def before_turn(self, group: WaveGroup) -> None:
+    def before_turn(self, group: LockstepGroup) -> None:
         if self.buffers is not None and self.chance.randrange(DRAIN_ONE_IN) == 0:
             self.changes[0] += self.buffers.drain_some()
 
@@ -95,7 +95,7 @@ class AccessModel:
         drained = self.buffers.drain_all()
         return self.history.catch_up() or drained
 
-    def finish(self, block_group: BlockGroup) -> None:
+    def finish(self, batch: BlockBatch) -> None:
         """Blocks have ended; the memory that they share goes."""
         self.drain_all()
 
@@ -114,7 +114,7 @@ class AccessModel:
 
     # Accesses
 
-    def load_one(self, g: WaveGroup, address: int, dtype: Any, m: Any, site: int, pattern: Any) -> Any:
+    def load_one(self, g: LockstepGroup, address: int, dtype: Any, m: Any, site: int, pattern: Any) -> Any:
         """The same element for all lanes."""
         first = np.zeros(g.lanes, bool)
         first[int(g.active(m).argmax())] = True
@@ -123,7 +123,7 @@ class AccessModel:
             return value
         return value[0] if dtype.kind in "fV" else value[0].item()
 
-    def load(self, g: WaveGroup, addresses: Any, dtype: Any, m: Any, site: int, pattern: Any) -> Array:
+    def load(self, g: LockstepGroup, addresses: Any, dtype: Any, m: Any, site: int, pattern: Any) -> Array:
         if _is_private(addresses):
             return g.load_any(addresses, dtype, m, site, pattern)
         if pattern is not None:
@@ -150,7 +150,7 @@ class AccessModel:
                 values = self.history.load(wave, addresses, values, self.chance.randint(first, now))
         return self.buffers.load(wave, addresses, values)
 
-    def store(self, g: WaveGroup, addresses: Any, value: Any, dtype: Any, m: Any, site: int, pattern: Any) -> None:
+    def store(self, g: LockstepGroup, addresses: Any, value: Any, dtype: Any, m: Any, site: int, pattern: Any) -> None:
         if _is_private(addresses):
             g.store_any(addresses, value, dtype, m, site, pattern)
             return
@@ -183,7 +183,7 @@ class AccessModel:
 
     def atomic(
         self,
-        g: WaveGroup,
+        g: LockstepGroup,
         addresses: Any,
         value: Array,
         dtype: Any,
@@ -211,7 +211,7 @@ class AccessModel:
             self.history.acquire(wave)
         return result
 
-    def fence(self, g: WaveGroup, m: Any, site: int) -> None:
+    def fence(self, g: LockstepGroup, m: Any, site: int) -> None:
         order, wave = _order(g, site), int(g.waves[0])
         if self.buffers is not None and order.releases:
             self.buffers.flush(wave, level_of(order.scope))
@@ -220,7 +220,7 @@ class AccessModel:
         if self.races is not None:
             self.races.fence(wave, order)
 
-    def _same_instruction(self, g: WaveGroup, active: Array, places: Array, values: Array, site: int) -> None:
+    def _same_instruction(self, g: LockstepGroup, active: Array, places: Array, values: Array, site: int) -> None:
         """Lanes that write to one address together must write the same."""
         order = np.argsort(places, kind="stable")
         same = places[order][1:] == places[order][:-1]
@@ -238,7 +238,7 @@ class AccessModel:
             g.fault(site, text, None, note)
 
 
-def _order(g: WaveGroup, site: int) -> Order:
+def _order(g: LockstepGroup, site: int) -> Order:
     return g.plan.sites[site].extra.get("order", Order(Ordering.not_atomic))
 
 
@@ -251,7 +251,7 @@ MOST_WAVES = 4096
 
 
 @dataclass(slots=True)
-class Access:
+class LastAccess:
     """Who accessed an address last in one way, when, and where in the program."""
 
     wave: int
@@ -262,8 +262,8 @@ class Access:
 
 @dataclass(slots=True)
 class Cell:
-    write: Access | None = None
-    reads: dict[int, Access] = field(default_factory=dict[int, Access])
+    write: LastAccess | None = None
+    reads: dict[int, LastAccess] = field(default_factory=dict[int, LastAccess])
 
 
 class Races:
@@ -286,7 +286,7 @@ class Races:
         self.seen: dict[int, Array] = {}
         """Per wave: what relaxed reads have found; a fence that acquires makes it count."""
 
-    def read(self, group: WaveGroup, addresses: Array, site: int, order: Order) -> None:
+    def read(self, group: LockstepGroup, addresses: Array, site: int, order: Order) -> None:
         wave = int(group.waves[0])
         clock = self.clocks[wave]
         for address in np.unique(addresses).tolist():
@@ -295,11 +295,11 @@ class Races:
             if write is not None and self._unordered(write, wave, clock, order):
                 self._report(group, address, addresses, site, "reads", write, "wrote")
             if not order.is_atomic or wave not in cell.reads:
-                cell.reads[wave] = Access(wave, int(clock[wave]), site, order.is_atomic)
+                cell.reads[wave] = LastAccess(wave, int(clock[wave]), site, order.is_atomic)
             if order.is_atomic:
                 self._acquire(wave, address, order)
 
-    def write(self, group: WaveGroup, addresses: Array, site: int, order: Order, as_line: bool = False) -> None:
+    def write(self, group: LockstepGroup, addresses: Array, site: int, order: Order, as_line: bool = False) -> None:
         wave = int(group.waves[0])
         clock = self.clocks[wave]
         atomic = order.is_atomic or as_line
@@ -308,12 +308,12 @@ class Races:
             for other, verb in [(cell.write, "wrote"), *((read, "read") for read in cell.reads.values())]:
                 if other is not None and self._unordered(other, wave, clock, order, as_line):
                     self._report(group, address, addresses, site, "writes", other, verb)
-            cell.write = Access(wave, int(clock[wave]), site, atomic)
+            cell.write = LastAccess(wave, int(clock[wave]), site, atomic)
             cell.reads = {}
             if order.is_atomic:
                 self._release(wave, address, order)
 
-    def update(self, group: WaveGroup, addresses: Array, site: int, order: Order) -> None:
+    def update(self, group: LockstepGroup, addresses: Array, site: int, order: Order) -> None:
         self.read(group, addresses, site, order)
         self.write(group, addresses, site, order)
 
@@ -330,7 +330,7 @@ class Races:
         self.clocks[waves] = joined
         self.clocks[waves, waves] += 1
 
-    def _unordered(self, other: Access, wave: int, clock: Array, order: Order, as_line: bool = False) -> bool:
+    def _unordered(self, other: LastAccess, wave: int, clock: Array, order: Order, as_line: bool = False) -> bool:
         return (
             other.wave != wave
             and other.time > clock[other.wave]
@@ -358,12 +358,12 @@ class Races:
         self.released[address] = found if before is None else np.maximum(before, found)
 
     def _report(
-        self, group: WaveGroup, address: int, addresses: Array, site: int, verb: str, other: Access, did: str
+        self, group: LockstepGroup, address: int, addresses: Array, site: int, verb: str, other: LastAccess, did: str
     ) -> NoReturn:
         from tilewright.gpu.emulator.hangs import name_of
 
         sites = group.plan.sites
-        who, before = group.block_group.who(int(group.waves[0])), group.block_group.who(other.wave)
+        who, before = group.batch.who(int(group.waves[0])), group.batch.who(other.wave)
         same = other.wave // self.block_waves == int(group.waves[0]) // self.block_waves
         remedy = "a gpu.barrier between them orders" if same else "a release and an acquire of a flag order"
         raise Fault(

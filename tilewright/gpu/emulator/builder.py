@@ -24,7 +24,7 @@ from tilewright.gpu.emulator.program import (
     Goto,
     Instruction,
     Kind,
-    MemRef,
+    MemRefParts,
     Operand,
     PrivateBuffer,
     Register,
@@ -43,12 +43,12 @@ from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
 """As LLVM aligns the variables of a block that vectors may be loaded from."""
-Handler = Callable[["Builder", Operation], None]
+Handler = Callable[["KernelBuilder", Operation], None]
 FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
 """Operations that cost no lane anything."""
 
 
-class Builder:
+class KernelBuilder:
     """The program so far, the block that instructions go to, and the values of operations translated so far."""
 
     def __init__(self, handlers: Mapping[str, Handler], wave_size: int):
@@ -160,9 +160,9 @@ class Builder:
             self._sources.setdefault(result, value)
         self.values[value] = result
 
-    def memref(self, value: SSAValue) -> MemRef:
+    def memref(self, value: SSAValue) -> MemRefParts:
         found = self.values[value]
-        if not isinstance(found, MemRef):
+        if not isinstance(found, MemRefParts):
             raise Unsupported(f"{shown(value.type)} is no memref")
         return found
 
@@ -206,7 +206,7 @@ class Builder:
         """The parts of a value that its type does not already say."""
         found = self.values[value]
         match found:
-            case MemRef():
+            case MemRefParts():
                 form = strided(cast(MemRefType, value.type))
                 known = [None, form.offset, *cast(MemRefType, value.type).get_shape(), *form.strides]
                 return [
@@ -224,12 +224,12 @@ class Builder:
         self.private.append(PrivateBuffer(kind, elements, where, name))
         return index(PRIVATE_WINDOW + ((len(self.private) - 1) << PRIVATE_SHIFT))
 
-    def shared_buffer(self, kind: Kind, elements: int, name: str | None = None) -> MemRef:
+    def shared_buffer(self, kind: Kind, elements: int, name: str | None = None) -> MemRefParts:
         """Memory of a block."""
         start = -(-self.lds_bytes // LDS_ALIGNMENT) * LDS_ALIGNMENT
         self.lds_bytes = start + elements * kind.bytes
         self.lds_names.append((start, name or f"shared{len(self.lds_names)}"))
-        return MemRef(kind, Space.LDS, index(LDS_WINDOW + start), index(0), (index(elements),), (index(1),))
+        return MemRefParts(kind, Space.LDS, index(LDS_WINDOW + start), index(0), (index(elements),), (index(1),))
 
     # Control flow
 
@@ -287,10 +287,10 @@ def strided(type: MemRefType):
     return form
 
 
-def memref_of_parts(type: MemRefType, parts: Sequence[Operand]) -> MemRef:
+def memref_of_parts(type: MemRefType, parts: Sequence[Operand]) -> MemRefParts:
     """A memref of pointer, offset, sizes and strides."""
     rank = type.get_num_dims()
-    return MemRef(
+    return MemRefParts(
         kind_of(type.element_type),
         space_of(type),
         parts[0],
@@ -300,13 +300,13 @@ def memref_of_parts(type: MemRefType, parts: Sequence[Operand]) -> MemRef:
     )
 
 
-def whole_memref(type: MemRefType, pointer: Operand, space: Space | None) -> MemRef:
+def whole_memref(type: MemRefType, pointer: Operand, space: Space | None) -> MemRefParts:
     """A buffer that is all there, of a static type."""
     form = strided(type)
     if not type.has_static_shape() or form.offset is None or None in form.strides:
         raise Unsupported(f"{type} has no size")
     sizes, strides = (tuple(index(cast(int, n)) for n in numbers) for numbers in (type.get_shape(), form.strides))
-    return MemRef(kind_of(type.element_type), space, pointer, index(form.offset), sizes, strides)
+    return MemRefParts(kind_of(type.element_type), space, pointer, index(form.offset), sizes, strides)
 
 
 def leaf_type(type: Attribute, place: Sequence[int]) -> Attribute:

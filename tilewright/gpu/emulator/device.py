@@ -19,7 +19,7 @@ from tilewright.errors import ArgumentError, UnknownNameError
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World, whole_number
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
 from tilewright.gpu.emulator.launch import Launch
-from tilewright.gpu.emulator.memory import Memory, Range
+from tilewright.gpu.emulator.memory import Memory, MemoryRange
 from tilewright.gpu.emulator.plan import Plan, make_plan
 from tilewright.gpu.emulator.program import Register
 from tilewright.gpu.emulator.turns import Alone, Free, Shared, Turns
@@ -166,7 +166,7 @@ class EmulatorDevice:
             ctypes.memmove(address, data, len(data))
         self.changes[0] += 1
 
-    def _within(self, address: int, size_bytes: int, way: str) -> Range | None:
+    def _within(self, address: int, size_bytes: int, way: str) -> MemoryRange | None:
         """The range of the device that some bytes are in; None if they are the host's."""
         found = self.memory.find(address)
         if found is not None and address + size_bytes > found.base + found.size:

@@ -19,9 +19,9 @@ from tilewright.gpu.emulator.program import (
     Constant,
     Goto,
     Instruction,
+    KernelProgram,
     Loop,
     Operand,
-    Program,
     Register,
     Space,
 )
@@ -30,7 +30,7 @@ from tilewright.ir.run_errors import Hang
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.launch import Launch
-    from tilewright.gpu.emulator.lockstep import WaveGroup
+    from tilewright.gpu.emulator.lockstep import LockstepGroup
 
 SHOWN = 4
 """Waits that a report shows; there are rarely more kinds."""
@@ -67,10 +67,10 @@ def _note(diagnostic: Diagnostic, where: LocationAttr, text: str) -> None:
     diagnostic.notes.append(Diagnostic(Severity.NOTE, text, where))
 
 
-def _spin_wait(launch: Launch, group: WaveGroup, why: str) -> Diagnostic:
+def _spin_wait(launch: Launch, group: LockstepGroup, why: str) -> Diagnostic:
     spin = launch.plan.spins.get(group.spinning_at if group.spinning_at is not None else -1)
     lane = int(group.active(group.m).argmax())
-    who = group.block_group.who(int(group.waves[lane // group.wave_size]))
+    who = group.batch.who(int(group.waves[lane // group.wave_size]))
     if spin is None:
         return Diagnostic(Severity.ERROR, f"{who} does not get on", launch.plan.program.where)
     error = Diagnostic(Severity.ERROR, f"{who} waits in this loop for ever{f': it {why}' if why else ''}", spin.where)
@@ -86,7 +86,7 @@ def _spin_wait(launch: Launch, group: WaveGroup, why: str) -> Diagnostic:
     return error
 
 
-def _what_it_reads(group: WaveGroup, read: Instruction, lane: int) -> str:
+def _what_it_reads(group: LockstepGroup, read: Instruction, lane: int) -> str:
     pointer, place = read.ins[-2:] if read.name == "load" else read.ins[1:3]
     base, index = _value(group, pointer, lane), _value(group, place, lane)
     if base is None or index is None:
@@ -98,7 +98,7 @@ def _what_it_reads(group: WaveGroup, read: Instruction, lane: int) -> str:
     return f"it reads {value} from {name_of(group, address)}"
 
 
-def name_of(group: WaveGroup, address: int) -> str:
+def name_of(group: LockstepGroup, address: int) -> str:
     """Which buffer an address is in, and where."""
     if LDS_WINDOW <= address < PRIVATE_WINDOW:
         return _name_of_shared(group, address - LDS_WINDOW)
@@ -109,7 +109,7 @@ def name_of(group: WaveGroup, address: int) -> str:
         return f"address {address:#x}"
     starts = [
         (value, register.name)
-        for register, value in group.block_group.arguments
+        for register, value in group.batch.arguments
         if isinstance(value, int) and range.base <= value <= address and register.name is not None
     ]
     if not starts:
@@ -118,12 +118,12 @@ def name_of(group: WaveGroup, address: int) -> str:
     return f"%{name} ({range.name}), byte {address - start}"
 
 
-def _name_of_shared(group: WaveGroup, offset: int) -> str:
+def _name_of_shared(group: LockstepGroup, offset: int) -> str:
     names = [(start, name) for start, name in group.plan.program.lds_names if start <= offset]
     return f"%{names[-1][1]} of its block, byte {offset - names[-1][0]}" if names else f"byte {offset} of its block"
 
 
-def _what_it_compares(group: WaveGroup, spin: Spin, lane: int) -> str:
+def _what_it_compares(group: LockstepGroup, spin: Spin, lane: int) -> str:
     assert spin.comparison is not None
     values = [_value(group, operand, lane) for operand in spin.comparison.ins]
     left, right = ("?" if value is None else value for value in values)
@@ -145,7 +145,7 @@ def _writers(launch: Launch, spin: Spin) -> Iterator[tuple[LocationAttr, str]]:
                 yield writer.where, f"this could write to it, in kernel @{plan.name}"
 
 
-def _value(group: WaveGroup, operand: Operand, lane: int) -> Any:
+def _value(group: LockstepGroup, operand: Operand, lane: int) -> Any:
     if isinstance(operand, Constant):
         return operand.value
     value: Any = group.frame[operand.number]
@@ -154,7 +154,7 @@ def _value(group: WaveGroup, operand: Operand, lane: int) -> Any:
     return value[..., lane if value.shape[-1] == group.lanes else 0].tolist()
 
 
-def _barrier_waits(launch: Launch, group: WaveGroup) -> list[Diagnostic]:
+def _barrier_waits(launch: Launch, group: LockstepGroup) -> list[Diagnostic]:
     """Lanes at a barrier, and what keeps the others of their blocks away."""
     held = group.held[0]
     lane = int(held.mask.argmax())
@@ -165,11 +165,11 @@ def _barrier_waits(launch: Launch, group: WaveGroup) -> list[Diagnostic]:
         if isinstance(block.end, Goto) and block.end.barrier is not None and block.end.edge.target.number == held.target
     )
     assert isinstance(block.end, Goto) and block.end.barrier is not None
-    block_group = group.block_group
-    missing = int(block_group.alive[slot] - block_group.arrived[slot])
-    text = f"{block_group.who(int(group.waves[lane // group.wave_size]))} waits at this barrier for ever"
+    batch = group.batch
+    missing = int(batch.alive[slot] - batch.arrived[slot])
+    text = f"{batch.who(int(group.waves[lane // group.wave_size]))} waits at this barrier for ever"
     error = Diagnostic(Severity.ERROR, text, block.end.barrier)
-    _note(error, block.end.barrier, f"{missing} of {block_group.block_threads} threads of its block do not come")
+    _note(error, block.end.barrier, f"{missing} of {batch.block_threads} threads of its block do not come")
     return [error]
 
 
@@ -188,7 +188,7 @@ class Spin:
     """What the loop carries round; if none of it changes, a turn brought nothing."""
 
 
-def find_spins(program: Program) -> dict[Block, Spin]:
+def find_spins(program: KernelProgram) -> dict[Block, Spin]:
     """By the last block of each loop that waits; its way back gives others a turn."""
     definitions = {
         register: instruction
@@ -208,7 +208,7 @@ def find_spins(program: Program) -> dict[Block, Spin]:
     return found
 
 
-def _spin(program: Program, loop: Loop, definitions: dict[Register, Instruction]) -> Spin | None:
+def _spin(program: KernelProgram, loop: Loop, definitions: dict[Register, Instruction]) -> Spin | None:
     for block in loop.exits():
         if not isinstance(block.end, Branch):
             continue
@@ -226,7 +226,7 @@ _COMPARISONS = {"eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "ug
 
 
 def _sources(
-    program: Program, loop: Loop, operand: Operand, definitions: dict[Register, Instruction]
+    program: KernelProgram, loop: Loop, operand: Operand, definitions: dict[Register, Instruction]
 ) -> list[Instruction]:
     """Instructions inside of a loop that a value comes from."""
     inside = {instruction for block in loop.blocks for instruction in block.instructions}

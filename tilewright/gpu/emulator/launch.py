@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.gpu.device import Size3
 from tilewright.gpu.emulator.hangs import report_hang
-from tilewright.gpu.emulator.lockstep import Outcome, WaveGroup
-from tilewright.gpu.emulator.memory import Memory, Range
+from tilewright.gpu.emulator.lockstep import LockstepGroup, Outcome
+from tilewright.gpu.emulator.memory import Memory, MemoryRange
 from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.program import Instruction, Register, Space
 from tilewright.gpu.emulator.turns import Stuck, Turns
@@ -72,9 +72,9 @@ class Launch:
         self.started = 0
         self._told = -1
         """The count of changes when others last had a turn."""
-        self.ready: list[WaveGroup] = []
-        self.held: list[WaveGroup] = []
-        self.block_groups: list[BlockGroup] = []
+        self.ready: list[LockstepGroup] = []
+        self.held: list[LockstepGroup] = []
+        self.batches: list[BlockBatch] = []
 
     def run(self) -> None:
         """All blocks to their end."""
@@ -102,22 +102,22 @@ class Launch:
                         totals[name] += lanes * size
         return totals
 
-    def add(self, group: WaveGroup) -> None:
+    def add(self, group: LockstepGroup) -> None:
         self.ready.append(group)
 
     def _start_more(self) -> bool:
         """Start blocks if no other can do anything, or if the one that goes on is to be chosen by chance."""
         if self.started == self.blocks or (self.ready and self.access is None and not self._all_idle()):
             return False
-        unfinished = sum(block_group.count for block_group in self.block_groups)
+        unfinished = sum(batch.count for batch in self.batches)
         room = self.resident_blocks - unfinished
         count = min(max(1, LANES_EACH // (self.block_waves * self.wave_size)), room, self.blocks - self.started)
         if count <= 0:
             return False
-        block_group = BlockGroup(self, self.started, count)
+        batch = BlockBatch(self, self.started, count)
         self.started += count
-        self.block_groups.append(block_group)
-        block_group.start(None if self.access is None else 1)
+        self.batches.append(batch)
+        batch.start(None if self.access is None else 1)
         return True
 
     def _all_idle(self) -> bool:
@@ -149,12 +149,12 @@ class Launch:
         now = self.changes[0]
         return next((number for number, group in enumerate(self.ready) if group.idle_since != now), 0)
 
-    def _ended(self, group: WaveGroup) -> None:
-        block_group = group.block_group
-        block_group.groups.remove(group)
-        if not block_group.groups:
-            self.block_groups.remove(block_group)
-            block_group.finish()
+    def _ended(self, group: LockstepGroup) -> None:
+        batch = group.batch
+        batch.groups.remove(group)
+        if not batch.groups:
+            self.batches.remove(batch)
+            batch.finish()
         self._release()
 
     def opened_barrier(self) -> None:
@@ -199,7 +199,7 @@ def _elements(access: Instruction) -> int:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class BlockGroup:
+class BlockBatch:
     """Some consecutive blocks of a launch. A slot is a block's place among them."""
 
     def __init__(self, launch: Launch, first: int, count: int):
@@ -212,25 +212,25 @@ class BlockGroup:
         self.lanes_are_free: bool = launch.lanes_are_free
         self.partial = self.block_threads % self.wave_size != 0
         self.lds_bytes: int = launch.lds_bytes
-        self.lds: Range = self.memory.allocate(max(1, count * self.lds_bytes), "workgroup memory")
+        self.lds: MemoryRange = self.memory.allocate(max(1, count * self.lds_bytes), "workgroup memory")
         self.arguments: list[tuple[Register, Any]] = launch.arguments
         self.opened = np.zeros(count, np.int64)
         """How often the barrier of each block has opened."""
         self.arrived = np.zeros(count, np.int64)
         self.alive = np.full(count, self.block_threads, np.int64)
         self.barrier_of: dict[int, LocationAttr] = {}
-        self.groups: list[WaveGroup] = []
+        self.groups: list[LockstepGroup] = []
 
     def start(self, waves_each: int | None) -> None:
         """Make groups of so many waves, or one of all."""
         waves = np.arange(self.first * self.block_waves, (self.first + self.count) * self.block_waves)
         step = len(waves) if waves_each is None else waves_each
         for begin in range(0, len(waves), step):
-            group = WaveGroup(self, self.plan, waves[begin : begin + step])
+            group = LockstepGroup(self, self.plan, waves[begin : begin + step])
             group.start()
             self.add(group)
 
-    def add(self, group: WaveGroup) -> None:
+    def add(self, group: LockstepGroup) -> None:
         self.groups.append(group)
         self.launch.add(group)
 
@@ -270,7 +270,7 @@ class BlockGroup:
         block = tuple(int(part) for part in _split(wave // self.block_waves, self.launch.grid))
         return f"{self.launch.rank_name}block {block}, wave {wave % self.block_waves}"
 
-    def thread(self, group: WaveGroup, mask: Array) -> str:
+    def thread(self, group: LockstepGroup, mask: Array) -> str:
         """The first thread of a mask."""
         lane = int(mask.argmax()) if mask.any() else 0
         wave = int(group.waves[lane // self.wave_size])
@@ -281,15 +281,15 @@ class BlockGroup:
 
     # Barriers
 
-    def count_barrier(self, group: WaveGroup) -> None:
+    def count_barrier(self, group: LockstepGroup) -> None:
         self.launch.barriers += len(group.waves)
 
-    def passed_barrier(self, group: WaveGroup) -> None:
+    def passed_barrier(self, group: LockstepGroup) -> None:
         """All threads of the blocks of a group went through a barrier together."""
         if self.access is not None:
             self.access.barrier(group.waves)
 
-    def arrive(self, group: WaveGroup, mask: Array, where: LocationAttr) -> Array:
+    def arrive(self, group: LockstepGroup, mask: Array, where: LocationAttr) -> Array:
         """Lanes come to a barrier; gives how often those of the blocks had opened before."""
         before = self.opened.copy()
         counts = np.bincount(group.slots[mask], minlength=self.count)
@@ -319,7 +319,7 @@ class BlockGroup:
                     start = (self.first + int(slot)) * self.block_waves
                     self.access.barrier(np.arange(start, start + self.block_waves))
 
-    def left(self, group: WaveGroup, m: Any) -> None:
+    def left(self, group: LockstepGroup, m: Any) -> None:
         """Lanes have ended; the barriers of their blocks no longer wait for them."""
         counts = np.bincount(group.slots if m is None else group.slots[m], minlength=self.count)
         self.alive -= counts
@@ -327,7 +327,7 @@ class BlockGroup:
 
     # Loops that wait
 
-    def took_turn(self, group: WaveGroup, latch: int) -> None:
+    def took_turn(self, group: LockstepGroup, latch: int) -> None:
         """A group has come round; notice if nothing happened since it was here last."""
         spin = self.plan.spins.get(latch)
         if spin is None:

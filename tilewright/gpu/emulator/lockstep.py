@@ -20,7 +20,7 @@ from tilewright.gpu.emulator.write import BARRIER, EXIT, TURN
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.launch import BlockGroup
+    from tilewright.gpu.emulator.launch import BlockBatch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -43,25 +43,25 @@ class Held:
     opened: Array
 
 
-class WaveGroup(PlainAccess, LaneOperations):
+class LockstepGroup(PlainAccess, LaneOperations):
     """Some waves of a launch: registers, private memory, and where their lanes are."""
 
-    def __init__(self, block_group: BlockGroup, plan: Plan, waves: Array):
+    def __init__(self, batch: BlockBatch, plan: Plan, waves: Array):
         """`waves` are numbers of waves in the launch, counted block by block."""
-        self.block_group, self.plan = block_group, plan
-        self.waves, self.wave_size = waves, block_group.wave_size
-        self.lanes = len(waves) * block_group.wave_size
-        self.memory, self.changes = block_group.memory, block_group.changes
-        self.access, self.counts = block_group.access, block_group.counts
-        self.slots = np.repeat(block_group.slot_of_wave(waves), block_group.wave_size)
-        self.lds, self.lds_bytes = block_group.lds, block_group.lds_bytes
+        self.batch, self.plan = batch, plan
+        self.waves, self.wave_size = waves, batch.wave_size
+        self.lanes = len(waves) * batch.wave_size
+        self.memory, self.changes = batch.memory, batch.changes
+        self.access, self.counts = batch.access, batch.counts
+        self.slots = np.repeat(batch.slot_of_wave(waves), batch.wave_size)
+        self.lds, self.lds_bytes = batch.lds, batch.lds_bytes
         self._lds_starts = {}
         self.frame: list[Any] = [None] * len(plan.program.registers)
         self.private: list[Private] = []
         self.pc, self.m, self.n = 0, None, self.lanes
         self.pending: dict[int, tuple[Array, int]] = {}
         self.held: list[Held] = []
-        self.whole = block_group.is_whole(waves)
+        self.whole = batch.is_whole(waves)
         self.scattered = False
         """Whether other lanes of these waves are in another group."""
         self.spinning_at: int | None = None
@@ -74,17 +74,17 @@ class WaveGroup(PlainAccess, LaneOperations):
 
     def start(self) -> None:
         """Fill in what a group begins with."""
-        program, block_group = self.plan.program, self.block_group
-        for register, value in block_group.arguments:
+        program, batch = self.plan.program, self.batch
+        for register, value in batch.arguments:
             self.frame[register.number] = value
-        known = block_group.inputs(self.waves)
+        known = batch.inputs(self.waves)
         for name, register in program.inputs.items():
             self.frame[register.number] = known[name]
         self.private = [
             Private(buffer.kind.dtype, buffer.elements, self.lanes, self.outside) for buffer in program.private
         ]
-        if block_group.partial:
-            there = known["thread_number"] < block_group.block_threads
+        if batch.partial:
+            there = known["thread_number"] < batch.block_threads
             self.m, self.n = there, int(np.count_nonzero(there))
             if self.n == self.lanes:
                 self.m = None
@@ -132,16 +132,16 @@ class WaveGroup(PlainAccess, LaneOperations):
     def _special(self, way: int) -> Outcome | None:
         """A turn for others, a barrier, or the end; None if the group can go on."""
         if way <= EXIT:
-            self.block_group.left(self, self.m)
+            self.batch.left(self, self.m)
             return self._go_on()
         if way < TURN:
             return self._at_barrier(way - BARRIER)
         latch, self.pc = self.pc, way - TURN
-        self.block_group.took_turn(self, latch)
+        self.batch.took_turn(self, latch)
         if self.pending:
             there: Array = self.active(self.m).reshape(-1, self.wave_size)
             self._leave_behind(np.asarray(there.any(1)))
-            if self.pending and self.block_group.lanes_are_free and self.idle_since == self.changes[0]:
+            if self.pending and self.batch.lanes_are_free and self.idle_since == self.changes[0]:
                 self._let_lanes_go()
             if self.pending:
                 self._park(self.pc, self.active(self.m), self.n)
@@ -161,13 +161,13 @@ class WaveGroup(PlainAccess, LaneOperations):
             self._leave_behind(np.isin(self.slots.reshape(-1, self.wave_size)[:, 0], slots))
         end = self.plan.program.blocks[self.pc].end
         assert isinstance(end, Goto) and end.barrier is not None
-        self.block_group.count_barrier(self)
+        self.batch.count_barrier(self)
         if self.whole and not self.pending and not self.held:
-            self.block_group.passed_barrier(self)
+            self.batch.passed_barrier(self)
             self.pc = target
             return None
         mask = self.active(self.m)
-        opened = self.block_group.arrive(self, mask, end.barrier)
+        opened = self.batch.arrive(self, mask, end.barrier)
         self.held.append(Held(target, mask, self.n, opened))
         return self._go_on() if self.pending else self._opened()
 
@@ -180,7 +180,7 @@ class WaveGroup(PlainAccess, LaneOperations):
         """Take lanes back from barriers that have opened; whether there were any."""
         waiting = list[Held]()
         for held in self.held:
-            free = held.mask & (self.block_group.opened[self.slots] > held.opened[self.slots])
+            free = held.mask & (self.batch.opened[self.slots] > held.opened[self.slots])
             count = int(np.count_nonzero(free))
             if count:
                 self._park(held.target, free, count)
@@ -202,7 +202,7 @@ class WaveGroup(PlainAccess, LaneOperations):
             return
         other = self.part(~stay)
         other._take_first()
-        self.block_group.add(other)
+        self.batch.add(other)
         kept = self.part(stay)
         pc, m = self.pc, self.m
         lanes = np.repeat(stay, self.wave_size)
@@ -219,9 +219,9 @@ class WaveGroup(PlainAccess, LaneOperations):
         self.scattered = other.scattered = True
         self.whole = other.whole = False
         other._take_first()
-        self.block_group.add(other)
+        self.batch.add(other)
 
-    def _become(self, other: WaveGroup) -> None:
+    def _become(self, other: LockstepGroup) -> None:
         names = "waves", "lanes", "slots", "frame", "private", "pending", "held", "whole", "scattered", "_lds_starts"
         for name in names:
             setattr(self, name, getattr(other, name))
@@ -234,9 +234,9 @@ class WaveGroup(PlainAccess, LaneOperations):
         else:
             self.m, self.n = np.zeros(self.lanes, bool), 0
 
-    def part(self, chosen: Array) -> WaveGroup:
+    def part(self, chosen: Array) -> LockstepGroup:
         """Some of the waves, with what they have; where their active lanes are is for the caller to say."""
-        made = WaveGroup(self.block_group, self.plan, self.waves[chosen])
+        made = LockstepGroup(self.batch, self.plan, self.waves[chosen])
         made.scattered = self.scattered
         made.whole = made.whole and not self.scattered
         lanes = np.repeat(chosen, self.wave_size)
@@ -260,7 +260,7 @@ class WaveGroup(PlainAccess, LaneOperations):
 
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
         where = self.plan.sites[site].where
-        who = f"{self.block_group.who(self.waves[0])}: " if m is None else f"{self.block_group.thread(self, m)} "
+        who = f"{self.batch.who(self.waves[0])}: " if m is None else f"{self.batch.thread(self, m)} "
         raise Fault(f"{who}{text}", where, [(where, note) for note in notes])
 
     def outside(self, places: Any, m: Any, size: int | None, site: int) -> NoReturn:
@@ -274,7 +274,7 @@ class WaveGroup(PlainAccess, LaneOperations):
             lane_mask[np.flatnonzero(m)[bad.reshape(-1, wrong.shape[-1]).any(0)]] = True
         name = self.plan.sites[site].name
         verb = {"load": "reads", "store": "writes"}.get(name, "updates")
-        who = self.block_group.thread(self, lane_mask if lane_mask is not None else self.active(m))
+        who = self.batch.thread(self, lane_mask if lane_mask is not None else self.active(m))
         where = self.plan.sites[site].where
         raise Fault(
             f"{who} {verb} element {int(wrong[bad].flat[0])} of a buffer{'' if size is None else f' that has {size}'}",
@@ -285,7 +285,7 @@ class WaveGroup(PlainAccess, LaneOperations):
     def unmapped(self, address: Any, m: Any, site: int) -> NoReturn:
         where = self.plan.sites[site].where
         note = "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)"
-        thread = self.block_group.thread(self, self.active(m))
+        thread = self.batch.thread(self, self.active(m))
         raise Fault(
             f"{thread} accesses address {int(address):#x}, which is not the device's",
             where,

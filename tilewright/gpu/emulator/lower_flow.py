@@ -9,7 +9,7 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, Region, SSAValue
 
 from tilewright.dialects import affine, cf, func, scf
-from tilewright.gpu.emulator.builder import Builder, Handler
+from tilewright.gpu.emulator.builder import Handler, KernelBuilder
 from tilewright.gpu.emulator.lower_memory import best, holds
 from tilewright.gpu.emulator.program import I1, Block, Constant, Edge, Operand, Return, Unsupported, Value, index
 from tilewright.ir.diagnostics import fail_op
@@ -21,7 +21,7 @@ Leave = Callable[[Sequence[SSAValue]], None]
 """What becomes of the values that a region returns."""
 
 
-def lower_region(b: Builder, region: Region, arguments: Sequence[Value], leave: Leave) -> None:
+def lower_region(b: KernelBuilder, region: Region, arguments: Sequence[Value], leave: Leave) -> None:
     """A region of any number of blocks, entered from the current one."""
     blocks = {block: Block() for block in region.blocks}
     first, *others = region.blocks
@@ -54,7 +54,7 @@ def in_order(region: Region) -> list[IrBlock]:
     return order[::-1]
 
 
-def _terminate(b: Builder, op: Operation, blocks: dict[IrBlock, Block], leave: Leave) -> None:
+def _terminate(b: KernelBuilder, op: Operation, blocks: dict[IrBlock, Block], leave: Leave) -> None:
     match op:
         case cf.BranchOp():
             b.goto(blocks[op.successor], b.all_leaves(op.arguments))
@@ -72,7 +72,7 @@ def _terminate(b: Builder, op: Operation, blocks: dict[IrBlock, Block], leave: L
             fail_op(op, "cannot end a block of a kernel")
 
 
-def _switch(b: Builder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) -> None:
+def _switch(b: KernelBuilder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) -> None:
     """One question after the other."""
     flag = b[op.flag]
     values = op.case_values.get_values() if op.case_values is not None else ()
@@ -88,12 +88,12 @@ def _same_kind(like: Operand, number: int) -> Operand:
     return Constant(like.kind, number)
 
 
-def _if(b: Builder, op: Operation) -> None:
+def _if(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
     two_ways(b, op, b[op.cond], op.true_region, op.false_region)
 
 
-def two_ways(b: Builder, op: Operation, condition: Operand, yes: Region, no: Region) -> None:
+def two_ways(b: KernelBuilder, op: Operation, condition: Operand, yes: Region, no: Region) -> None:
     after, ways = Block(), [Block(), Block()]
     b.branch(condition, Edge(ways[0]), Edge(ways[1]))
     for block, region in zip(ways, (yes, no), strict=True):
@@ -104,7 +104,7 @@ def two_ways(b: Builder, op: Operation, condition: Operand, yes: Region, no: Reg
     b.block = after
 
 
-def _index_switch(b: Builder, op: Operation) -> None:
+def _index_switch(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, scf.IndexSwitchOp)
     after, chosen = Block(), b[op.arg]
     for number, region in zip(op.cases.get_values(), op.case_regions, strict=True):
@@ -119,7 +119,7 @@ def _index_switch(b: Builder, op: Operation) -> None:
 
 
 def counted(
-    b: Builder,
+    b: KernelBuilder,
     bounds: tuple[Operand, Operand, Operand],
     body: IrBlock,
     initial: Sequence[SSAValue],
@@ -149,25 +149,25 @@ def counted(
     b.block = after
 
 
-def _for(b: Builder, op: Operation) -> None:
+def _for(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     unsigned = isinstance(op.properties.get("unsignedCmp"), UnitAttr)
     counted(b, (b[op.lb], b[op.ub], b[op.step]), op.body.block, op.iter_args, op.results, unsigned)
 
 
-def _affine_for(b: Builder, op: Operation) -> None:
+def _affine_for(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, affine.ForOp)
     low = best(b, "maxs", op.lowerBoundMap.data, op.lowerBoundOperands)
     high = best(b, "mins", op.upperBoundMap.data, op.upperBoundOperands)
     counted(b, (low, high, index(op.step.value.data)), op.body.block, op.inits, op.results)
 
 
-def _affine_if(b: Builder, op: Operation) -> None:
+def _affine_if(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, affine.IfOp)
     two_ways(b, op, holds(b, op.condition.data, op.operands), op.then_region, op.else_region)
 
 
-def _while(b: Builder, op: Operation) -> None:
+def _while(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, scf.WhileOp)
     head, inside, after = Block(), Block(), Block()
     test, body = op.before_region.block, op.after_region.block
@@ -189,11 +189,11 @@ def _while(b: Builder, op: Operation) -> None:
     b.block = after
 
 
-def _execute_region(b: Builder, op: Operation) -> None:
+def _execute_region(b: KernelBuilder, op: Operation) -> None:
     _inline(b, op.regions[0], [], op.results)
 
 
-def _call(b: Builder, op: Operation) -> None:
+def _call(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, func.CallOp)
     name = op.callee.string_value()
     callee = lookup_symbol(op, op.callee)
@@ -206,25 +206,25 @@ def _call(b: Builder, op: Operation) -> None:
     b.calls.pop()
 
 
-def _inline(b: Builder, region: Region, arguments: Sequence[Value], results: Sequence[SSAValue]) -> None:
+def _inline(b: KernelBuilder, region: Region, arguments: Sequence[Value], results: Sequence[SSAValue]) -> None:
     after = Block()
     lower_region(b, region, arguments, lambda values: b.goto(after, b.all_leaves(values)))
     b.parameters(after, results)
     b.block = after
 
 
-def _parallel(b: Builder, op: Operation) -> None:
+def _parallel(b: KernelBuilder, op: Operation) -> None:
     raise Unsupported("loops that may run in parallel have no lanes of their own here: run convert-scf-to-cf on it")
 
 
-def leave_kernel(b: Builder) -> Leave:
+def leave_kernel(b: KernelBuilder) -> Leave:
     def leave(values: Sequence[SSAValue]) -> None:
         b.block.end = Return()
 
     return leave
 
 
-def _assert(b: Builder, op: Operation) -> None:
+def _assert(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, cf.AssertOp)
     b.effect("check", b[op.arg], text=f"stops the program: {op.msg.data}")
 

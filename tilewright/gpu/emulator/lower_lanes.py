@@ -11,7 +11,7 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.gpu import lanes
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflOp, VoteSyncOp
-from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
+from tilewright.gpu.emulator.builder import Handler, KernelBuilder, memref_of_parts, strided
 from tilewright.gpu.emulator.lane_operations import c_format
 from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
 from tilewright.gpu.emulator.lower_numbers import COMBINED
@@ -39,33 +39,33 @@ SCOPES = {MemScope.CTA: "workgroup", MemScope.CLUSTER: "workgroup", MemScope.GPU
 def _id(name: str) -> Handler:
     """An id or a size in a dimension; the launch knows all of them."""
 
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         b[op.results[0]] = b.input(f"{name}_{cast(DimensionAttr, op.properties['dimension']).data}")
 
     return lower
 
 
-def _global_id(b: Builder, op: Operation) -> None:
+def _global_id(b: KernelBuilder, op: Operation) -> None:
     dimension = cast(DimensionAttr, op.properties["dimension"]).data
     block, size, thread = (b.input(f"{name}_{dimension}") for name in ("block_id", "block_dim", "thread_id"))
     b[op.results[0]] = b.plus(b.times(block, size), thread)
 
 
 def _wave(name: str) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         b[op.results[0]] = b.input(name)
 
     return lower
 
 
-def _wave_size(b: Builder, op: Operation) -> None:
+def _wave_size(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = Constant(kind_of(op.results[0].type), b.wave_size)
 
 
 def _register_read(name: str) -> Handler:
     """An id in 32 bits, as registers hold it."""
 
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         b[op.results[0]] = b.emit("resize", kind_of(op.results[0].type), b.input(name), signed=True)
 
     return lower
@@ -74,27 +74,27 @@ def _register_read(name: str) -> Handler:
 def _grid_threads(dimension: str) -> Handler:
     """AMD counts a grid in threads."""
 
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         total = b.times(b.input(f"grid_dim_{dimension}"), b.input(f"block_dim_{dimension}"))
         b[op.results[0]] = b.emit("resize", kind_of(op.results[0].type), total, signed=True)
 
     return lower
 
 
-def _barrier(b: Builder, op: Operation) -> None:
+def _barrier(b: KernelBuilder, op: Operation) -> None:
     after = Block()
     b.goto(after, barrier=op.location)
     b.block = after
 
 
-def _nvvm_barrier(b: Builder, op: Operation) -> None:
+def _nvvm_barrier(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, BarrierOp)
     if op.number_of_threads is not None:
         raise Unsupported("barriers are for all threads of a block here")
     _barrier(b, op)
 
 
-def _shuffle(b: Builder, op: Operation) -> None:
+def _shuffle(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, lanes.ShuffleOp)
     value, offset, width = b.operands(op)
     found, valid = b.register(value.kind), b.register(I1)
@@ -102,7 +102,7 @@ def _shuffle(b: Builder, op: Operation) -> None:
     b[op.shuffle_result], b[op.valid] = found, valid
 
 
-def _shfl(b: Builder, op: Operation) -> None:
+def _shfl(b: KernelBuilder, op: Operation) -> None:
     """NVIDIA's: the mask of segments stands beside the last lane of one."""
     assert isinstance(op, ShflOp)
     _, value, offset, clamp = b.operands(op)
@@ -116,7 +116,7 @@ def _shfl(b: Builder, op: Operation) -> None:
     b[op.res] = Struct({(0,): found, (1,): valid}) if both else found
 
 
-def _subgroup_reduce(b: Builder, op: Operation) -> None:
+def _subgroup_reduce(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, lanes.SubgroupReduceOp)
     size = b.wave_size if op.cluster_size is None else op.cluster_size.value.data
     value = b[op.value]
@@ -124,7 +124,7 @@ def _subgroup_reduce(b: Builder, op: Operation) -> None:
     b[op.result] = b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
 
 
-def _all_reduce(b: Builder, op: Operation) -> None:
+def _all_reduce(b: KernelBuilder, op: Operation) -> None:
     """Of a block: a lane of each wave leaves the wave's part in memory of the block, and all combine these."""
     assert isinstance(op, lanes.AllReduceOp)
     if op.op is None:
@@ -149,7 +149,7 @@ def _all_reduce(b: Builder, op: Operation) -> None:
     b[op.result] = total
 
 
-def _printf(b: Builder, op: Operation) -> None:
+def _printf(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, lanes.PrintfOp)
     values = b.operands(op)
     try:
@@ -159,7 +159,7 @@ def _printf(b: Builder, op: Operation) -> None:
     b.effect("printf", *values, format=c_format(op.format.data))
 
 
-def _dynamic_shared(b: Builder, op: Operation) -> None:
+def _dynamic_shared(b: KernelBuilder, op: Operation) -> None:
     """It begins behind what the kernel declares."""
     type = cast(MemRefType, op.results[0].type)
     pointer = b.plus(index(LDS_WINDOW), b.input("static_lds_bytes"))
@@ -168,11 +168,11 @@ def _dynamic_shared(b: Builder, op: Operation) -> None:
     b[op.results[0]] = memref_of_parts(type, [pointer, index(form.offset or 0), *sizes, index(1)])
 
 
-def _ballot(b: Builder, op: Operation) -> None:
+def _ballot(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b.emit("ballot", kind_of(op.results[0].type), b[op.operands[0]])
 
 
-def _vote(b: Builder, op: Operation) -> None:
+def _vote(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, VoteSyncOp)
     kind = str(op.kind.data)
     if kind == "uni":
@@ -181,13 +181,13 @@ def _vote(b: Builder, op: Operation) -> None:
     b[op.res] = b.emit(name, kind_of(op.res.type), b[op.pred], all=kind == "all")
 
 
-def _read_lane(b: Builder, op: Operation) -> None:
+def _read_lane(b: KernelBuilder, op: Operation) -> None:
     value = b[op.operands[0]]
     lane: Operand = b[op.operands[1]] if len(op.operands) > 1 else Constant(I32, -1)
     b[op.results[0]] = b.emit("readlane", value.kind, value, lane)
 
 
-def _bpermute(b: Builder, op: Operation) -> None:
+def _bpermute(b: KernelBuilder, op: Operation) -> None:
     place, value = b.operands(op)
     found, valid = b.register(value.kind), b.register(I1)
     lane = b.emit("shrs", I32, place, Constant(I32, 2))
@@ -196,14 +196,14 @@ def _bpermute(b: Builder, op: Operation) -> None:
 
 
 def _mbcnt(high: bool) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         mask, start = b.operands(op)
         b[op.results[0]] = b.emit("mbcnt", I32, mask, start, b.input("lane_id"), high=high)
 
     return lower
 
 
-def _memory_barrier(b: Builder, op: Operation) -> None:
+def _memory_barrier(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, MemoryBarrierOp)
     b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
 
@@ -211,7 +211,7 @@ def _memory_barrier(b: Builder, op: Operation) -> None:
 def _cluster(name: str, number: int) -> Handler:
     """Without clusters a block is one of its own."""
 
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         b[op.results[0]] = index(number)
 
     return lower

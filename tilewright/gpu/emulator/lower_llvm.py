@@ -12,14 +12,14 @@ from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, Atomic
 from tilewright.dialects.aie.data_layout import type_bytes
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts
+from tilewright.gpu.emulator.builder import Handler, KernelBuilder, memref_of_parts
 from tilewright.gpu.emulator.lower_memory import Order, element_pointer, update
 from tilewright.gpu.emulator.program import (
     I1,
     I64,
     Constant,
     Kind,
-    MemRef,
+    MemRefParts,
     Operand,
     Space,
     Struct,
@@ -59,12 +59,12 @@ def order_of(op: Operation, name: str = "ordering") -> Order:
     )
 
 
-def at(pointer: Operand, type: Attribute, kind: Kind) -> MemRef:
+def at(pointer: Operand, type: Attribute, kind: Kind) -> MemRefParts:
     """What a pointer points to, as a memref of one element."""
     space = None
     if isinstance(type, LLVMPointerType) and isinstance(type.addr_space, IntegerAttr):
         space = _SPACES.get(type.addr_space.value.data)
-    return MemRef(kind.element, space, pointer, index(0), (), ())
+    return MemRefParts(kind.element, space, pointer, index(0), (), ())
 
 
 def bytes_of(type: Attribute) -> int:
@@ -79,7 +79,7 @@ def bytes_of(type: Attribute) -> int:
             return type_bytes(type)
 
 
-def _load(b: Builder, op: Operation) -> None:
+def _load(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.LoadOp)
     kind = kind_of(op.results[0].type)
     result, buffer = b.register(kind), at(b[op.ptr], op.ptr.type, kind)
@@ -96,7 +96,7 @@ def _load(b: Builder, op: Operation) -> None:
     b[op.results[0]] = result
 
 
-def _store(b: Builder, op: Operation) -> None:
+def _store(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.StoreOp)
     value = b[op.value]
     buffer = at(b[op.ptr], op.ptr.type, value.kind)
@@ -105,7 +105,7 @@ def _store(b: Builder, op: Operation) -> None:
     )
 
 
-def _atomic_rmw(b: Builder, op: Operation) -> None:
+def _atomic_rmw(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
     kind = AtomicKind(op.bin_op.value.data)
     if kind not in UPDATES:
@@ -115,7 +115,7 @@ def _atomic_rmw(b: Builder, op: Operation) -> None:
     b[op.res] = update(b, value, buffer, (), UPDATES[kind], order_of(op))
 
 
-def _cmpxchg(b: Builder, op: Operation) -> None:
+def _cmpxchg(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, AtomicCmpXchgOp)
     expected, value = b[op.cmp], b[op.val]
     old, buffer = b.register(value.kind), at(b[op.ptr], op.ptr.type, value.kind)
@@ -132,12 +132,12 @@ def _cmpxchg(b: Builder, op: Operation) -> None:
     b[op.res] = Struct({(0,): old, (1,): b.emit("eq", I1, old, expected)})
 
 
-def _fence(b: Builder, op: Operation) -> None:
+def _fence(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, FenceOp)
     b.effect("fence", order=order_of(op))
 
 
-def _gep(b: Builder, op: Operation) -> None:
+def _gep(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.GEPOp)
     dynamic = iter(op.ssa_indices)
     indices: list[Operand] = [
@@ -153,7 +153,7 @@ def _gep(b: Builder, op: Operation) -> None:
     b[op.result] = pointer
 
 
-def _alloca(b: Builder, op: Operation) -> None:
+def _alloca(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.AllocaOp)
     count = b[op.size]
     if not isinstance(count, Constant):
@@ -161,17 +161,17 @@ def _alloca(b: Builder, op: Operation) -> None:
     b[op.results[0]] = b.private_buffer(kind_of(op.elem_type), count.value, op.location)
 
 
-def _same(b: Builder, op: Operation) -> None:
+def _same(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b[op.operands[0]]
 
 
-def _integer_cast(b: Builder, op: Operation) -> None:
+def _integer_cast(b: KernelBuilder, op: Operation) -> None:
     """A pointer as an integer, or the other way."""
     value, kind = b[op.operands[0]], kind_of(op.results[0].type)
     b[op.results[0]] = value if value.kind == kind else b.emit("resize", kind, value, signed=False)
 
 
-def _anything(b: Builder, op: Operation) -> None:
+def _anything(b: KernelBuilder, op: Operation) -> None:
     """Zero, which poison and undefined values may be as well."""
     type = op.results[0].type
     if isinstance(type, LLVMStructType | LLVMArrayType):
@@ -181,14 +181,14 @@ def _anything(b: Builder, op: Operation) -> None:
         b[op.results[0]] = Constant(kind, kind.dtype.type(0).item())
 
 
-def _struct(b: Builder, op: Operation) -> Struct:
+def _struct(b: KernelBuilder, op: Operation) -> Struct:
     found = b.values[op.operands[0]]
     if not isinstance(found, Struct):
         raise Unsupported("its first operand is no aggregate")
     return found
 
 
-def _insert_value(b: Builder, op: Operation) -> None:
+def _insert_value(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.InsertValueOp)
     value, place = b.values[op.value], tuple(op.position.get_values())
     leaves = dict(_struct(b, op).leaves)
@@ -197,7 +197,7 @@ def _insert_value(b: Builder, op: Operation) -> None:
     b[op.results[0]] = Struct(leaves)
 
 
-def _extract_value(b: Builder, op: Operation) -> None:
+def _extract_value(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.ExtractValueOp)
     place, leaves = tuple(op.position.get_values()), _struct(b, op).leaves
     if place in leaves:
@@ -207,33 +207,33 @@ def _extract_value(b: Builder, op: Operation) -> None:
     b[op.results[0]] = Struct(inner)
 
 
-def _conversion(b: Builder, op: Operation) -> None:
+def _conversion(b: KernelBuilder, op: Operation) -> None:
     """A descriptor as a memref, a memref as a descriptor, or the same number under another name."""
     assert isinstance(op, UnrealizedConversionCastOp)
     for source, result in zip(op.inputs, op.outputs, strict=True):
         value, type = b.values[source], result.type
         if isinstance(value, Struct) and is_ranked(type):
             b[result] = memref_of_descriptor(value, type)
-        elif isinstance(value, MemRef) and isinstance(type, LLVMStructType):
+        elif isinstance(value, MemRefParts) and isinstance(type, LLVMStructType):
             b[result] = descriptor_of(value)
         else:
             b[result] = value
 
 
-def memref_of_descriptor(value: Struct, type: MemRefType) -> MemRef:
+def memref_of_descriptor(value: Struct, type: MemRefType) -> MemRefParts:
     rank = type.get_num_dims()
     places = [(1,), (2,), *((3, d) for d in range(rank)), *((4, d) for d in range(rank))]
     return memref_of_parts(type, [value.leaves[place] for place in places])
 
 
-def descriptor_of(value: MemRef) -> Struct:
+def descriptor_of(value: MemRefParts) -> Struct:
     leaves: dict[tuple[int, ...], Operand] = {(0,): value.pointer, (1,): value.pointer, (2,): value.offset}
     leaves |= {(3, d): size for d, size in enumerate(value.sizes)}
     leaves |= {(4, d): stride for d, stride in enumerate(value.strides)}
     return Struct(leaves)
 
 
-def _icmp(b: Builder, op: Operation) -> None:
+def _icmp(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.ICmpOp)
     names = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
     b[op.results[0]] = b.emit(names[cast(IntegerAttr, op.predicate).value.data], I1, *b.operands(op))

@@ -25,12 +25,12 @@ from tilewright.dialects import memref
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
-from tilewright.gpu.emulator.builder import Builder, Handler, whole_memref
+from tilewright.gpu.emulator.builder import Handler, KernelBuilder, whole_memref
 from tilewright.gpu.emulator.program import (
     I1,
     I64,
     Constant,
-    MemRef,
+    MemRefParts,
     Operand,
     Space,
     Unsupported,
@@ -48,7 +48,7 @@ _DIVISIONS = {
 _COMPARISONS = {AffineConstraintKind.eq: "eq", AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle"}
 
 
-def expression(b: Builder, expr: AffineExpr, dims: int, operands: Sequence[SSAValue]) -> Operand:
+def expression(b: KernelBuilder, expr: AffineExpr, dims: int, operands: Sequence[SSAValue]) -> Operand:
     match expr:
         case AffineConstantExpr():
             return index(expr.value)
@@ -69,20 +69,20 @@ def expression(b: Builder, expr: AffineExpr, dims: int, operands: Sequence[SSAVa
             raise TypeError(expr)
 
 
-def results(b: Builder, map: AffineMap, operands: Sequence[SSAValue]) -> list[Operand]:
+def results(b: KernelBuilder, map: AffineMap, operands: Sequence[SSAValue]) -> list[Operand]:
     return [expression(b, result, map.num_dims, operands) for result in map.results]
 
 
-def map_results(b: Builder, op: Operation, operands: Sequence[SSAValue]) -> list[Operand]:
+def map_results(b: KernelBuilder, op: Operation, operands: Sequence[SSAValue]) -> list[Operand]:
     return results(b, cast(AffineMapAttr, op.properties["map"]).data, operands)
 
 
-def best(b: Builder, name: str, map: AffineMap, operands: Sequence[SSAValue]) -> Operand:
+def best(b: KernelBuilder, name: str, map: AffineMap, operands: Sequence[SSAValue]) -> Operand:
     """The least or the greatest of a map's results."""
     return reduce(lambda x, y: b.emit(name, I64, x, y), results(b, map, operands))
 
 
-def holds(b: Builder, condition: AffineSet, operands: Sequence[SSAValue]) -> Operand:
+def holds(b: KernelBuilder, condition: AffineSet, operands: Sequence[SSAValue]) -> Operand:
     """Whether all constraints of a set do."""
     answer: Operand = Constant(I1, True)
     for constraint in condition.constraints:
@@ -91,18 +91,18 @@ def holds(b: Builder, condition: AffineSet, operands: Sequence[SSAValue]) -> Ope
     return answer
 
 
-def _apply(b: Builder, op: Operation) -> None:
+def _apply(b: KernelBuilder, op: Operation) -> None:
     (b[op.results[0]],) = map_results(b, op, op.operands)
 
 
 def _extreme(name: str) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         b[op.results[0]] = best(b, name, cast(AffineMapAttr, op.properties["map"]).data, op.operands)
 
     return lower
 
 
-def _linearize(b: Builder, op: Operation) -> None:
+def _linearize(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, LinearizeIndexOp)
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
     total, *digits = [b[value] for value in op.multi_index]
@@ -111,7 +111,7 @@ def _linearize(b: Builder, op: Operation) -> None:
     b[op.linear_index] = total
 
 
-def _delinearize(b: Builder, op: Operation) -> None:
+def _delinearize(b: KernelBuilder, op: Operation) -> None:
     """Digits from the last to the first; the first has no limit."""
     assert isinstance(op, DelinearizeIndexOp)
     rest, digits = b[op.linear_index], list[Operand]()
@@ -167,12 +167,12 @@ UPDATES = {
 }
 
 
-def position(b: Builder, buffer: MemRef, indices: Sequence[Operand]) -> Operand:
+def position(b: KernelBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
     """Which element from the pointer on an element of the memref is."""
     return b.place(buffer.offset, *zip(indices, buffer.strides, strict=True))
 
 
-def extent(buffer: MemRef) -> int | None:
+def extent(buffer: MemRefParts) -> int | None:
     """Elements from the pointer to the end of the memref, where all its parts are known."""
     parts = [buffer.offset, *buffer.sizes, *buffer.strides]
     if not all(isinstance(part, Constant) for part in parts):
@@ -182,7 +182,7 @@ def extent(buffer: MemRef) -> int | None:
     return offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
-def load_value(b: Builder, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> Operand:
+def load_value(b: KernelBuilder, buffer: MemRefParts, indices: Sequence[Operand], order: Order = PLAIN) -> Operand:
     """An element of a buffer."""
     result = b.register(buffer.kind)
     place = position(b, buffer, indices)
@@ -199,34 +199,38 @@ def load_value(b: Builder, buffer: MemRef, indices: Sequence[Operand], order: Or
     return result
 
 
-def store_to(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> None:
+def store_to(
+    b: KernelBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand], order: Order = PLAIN
+) -> None:
     place = position(b, buffer, indices)
     b.effect(
         "store", value, buffer.pointer, place, space=buffer.space, kind=buffer.kind, limit=extent(buffer), order=order
     )
 
 
-def _load(b: Builder, op: Operation) -> None:
+def _load(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, memref.LoadOp)
     b[op.res] = load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _store(b: Builder, op: Operation) -> None:
+def _store(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, memref.StoreOp)
     store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _affine_load(b: Builder, op: Operation) -> None:
+def _affine_load(b: KernelBuilder, op: Operation) -> None:
     buffer, *indices = op.operands
     b[op.results[0]] = load_value(b, b.memref(buffer), map_results(b, op, indices))
 
 
-def _affine_store(b: Builder, op: Operation) -> None:
+def _affine_store(b: KernelBuilder, op: Operation) -> None:
     value, buffer, *indices = op.operands
     store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
 
 
-def update(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand], name: str, order: Order) -> Operand:
+def update(
+    b: KernelBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand], name: str, order: Order
+) -> Operand:
     """Change an element as one step; gives what it was."""
     place, old = position(b, buffer, indices), b.register(value.kind)
     b.effect(
@@ -242,18 +246,18 @@ def update(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand
     return old
 
 
-def _atomic_rmw(b: Builder, op: Operation) -> None:
+def _atomic_rmw(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, AtomicRMWOp)
     buffer, indices = b.memref(op.memref), [b[value] for value in op.indices]
     b[op.result] = update(b, b[op.value], buffer, indices, UPDATES[op.update], MEMREF_ATOMIC)
 
 
-def _generic_atomic_rmw(b: Builder, op: Operation) -> None:
+def _generic_atomic_rmw(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, GenericAtomicRMWOp)
     raise Unsupported("an update by a region is not atomic here: write memref.atomic_rmw or llvm.cmpxchg")
 
 
-def _dim(b: Builder, op: Operation) -> None:
+def _dim(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, memref.DimOp)
     sizes, which = b.memref(op.source).sizes, b[op.index]
     if not isinstance(which, Constant):
@@ -263,12 +267,12 @@ def _dim(b: Builder, op: Operation) -> None:
     b[op.result] = sizes[which.value]
 
 
-def _rank(b: Builder, op: Operation) -> None:
+def _rank(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, memref.RankOp)
     b[op.rank] = index(len(b.memref(op.source).sizes))
 
 
-def _alloca(b: Builder, op: Operation) -> None:
+def _alloca(b: KernelBuilder, op: Operation) -> None:
     """A buffer of every thread, wherever in the kernel it stands."""
     type = cast(MemRefType, op.results[0].type)
     if not type.has_static_shape():
@@ -280,15 +284,15 @@ def _alloca(b: Builder, op: Operation) -> None:
     b[op.results[0]] = whole_memref(type, pointer, Space.PRIVATE)
 
 
-def _pointer_as_index(b: Builder, op: Operation) -> None:
+def _pointer_as_index(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b.memref(op.operands[0]).pointer
 
 
-def _nothing(b: Builder, op: Operation) -> None:
+def _nothing(b: KernelBuilder, op: Operation) -> None:
     """Says something about memory that does not change what a kernel does."""
 
 
-def element_pointer(b: Builder, pointer: Operand, number: Operand, size: int) -> Operand:
+def element_pointer(b: KernelBuilder, pointer: Operand, number: Operand, size: int) -> Operand:
     """An address some elements further on."""
     if isinstance(number, Constant) or number.kind == I64:
         return b.plus(pointer, b.times(number, index(size)))

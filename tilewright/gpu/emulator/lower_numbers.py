@@ -21,9 +21,9 @@ from tilewright.dialects import arith, vector
 from tilewright.dialects import index as index_dialect
 from tilewright.dialects.arith.meaning import PREDICATES, RESIZES, SAME_IN_INDEX, SAME_IN_LLVM
 from tilewright.dialects.vector import shape
-from tilewright.gpu.emulator.builder import Builder, Handler
+from tilewright.gpu.emulator.builder import Handler, KernelBuilder
 from tilewright.gpu.emulator.lower_memory import PLAIN, extent, position
-from tilewright.gpu.emulator.program import I1, I64, Constant, Kind, MemRef, Operand, Struct, Unsupported, kind_of
+from tilewright.gpu.emulator.program import I1, I64, Constant, Kind, MemRefParts, Operand, Struct, Unsupported, kind_of
 
 _FLOATS = ("add", "sub", "mul", "div", "rem")
 _ROWS = {
@@ -63,7 +63,7 @@ FUNCTIONS = (
 def _row(name: str) -> Handler:
     """An operation that is one instruction."""
 
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         b[op.results[0]] = b.emit(name, kind_of(op.results[0].type), *b.operands(op))
 
     return lower
@@ -90,36 +90,36 @@ def attribute_constant(value: Attribute, type: Attribute) -> Constant:
             raise Unsupported(f"{value} is no number and no list of numbers")
 
 
-def _constant(b: Builder, op: Operation) -> None:
+def _constant(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = attribute_constant(op.properties["value"], op.results[0].type)
 
 
-def _cmpi(b: Builder, op: Operation) -> None:
+def _cmpi(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, arith.CmpiOp)
     b[op.result] = b.emit(PREDICATES[op.predicate.value.data], kind_of(op.result.type), *b.operands(op))
 
 
-def _index_cmp(b: Builder, op: Operation) -> None:
+def _index_cmp(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, index_dialect.CmpOp)
     b[op.result] = b.emit(str(op.pred.data), I1, *b.operands(op))
 
 
-def _cmpf(b: Builder, op: Operation) -> None:
+def _cmpf(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, arith.CmpfOp)
     b[op.result] = b.emit("fcmp", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
 
 
-def _select(b: Builder, op: Operation) -> None:
+def _select(b: KernelBuilder, op: Operation) -> None:
     """A choice; of memrefs, of all their parts."""
     condition, yes, no = op.operands
     chosen = b[condition]
     values = b.values[yes], b.values[no]
     match values:
-        case MemRef() as first, MemRef() as second:
+        case MemRefParts() as first, MemRefParts() as second:
             parts = [_choose(b, chosen, x, y) for x, y in zip(first.parts, second.parts, strict=True)]
             rank = len(first.sizes)
             space = first.space if first.space == second.space else None
-            b[op.results[0]] = MemRef(
+            b[op.results[0]] = MemRefParts(
                 first.kind, space, parts[0], parts[1], tuple(parts[2 : 2 + rank]), tuple(parts[2 + rank :])
             )
         case Struct() as first, Struct() as second:
@@ -130,14 +130,14 @@ def _select(b: Builder, op: Operation) -> None:
             b[op.results[0]] = _choose(b, chosen, b[yes], b[no])
 
 
-def _choose(b: Builder, condition: Operand, yes: Operand, no: Operand) -> Operand:
+def _choose(b: KernelBuilder, condition: Operand, yes: Operand, no: Operand) -> Operand:
     if yes == no:
         return yes
     return b.emit("select", yes.kind, condition, yes, no)
 
 
 def _cast(name: str, **extra: object) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         value, kind = b[op.operands[0]], kind_of(op.results[0].type)
         if value.kind == kind:
             b[op.results[0]] = value
@@ -155,18 +155,18 @@ def _signed(constant: Constant) -> int:
 
 
 def _function(name: str) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         b[op.results[0]] = b.emit("math", kind_of(op.results[0].type), *b.operands(op), function=name)
 
     return lower
 
 
-def _negf(b: Builder, op: Operation) -> None:
+def _negf(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b.emit("fneg", kind_of(op.results[0].type), *b.operands(op))
 
 
 def _extended(signed: bool) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: KernelBuilder, op: Operation) -> None:
         kind, values = kind_of(op.results[0].type), b.operands(op)
         b[op.results[0]] = b.emit("mul", kind, *values)
         b[op.results[1]] = b.emit("mulhigh", kind, *values, signed=signed)
@@ -174,23 +174,23 @@ def _extended(signed: bool) -> Handler:
     return lower
 
 
-def _add_extended(b: Builder, op: Operation) -> None:
+def _add_extended(b: KernelBuilder, op: Operation) -> None:
     kind, values = kind_of(op.results[0].type), b.operands(op)
     total = b.emit("add", kind, *values)
     b[op.results[0]] = total
     b[op.results[1]] = b.emit("ult", kind_of(op.results[1].type), total, values[0])
 
 
-def _clampf(b: Builder, op: Operation) -> None:
+def _clampf(b: KernelBuilder, op: Operation) -> None:
     kind, (value, low, high) = kind_of(op.results[0].type), b.operands(op)
     b[op.results[0]] = b.emit("fminnum", kind, b.emit("fmaxnum", kind, value, low), high)
 
 
-def _width(b: Builder, op: Operation) -> None:
+def _width(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = Constant(I64, I64.bits)
 
 
-def _pattern(buffer: MemRef, type: VectorType) -> np.ndarray:
+def _pattern(buffer: MemRefParts, type: VectorType) -> np.ndarray:
     """Where the elements of a vector are, from its first one on: it lies along the last dimensions."""
     sizes = tuple(type.get_shape())
     strides = buffer.strides[len(buffer.strides) - len(sizes) :]
@@ -201,7 +201,7 @@ def _pattern(buffer: MemRef, type: VectorType) -> np.ndarray:
     return sum((axis * stride for axis, stride in zip(grid, numbers, strict=True)), np.zeros(sizes, np.int64))
 
 
-def _load_rows(b: Builder, result: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
+def _load_rows(b: KernelBuilder, result: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
     buffer, type = b.memref(base), cast(VectorType, result.type)
     place, made = position(b, buffer, [b[value] for value in indices]), b.register(kind_of(type))
     b.effect(
@@ -217,7 +217,7 @@ def _load_rows(b: Builder, result: SSAValue, base: SSAValue, indices: Sequence[S
     b[result] = made
 
 
-def _store_rows(b: Builder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
+def _store_rows(b: KernelBuilder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
     buffer = b.memref(base)
     place = position(b, buffer, [b[value] for value in indices])
     b.effect(
@@ -231,12 +231,12 @@ def _store_rows(b: Builder, value: SSAValue, base: SSAValue, indices: Sequence[S
     )
 
 
-def _load(b: Builder, op: Operation) -> None:
+def _load(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, vector.LoadOp)
     _load_rows(b, op.result, op.base, op.indices)
 
 
-def _store(b: Builder, op: Operation) -> None:
+def _store(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, vector.StoreOp)
     _store_rows(b, op.vector, op.base, op.indices)
 
@@ -248,19 +248,19 @@ def _check_plain(op: Operation, mask: SSAValue | None) -> None:
         raise Unsupported("only transfers of whole rows that are in bounds; lower it to loops first")
 
 
-def _transfer_read(b: Builder, op: Operation) -> None:
+def _transfer_read(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, vector.TransferReadOp)
     _check_plain(op, op.mask)
     _load_rows(b, op.result, op.source, op.indices)
 
 
-def _transfer_write(b: Builder, op: Operation) -> None:
+def _transfer_write(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, vector.TransferWriteOp)
     _check_plain(op, op.mask)
     _store_rows(b, op.vector, op.source, op.indices)
 
 
-def _broadcast(b: Builder, op: Operation) -> None:
+def _broadcast(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b.emit("vbroadcast", kind_of(op.results[0].type), b[op.operands[0]])
 
 
@@ -269,7 +269,7 @@ def _static(position: Sequence[Operand]) -> tuple[int, ...] | None:
     return found if len(found) == len(position) else None
 
 
-def _extract(b: Builder, op: Operation) -> None:
+def _extract(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, vector.ExtractOp)
     position = b.mixed(op.dynamic_position, op.static_position.get_values())
     kind, value, static = kind_of(op.result.type), b[op.vector], _static(position)
@@ -281,7 +281,7 @@ def _extract(b: Builder, op: Operation) -> None:
         raise Unsupported("which part it takes must be known")
 
 
-def _insert(b: Builder, op: Operation) -> None:
+def _insert(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, vector.InsertOp)
     static = _static(b.mixed(op.dynamic_position, op.static_position.get_values()))
     if static is None:
@@ -289,7 +289,7 @@ def _insert(b: Builder, op: Operation) -> None:
     b[op.result] = b.emit("vinsert", kind_of(op.result.type), b[op.source], b[op.dest], position=static)
 
 
-def _shape_cast(b: Builder, op: Operation) -> None:
+def _shape_cast(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b.emit("vreshape", kind_of(op.results[0].type), b[op.operands[0]])
 
 
@@ -297,7 +297,7 @@ def _integers(array: ArrayAttr[IntegerAttr]) -> list[int]:
     return [entry.value.data for entry in array]
 
 
-def _extract_slice(b: Builder, op: Operation) -> None:
+def _extract_slice(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, shape.ExtractStridedSliceOp)
     kind = kind_of(op.result.type)
     starts = _integers(op.offsets)
@@ -305,17 +305,17 @@ def _extract_slice(b: Builder, op: Operation) -> None:
     b[op.result] = b.emit("vslice", kind, b[op.source], starts=tuple(starts), ends=tuple(ends))
 
 
-def _from_elements(b: Builder, op: Operation) -> None:
+def _from_elements(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b.emit("vgather", kind_of(op.results[0].type), *b.operands(op))
 
 
-def _to_elements(b: Builder, op: Operation) -> None:
+def _to_elements(b: KernelBuilder, op: Operation) -> None:
     value = b[op.operands[0]]
     for result, place in zip(op.results, np.ndindex(*value.kind.shape), strict=True):
         b[result] = b.emit("vextract", kind_of(result.type), value, position=tuple(place))
 
 
-def _reduction(b: Builder, op: Operation) -> None:
+def _reduction(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, vector.ReductionOp)
     kind, combine = kind_of(op.dest.type), str(op.kind.data[0] if isinstance(op.kind.data, tuple) else op.kind.data)
     result = b.emit("vreduce", kind, b[op.vector], combine=combine)
@@ -324,7 +324,7 @@ def _reduction(b: Builder, op: Operation) -> None:
     b[op.dest] = result
 
 
-def _fma(b: Builder, op: Operation) -> None:
+def _fma(b: KernelBuilder, op: Operation) -> None:
     b[op.results[0]] = b.emit("math", kind_of(op.results[0].type), *b.operands(op), function="fma")
 
 

@@ -21,7 +21,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(eq=False)
-class Range:
+class MemoryRange:
     """Consecutive addresses that belong together."""
 
     base: int
@@ -88,9 +88,9 @@ class Memory:
 
     def __init__(self) -> None:
         self._bases: list[int] = []
-        self._ranges: dict[int, Range] = {}
+        self._ranges: dict[int, MemoryRange] = {}
         self._views: dict[tuple[int, np.dtype[Any]], Any] = {}
-        self._last: Range | None = None
+        self._last: MemoryRange | None = None
         self._owned: dict[int, Any] = {}
         self.owned_bytes = 0
         """Of everything that was allocated here."""
@@ -102,9 +102,9 @@ class Memory:
         name: str,
         remote: RemoteMemory | None = None,
         updates: RemoteMemory | None = None,
-    ) -> Range:
+    ) -> MemoryRange:
         data = np.empty(0, np.uint8) if remote is not None else bytes_at(base, size)
-        made = self._ranges[base] = Range(base, size, name, data, remote, updates)
+        made = self._ranges[base] = MemoryRange(base, size, name, data, remote, updates)
         insort(self._bases, base)
         return made
 
@@ -116,7 +116,7 @@ class Memory:
         self._views.clear()
         self._last = None
 
-    def allocate(self, size: int, name: str) -> Range:
+    def allocate(self, size: int, name: str) -> MemoryRange:
         """Fresh memory, full of junk."""
         storage = np.full(max(size, 1) + ALIGNMENT, JUNK, np.uint8)
         base = -(-storage.ctypes.data // ALIGNMENT) * ALIGNMENT
@@ -125,7 +125,7 @@ class Memory:
         self.owned_bytes += size
         return made
 
-    def add_cleared(self, size: int, name: str) -> Range:
+    def add_cleared(self, size: int, name: str) -> MemoryRange:
         """Fresh memory, all zeros, that costs nothing before it is used."""
         try:
             storage = mmap.mmap(-1, size)
@@ -137,7 +137,7 @@ class Memory:
         self.owned_bytes += size
         return made
 
-    def find(self, address: int) -> Range | None:
+    def find(self, address: int) -> MemoryRange | None:
         """The range that an address is in."""
         last = self._last
         if last is not None and last.base <= address < last.base + last.size:

@@ -20,16 +20,16 @@ from tilewright.gpu.emulator.program import (
     Edge,
     Goto,
     Instruction,
+    KernelProgram,
     Loop,
     Operand,
-    Program,
     Register,
     Return,
     Space,
 )
 
 
-def arrange(program: Program, apart: bool = False) -> None:
+def arrange(program: KernelProgram, apart: bool = False) -> None:
     """Fill in the blocks in order, and the loops; `apart` lets others have a turn before every access to memory."""
     _merge_chains(program.entry)
     if apart:
@@ -153,7 +153,7 @@ def _back_edges(entry: Block) -> list[tuple[Block, Block]]:
     return found
 
 
-def _share_latches(program: Program) -> None:
+def _share_latches(program: KernelProgram) -> None:
     """Let all edges back to a head go through one block."""
     edges = _back_edges(program.entry)
     for head in dict.fromkeys(target for _, target in edges):
@@ -168,14 +168,14 @@ def _share_latches(program: Program) -> None:
                     edge.target = latch
 
 
-def _copy(program: Program, register: Register) -> Register:
+def _copy(program: KernelProgram, register: Register) -> Register:
     made = Register(register.kind, len(program.registers), name=register.name)
     program.registers.append(made)
     return made
 
 
 def _find_loops(
-    program: Program, order: list[Block], before: dict[Block, list[Block]], dominators: dict[Block, Block]
+    program: KernelProgram, order: list[Block], before: dict[Block, list[Block]], dominators: dict[Block, Block]
 ) -> bool:
     """Fill in the loops, outer before inner; whether each has a head that all ways into it go through."""
     reducible = True
@@ -200,7 +200,7 @@ def _find_loops(
     return reducible
 
 
-def _laid_out(program: Program, order: list[Block]) -> list[Block]:
+def _laid_out(program: KernelProgram, order: list[Block]) -> list[Block]:
     """Blocks so that each comes behind those that lead to it, and those of a loop stand together."""
     place = {block: number for number, block in enumerate(order)}
 
@@ -220,7 +220,7 @@ def _laid_out(program: Program, order: list[Block]) -> list[Block]:
     return expand(None)
 
 
-def _children(program: Program, loop: Loop | None) -> list[Loop]:
+def _children(program: KernelProgram, loop: Loop | None) -> list[Loop]:
     return loop.children if loop is not None else [found for found in program.loops if found.parent is None]
 
 
@@ -259,7 +259,7 @@ PER_LANE = {"atomic", "cmpxchg", "shuffle", "readlane", "ballot", "vote", "waver
 """Instructions whose results differ between lanes or waves, whatever they are given."""
 
 
-def find_uniform(program: Program) -> None:
+def find_uniform(program: KernelProgram) -> None:
     """Fill in `uniform` and `merges` of all registers."""
     for register in program.registers:
         register.uniform, register.merges = program.reducible, not program.reducible
@@ -279,7 +279,7 @@ def is_uniform(operand: Operand) -> bool:
     return isinstance(operand, Constant) or operand.uniform
 
 
-def _pass(program: Program) -> bool:
+def _pass(program: KernelProgram) -> bool:
     """One look at everything; whether anything turned out not to be uniform."""
     changed = False
     for block in program.blocks:
@@ -311,7 +311,7 @@ def _gives_uniform(instruction: Instruction) -> bool:
 class _Parting:
     """What branches do whose lanes part."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: KernelProgram):
         self.program = program
         self.after = _postdominators(program)
         self.taken_out = {loop.header: list(_taken_out(program, loop)) for loop in program.loops}
@@ -365,7 +365,7 @@ class _Parting:
         return found
 
 
-def _taken_out(program: Program, loop: Loop) -> Iterator[Register]:
+def _taken_out(program: KernelProgram, loop: Loop) -> Iterator[Register]:
     """Registers that are written in a loop and read behind it."""
     written = {register for block in loop.blocks for register in definitions(block)}
     for block in program.blocks:
@@ -390,7 +390,7 @@ def uses(block: Block) -> Iterator[Operand]:
         yield from edge.arguments
 
 
-def _postdominators(program: Program) -> dict[Block, Block]:
+def _postdominators(program: KernelProgram) -> dict[Block, Block]:
     """The first block that all ways from a block go through; none for those that may never end."""
     bottom = Block()
     before: dict[Block, list[Block]] = {bottom: []}

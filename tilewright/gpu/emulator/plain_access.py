@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tilewright.gpu.emulator.arithmetic import wrap64
-from tilewright.gpu.emulator.memory import Memory, Range, update
+from tilewright.gpu.emulator.memory import Memory, MemoryRange, update
 from tilewright.gpu.emulator.program import LDS_WINDOW, PRIVATE_SHIFT, PRIVATE_WINDOW
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -29,7 +29,7 @@ class PlainAccess(ABC):
     private: list[Private]
     slots: Array
     lds_bytes: int
-    lds: Range
+    lds: MemoryRange
     changes: list[int]
     """How often memory has changed, shared by all groups of a device."""
     _lds_starts: dict[tuple[int, int], Array]

@@ -20,15 +20,15 @@ from tilewright.gpu.emulator import (
     lower_numbers,
     lower_views,
 )
-from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided, whole_memref
+from tilewright.gpu.emulator.builder import Handler, KernelBuilder, memref_of_parts, strided, whole_memref
 from tilewright.gpu.emulator.hangs import Spin, find_spins
 from tilewright.gpu.emulator.order import arrange, find_uniform
 from tilewright.gpu.emulator.program import (
     I64,
     Block,
     Instruction,
+    KernelProgram,
     Operand,
-    Program,
     Register,
     Space,
     Unsupported,
@@ -43,7 +43,7 @@ from tilewright.ir.diagnostics import fail
 class Plan:
     """What a kernel's waves need to run."""
 
-    program: Program
+    program: KernelProgram
     source: str
     """The generated code, for those who look."""
     functions: list[Callable[..., Any]]
@@ -86,7 +86,7 @@ def make_plan(kernel: GPUFuncOp, wave_size: int, careful: bool = False) -> Plan:
     )
 
 
-def _keep_for_reports(program: Program, spins: dict[Block, Spin]) -> None:
+def _keep_for_reports(program: KernelProgram, spins: dict[Block, Spin]) -> None:
     """Let registers survive that a report of a wait shows."""
     for spin in spins.values():
         for instruction in [*spin.reads, *([spin.comparison] if spin.comparison is not None else [])]:
@@ -102,9 +102,9 @@ def _handlers() -> Mapping[str, Handler]:
     return {name: handler for module in modules for name, handler in module.HANDLERS.items()}
 
 
-def _translate(kernel: GPUFuncOp, wave_size: int) -> Program:
+def _translate(kernel: GPUFuncOp, wave_size: int) -> KernelProgram:
     """The program of a kernel for waves of that size."""
-    b = Builder(_handlers(), wave_size)
+    b = KernelBuilder(_handlers(), wave_size)
     arguments = list[Register | None]()
     inputs = len(kernel.function_type.inputs)
     for number, argument in enumerate(kernel.body.blocks[0].args[:inputs]):
@@ -121,7 +121,7 @@ def _translate(kernel: GPUFuncOp, wave_size: int) -> Program:
     values = [b.values[argument] for argument in kernel.body.blocks[0].args]
     entry = b.block
     lower_flow.lower_region(b, kernel.body, values, lower_flow.leave_kernel(b))
-    return Program(
+    return KernelProgram(
         kernel.symbol,
         kernel.location,
         entry,
@@ -134,7 +134,7 @@ def _translate(kernel: GPUFuncOp, wave_size: int) -> Program:
     )
 
 
-def _parameter(b: Builder, kernel: GPUFuncOp, argument: BlockArgument, name: str) -> list[Register | None]:
+def _parameter(b: KernelBuilder, kernel: GPUFuncOp, argument: BlockArgument, name: str) -> list[Register | None]:
     """Registers for the flattened parameters of an argument."""
     type = argument.type
     try:

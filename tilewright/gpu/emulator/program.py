@@ -107,7 +107,7 @@ Operand: TypeAlias = "Register | Constant"
 
 
 @dataclass(frozen=True)
-class MemRef:
+class MemRefParts:
     """A buffer in parts, all of them in elements but the pointer."""
 
     kind: Kind
@@ -130,7 +130,7 @@ class Struct:
     leaves: dict[tuple[int, ...], Operand] = field(default_factory=dict[tuple[int, ...], "Operand"])
 
 
-Value: TypeAlias = "Operand | MemRef | Struct"
+Value: TypeAlias = "Operand | MemRefParts | Struct"
 
 
 class Unsupported(Exception):
@@ -285,7 +285,7 @@ class PrivateBuffer:
 
 
 @dataclass(eq=False)
-class Program:
+class KernelProgram:
     """A kernel, flat."""
 
     name: str

@@ -13,7 +13,17 @@ import numpy as np
 
 from tilewright.gpu.emulator import arithmetic, lane_operations
 from tilewright.gpu.emulator.order import definitions, is_uniform, uses
-from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, Kind, Operand, Program, Register
+from tilewright.gpu.emulator.program import (
+    Block,
+    Branch,
+    Edge,
+    Goto,
+    Instruction,
+    KernelProgram,
+    Kind,
+    Operand,
+    Register,
+)
 from tilewright.gpu.emulator.write_lanes import LANES, VECTORS
 from tilewright.gpu.emulator.write_memory import MEMORY
 from tilewright.gpu.emulator.write_numbers import NUMBERS
@@ -27,7 +37,7 @@ EXIT = -3_000_000
 class Writer:
     """Text of all blocks, and the objects that it names."""
 
-    def __init__(self, program: Program, careful: bool):
+    def __init__(self, program: KernelProgram, careful: bool):
         self.program, self.careful = program, careful
         self.names: dict[str, Any] = {
             "np": np,
@@ -214,7 +224,7 @@ _FUNCTIONS = (
 )
 
 
-def _framed(program: Program) -> set[Register]:
+def _framed(program: KernelProgram) -> set[Register]:
     """Registers that are used outside of the block that they are set in, and all that come in from outside."""
     home = {register: block for block in program.blocks for register in (r for i in block.instructions for r in i.outs)}
     framed = {register for block in program.blocks for register in block.parameters}
