@@ -43,7 +43,8 @@ from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
 """As LLVM aligns the variables of a block that vectors may be loaded from."""
-Handler = Callable[["KernelBuilder", Operation], None]
+Handler = Callable[["KernelBuilder", Operation], "Value | None"]
+"""Translates an operation; gives the value of its first result, unless it has set the results itself."""
 FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
 """Operations that cost no lane anything."""
 
@@ -77,12 +78,12 @@ class KernelBuilder:
             self.inputs[name] = self.register(kind, name)
         return self.inputs[name]
 
-    def emit(self, name: str, kind: Kind, *ins: Operand, **extra: Any) -> Register:
+    def emit(self, name: str, kind: Kind, /, *ins: Operand, **extra: Any) -> Register:
         result = self.register(kind)
-        self.block.instructions.append(Instruction(name, list(ins), [result], self.where, extra))
+        self.effect(name, *ins, outs=[result], **extra)
         return result
 
-    def effect(self, name: str, *ins: Operand, outs: Sequence[Register] = (), **extra: Any) -> None:
+    def effect(self, name: str, /, *ins: Operand, outs: Sequence[Register] = (), **extra: Any) -> None:
         """An instruction that is there for what it does."""
         self.block.instructions.append(Instruction(name, list(ins), list(outs), self.where, extra))
 
@@ -180,7 +181,8 @@ class KernelBuilder:
         """A value in new registers, and these, in the order of `leaves`."""
         match type:
             case MemRefType():
-                return self._fresh_memref(type, name)
+                buffer = self.fresh_memref(type, name)
+                return buffer, [part for part in buffer.parts if isinstance(part, Register)]
             case LLVMStructType() | LLVMArrayType():
                 places = leaf_positions(type)
                 made = [self.register(kind_of(leaf_type(type, place))) for place in places]
@@ -189,34 +191,20 @@ class KernelBuilder:
                 register = self.register(kind_of(type), name)
                 return register, [register]
 
-    def _fresh_memref(self, type: MemRefType, name: str | None) -> tuple[Value, list[Register]]:
-        made = list[Register]()
-
-        def part(known: int | None) -> Operand:
-            if known is not None and known != DYNAMIC_INDEX:
-                return index(known)
-            made.append(self.register(I64, name))
-            return made[-1]
-
-        form = strided(type)
-        parts = [part(None), part(form.offset), *map(part, type.get_shape()), *map(part, form.strides)]
-        return memref_of_parts(type, parts), made
+    def fresh_memref(self, type: MemRefType, name: str | None = None) -> MemRefParts:
+        """A memref with registers for the parts that its type does not say."""
+        known = known_parts(type)
+        return memref_of_parts(type, [self.register(I64, name) if part is None else index(part) for part in known])
 
     def leaves(self, value: SSAValue) -> list[Operand]:
         """The parts of a value that its type does not already say."""
-        found = self.values[value]
-        match found:
-            case MemRefParts():
-                form = strided(cast(MemRefType, value.type))
-                known = [None, form.offset, *cast(MemRefType, value.type).get_shape(), *form.strides]
-                return [
-                    part
-                    for part, number in zip(found.parts, known, strict=True)
-                    if number is None or number == DYNAMIC_INDEX
-                ]
-            case Struct():
+        match self.values[value]:
+            case MemRefParts() as found:
+                known = known_parts(cast(MemRefType, value.type))
+                return [part for part, number in zip(found.parts, known, strict=True) if number is None]
+            case Struct() as found:
                 return [found.leaves[place] for place in leaf_positions(value.type)]
-            case _:
+            case found:
                 return [found]
 
     def private_buffer(self, kind: Kind, elements: int, where: LocationAttr, name: str | None = None) -> Constant:
@@ -257,24 +245,24 @@ class KernelBuilder:
         if op.name not in FREE:
             self.block.lane_operations += 1
         try:
-            handler(self, op)
+            if (made := handler(self, op)) is not None:
+                self[op.results[0]] = made
         except Unsupported as error:
             fail_op(op, f"cannot be run by the emulator: {error}")
 
-    def lower_block(self, block: IrBlock) -> None:
-        """Everything but the terminator."""
+    def lower_block(self, block: IrBlock) -> Operation:
+        """Everything but the terminator; gives that."""
         for op in block.ops:
             if op.next_op is not None:
                 self.lower(op)
+        last = block.last_op
+        assert last is not None
+        self.where = last.location
+        return last
 
-    def yielded(self, region: Region, arguments: Sequence[Value]) -> list[SSAValue]:
+    def yielded(self, region: Region) -> Sequence[SSAValue]:
         """Run a region of one block here; gives what it yields."""
-        block = region.block
-        self.values.update(zip(block.args, arguments, strict=True))
-        self.lower_block(block)
-        assert block.last_op is not None
-        self.where = block.last_op.location
-        return list(block.last_op.operands)
+        return self.lower_block(region.block).operands
 
     def all_leaves(self, values: Iterable[SSAValue]) -> list[Operand]:
         return [leaf for value in values for leaf in self.leaves(value)]
@@ -287,26 +275,23 @@ def strided(type: MemRefType):
     return form
 
 
+def known_parts(type: MemRefType) -> list[int | None]:
+    """What a type says of pointer, offset, sizes and strides; None for what only a run knows."""
+    form = strided(type)
+    return [None, form.offset, *(None if size == DYNAMIC_INDEX else size for size in type.get_shape()), *form.strides]
+
+
 def memref_of_parts(type: MemRefType, parts: Sequence[Operand]) -> MemRefParts:
     """A memref of pointer, offset, sizes and strides."""
-    rank = type.get_num_dims()
-    return MemRefParts(
-        kind_of(type.element_type),
-        space_of(type),
-        parts[0],
-        parts[1],
-        tuple(parts[2 : 2 + rank]),
-        tuple(parts[2 + rank :]),
-    )
+    return MemRefParts.of(kind_of(type.element_type), space_of(type), parts)
 
 
 def whole_memref(type: MemRefType, pointer: Operand, space: Space | None) -> MemRefParts:
     """A buffer that is all there, of a static type."""
-    form = strided(type)
-    if not type.has_static_shape() or form.offset is None or None in form.strides:
+    parts = known_parts(type)[1:]
+    if None in parts:
         raise Unsupported(f"{type} has no size")
-    sizes, strides = (tuple(index(cast(int, n)) for n in numbers) for numbers in (type.get_shape(), form.strides))
-    return MemRefParts(kind_of(type.element_type), space, pointer, index(form.offset), sizes, strides)
+    return MemRefParts.of(kind_of(type.element_type), space, [pointer, *(index(cast(int, part)) for part in parts)])
 
 
 def leaf_type(type: Attribute, place: Sequence[int]) -> Attribute:

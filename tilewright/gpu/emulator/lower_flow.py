@@ -10,8 +10,8 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from tilewright.dialects import affine, cf, func, scf
 from tilewright.gpu.emulator.builder import Handler, KernelBuilder
-from tilewright.gpu.emulator.lower_memory import best, holds
-from tilewright.gpu.emulator.program import I1, Block, Constant, Edge, Operand, Return, Unsupported, Value, index
+from tilewright.gpu.emulator.lower_memory import extreme, holds, results
+from tilewright.gpu.emulator.program import I1, Block, Constant, Edge, Operand, Unsupported, Value, index, postorder
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
 
@@ -31,27 +31,12 @@ def lower_region(b: KernelBuilder, region: Region, arguments: Sequence[Value], l
     b.goto(blocks[first])
     for block in in_order(region):
         b.block = blocks[block]
-        b.lower_block(block)
-        last = block.last_op
-        assert last is not None
-        b.where = last.location
-        _terminate(b, last, blocks, leave)
+        _terminate(b, b.lower_block(block), blocks, leave)
 
 
 def in_order(region: Region) -> list[IrBlock]:
     """Blocks so that a definition comes before its uses: what dominates a block is on every way to it."""
-    seen, order = set[IrBlock](), list[IrBlock]()
-    stack: list[tuple[IrBlock, bool]] = [(region.blocks[0], False)]
-    while stack:
-        block, done = stack.pop()
-        if done:
-            order.append(block)
-        elif block not in seen:
-            seen.add(block)
-            stack.append((block, True))
-            last = block.last_op
-            stack += [(next, False) for next in (last.successors if last is not None else ()) if next not in seen]
-    return order[::-1]
+    return postorder(region.blocks[0], lambda block: reversed(block.last_op.successors if block.last_op else ()))[::-1]
 
 
 def _terminate(b: KernelBuilder, op: Operation, blocks: dict[IrBlock, Block], leave: Leave) -> None:
@@ -66,26 +51,21 @@ def _terminate(b: KernelBuilder, op: Operation, blocks: dict[IrBlock, Block], le
         case _ if op.name in RETURNS:
             leave(op.operands)
         case _ if op.name in NEVER_REACHED:
+            # lanes that get here say so, rather than run on into anything
             b.effect("check", Constant(I1, False), text=f"reaches {op.name}, which the program says cannot be")
-            b.block.end = Return()
         case _:
             fail_op(op, "cannot end a block of a kernel")
 
 
 def _switch(b: KernelBuilder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) -> None:
     """One question after the other."""
-    flag = b[op.flag]
-    values = op.case_values.get_values() if op.case_values is not None else ()
+    flag, values = b[op.flag], op.case_values.get_values() if op.case_values is not None else ()
     for number, target, arguments in zip(values, op.case_blocks, op.case_operand, strict=True):
         rest = Block()
-        asked = b.emit("eq", I1, flag, _same_kind(flag, number))
+        asked = b.emit("eq", I1, flag, Constant(flag.kind, number))
         b.branch(asked, Edge(blocks[target], b.all_leaves(arguments)), Edge(rest))
         b.block = rest
     b.goto(blocks[op.default_block], b.all_leaves(op.default_operands))
-
-
-def _same_kind(like: Operand, number: int) -> Operand:
-    return Constant(like.kind, number)
 
 
 def _if(b: KernelBuilder, op: Operation) -> None:
@@ -98,8 +78,7 @@ def two_ways(b: KernelBuilder, op: Operation, condition: Operand, yes: Region, n
     b.branch(condition, Edge(ways[0]), Edge(ways[1]))
     for block, region in zip(ways, (yes, no), strict=True):
         b.block = block
-        results = b.yielded(region, ()) if region.blocks else []
-        b.goto(after, b.all_leaves(results))
+        b.goto(after, b.all_leaves(b.yielded(region)) if region.blocks else [])
     b.parameters(after, op.results)
     b.block = after
 
@@ -111,9 +90,9 @@ def _index_switch(b: KernelBuilder, op: Operation) -> None:
         here, rest = Block(), Block()
         b.branch(b.emit("eq", I1, chosen, index(number)), Edge(here), Edge(rest))
         b.block = here
-        b.goto(after, b.all_leaves(b.yielded(region, ())))
+        b.goto(after, b.all_leaves(b.yielded(region)))
         b.block = rest
-    b.goto(after, b.all_leaves(b.yielded(op.default_region, ())))
+    b.goto(after, b.all_leaves(b.yielded(op.default_region)))
     b.parameters(after, op.results)
     b.block = after
 
@@ -128,6 +107,7 @@ def counted(
 ) -> None:
     """A loop from the first bound up to below the second, by the third."""
     start, end, step = bounds
+    # MLIR leaves such a loop undefined; a GPU would spin
     if not isinstance(step, Constant) or step.value <= 0:
         goes_up = b.emit("sgt", I1, step, Constant(step.kind, 0))
         b.effect("check", goes_up, text="never ends this loop: its step is not positive")
@@ -135,30 +115,29 @@ def counted(
     b.goto(head, [start, *b.all_leaves(initial)])
     b.parameters(head, body.args)
     b.block = head
+    # the comparison and the step are instructions of the loop that no operation stands for
     b.block.lane_operations += 1
-    carried = head.parameters[1:]
-    b.branch(b.emit("ult" if unsigned else "slt", I1, b[body.args[0]], end), Edge(inside), Edge(after, list(carried)))
+    goes_on = b.emit("ult" if unsigned else "slt", I1, b[body.args[0]], end)
+    b.branch(goes_on, Edge(inside), Edge(after, [*head.parameters[1:]]))
     b.block = inside
-    b.lower_block(body)
-    assert body.last_op is not None
-    b.where = body.last_op.location
+    last = b.lower_block(body)
     b.block.lane_operations += 1
     following = b.emit("add", b[body.args[0]].kind, b[body.args[0]], step)
-    b.goto(head, [following, *b.all_leaves(body.last_op.operands)])
+    b.goto(head, [following, *b.all_leaves(last.operands)])
     b.parameters(after, results)
     b.block = after
 
 
 def _for(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
-    unsigned = isinstance(op.properties.get("unsignedCmp"), UnitAttr)
-    counted(b, (b[op.lb], b[op.ub], b[op.step]), op.body.block, op.iter_args, op.results, unsigned)
+    bounds, unsigned = (b[op.lb], b[op.ub], b[op.step]), isinstance(op.properties.get("unsignedCmp"), UnitAttr)
+    counted(b, bounds, op.body.block, op.iter_args, op.results, unsigned)
 
 
 def _affine_for(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, affine.ForOp)
-    low = best(b, "maxs", op.lowerBoundMap.data, op.lowerBoundOperands)
-    high = best(b, "mins", op.upperBoundMap.data, op.upperBoundOperands)
+    low = extreme(b, "maxs", results(b, op.lowerBoundMap.data, op.lowerBoundOperands))
+    high = extreme(b, "mins", results(b, op.upperBoundMap.data, op.upperBoundOperands))
     counted(b, (low, high, index(op.step.value.data)), op.body.block, op.inits, op.results)
 
 
@@ -174,23 +153,17 @@ def _while(b: KernelBuilder, op: Operation) -> None:
     b.goto(head, b.all_leaves(op.arguments))
     b.parameters(head, test.args)
     b.block = head
-    b.lower_block(test)
-    condition = test.last_op
+    condition = b.lower_block(test)
     assert isinstance(condition, scf.ConditionOp)
+    # a report of a loop that waits names the loop, not its condition
     b.where = op.location
     passed = b.all_leaves(condition.operands[1:])
     b.branch(b[condition.operands[0]], Edge(inside, passed), Edge(after, list(passed)))
     b.parameters(inside, body.args)
     b.block = inside
-    b.lower_block(body)
-    assert body.last_op is not None
-    b.goto(head, b.all_leaves(body.last_op.operands))
+    b.goto(head, b.all_leaves(b.lower_block(body).operands))
     b.parameters(after, op.results)
     b.block = after
-
-
-def _execute_region(b: KernelBuilder, op: Operation) -> None:
-    _inline(b, op.regions[0], [], op.results)
 
 
 def _call(b: KernelBuilder, op: Operation) -> None:
@@ -199,6 +172,7 @@ def _call(b: KernelBuilder, op: Operation) -> None:
     callee = lookup_symbol(op, op.callee)
     if callee is None or not callee.regions or not callee.regions[0].blocks:
         fail_op(op, f"calls @{name}, which has no body in its gpu.module", (op, "define it beside the kernel"))
+    # calls are inlined
     if name in b.calls:
         fail_op(op, f"calls @{name} again while it runs", (op, "kernels of the emulator do not call themselves"))
     b.calls.append(name)
@@ -217,13 +191,6 @@ def _parallel(b: KernelBuilder, op: Operation) -> None:
     raise Unsupported("loops that may run in parallel have no lanes of their own here: run convert-scf-to-cf on it")
 
 
-def leave_kernel(b: KernelBuilder) -> Leave:
-    def leave(values: Sequence[SSAValue]) -> None:
-        b.block.end = Return()
-
-    return leave
-
-
 def _assert(b: KernelBuilder, op: Operation) -> None:
     assert isinstance(op, cf.AssertOp)
     b.effect("check", b[op.arg], text=f"stops the program: {op.msg.data}")
@@ -234,7 +201,7 @@ HANDLERS: dict[str, Handler] = {
     "scf.for": _for,
     "scf.while": _while,
     "scf.index_switch": _index_switch,
-    "scf.execute_region": _execute_region,
+    "scf.execute_region": lambda b, op: _inline(b, op.regions[0], [], op.results),
     "scf.parallel": _parallel,
     "scf.forall": _parallel,
     "affine.for": _affine_for,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import cast
+from math import prod
+from typing import Any, cast
 
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -24,7 +25,7 @@ from xdsl.ir.affine import (
 from tilewright.dialects import memref
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
-from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
+from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp
 from tilewright.gpu.emulator.builder import Handler, KernelBuilder, whole_memref
 from tilewright.gpu.emulator.program import (
     I1,
@@ -77,9 +78,9 @@ def map_results(b: KernelBuilder, op: Operation, operands: Sequence[SSAValue]) -
     return results(b, cast(AffineMapAttr, op.properties["map"]).data, operands)
 
 
-def best(b: KernelBuilder, name: str, map: AffineMap, operands: Sequence[SSAValue]) -> Operand:
-    """The least or the greatest of a map's results."""
-    return reduce(lambda x, y: b.emit(name, I64, x, y), results(b, map, operands))
+def extreme(b: KernelBuilder, name: str, values: Sequence[Operand]) -> Operand:
+    """The least or the greatest of some numbers."""
+    return reduce(lambda x, y: b.emit(name, I64, x, y), values)
 
 
 def holds(b: KernelBuilder, condition: AffineSet, operands: Sequence[SSAValue]) -> Operand:
@@ -91,24 +92,14 @@ def holds(b: KernelBuilder, condition: AffineSet, operands: Sequence[SSAValue]) 
     return answer
 
 
-def _apply(b: KernelBuilder, op: Operation) -> None:
-    (b[op.results[0]],) = map_results(b, op, op.operands)
-
-
-def _extreme(name: str) -> Handler:
-    def lower(b: KernelBuilder, op: Operation) -> None:
-        b[op.results[0]] = best(b, name, cast(AffineMapAttr, op.properties["map"]).data, op.operands)
-
-    return lower
-
-
-def _linearize(b: KernelBuilder, op: Operation) -> None:
+def _linearize(b: KernelBuilder, op: Operation) -> Operand:
     assert isinstance(op, LinearizeIndexOp)
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
     total, *digits = [b[value] for value in op.multi_index]
+    # a basis may begin with the size of the outermost digit, which says nothing about the sum
     for digit, size in zip(digits, basis[len(basis) - len(digits) :], strict=True):
         total = b.plus(b.times(total, size), digit)
-    b[op.linear_index] = total
+    return total
 
 
 def _delinearize(b: KernelBuilder, op: Operation) -> None:
@@ -182,35 +173,23 @@ def extent(buffer: MemRefParts) -> int | None:
     return offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
-def load_value(b: KernelBuilder, buffer: MemRefParts, indices: Sequence[Operand], order: Order = PLAIN) -> Operand:
+def about(buffer: MemRefParts, order: Order = PLAIN) -> dict[str, Any]:
+    """What an access to a buffer has to know besides its operands."""
+    return {"space": buffer.space, "kind": buffer.kind, "limit": extent(buffer), "order": order}
+
+
+def load_value(b: KernelBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
     """An element of a buffer."""
-    result = b.register(buffer.kind)
-    place = position(b, buffer, indices)
-    b.effect(
-        "load",
-        buffer.pointer,
-        place,
-        outs=[result],
-        space=buffer.space,
-        kind=buffer.kind,
-        limit=extent(buffer),
-        order=order,
-    )
-    return result
+    return b.emit("load", buffer.kind, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def store_to(
-    b: KernelBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand], order: Order = PLAIN
-) -> None:
-    place = position(b, buffer, indices)
-    b.effect(
-        "store", value, buffer.pointer, place, space=buffer.space, kind=buffer.kind, limit=extent(buffer), order=order
-    )
+def store_to(b: KernelBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand]) -> None:
+    b.effect("store", value, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def _load(b: KernelBuilder, op: Operation) -> None:
+def _load(b: KernelBuilder, op: Operation) -> Operand:
     assert isinstance(op, memref.LoadOp)
-    b[op.res] = load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
+    return load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
 
 
 def _store(b: KernelBuilder, op: Operation) -> None:
@@ -218,9 +197,9 @@ def _store(b: KernelBuilder, op: Operation) -> None:
     store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _affine_load(b: KernelBuilder, op: Operation) -> None:
+def _affine_load(b: KernelBuilder, op: Operation) -> Operand:
     buffer, *indices = op.operands
-    b[op.results[0]] = load_value(b, b.memref(buffer), map_results(b, op, indices))
+    return load_value(b, b.memref(buffer), map_results(b, op, indices))
 
 
 def _affine_store(b: KernelBuilder, op: Operation) -> None:
@@ -228,81 +207,53 @@ def _affine_store(b: KernelBuilder, op: Operation) -> None:
     store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
 
 
-def update(
-    b: KernelBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand], name: str, order: Order
-) -> Operand:
-    """Change an element as one step; gives what it was."""
-    place, old = position(b, buffer, indices), b.register(value.kind)
-    b.effect(
-        "atomic",
-        *(value, buffer.pointer, place),
-        outs=[old],
-        space=buffer.space,
-        kind=buffer.kind,
-        limit=extent(buffer),
-        order=order,
-        update=name,
-    )
-    return old
-
-
-def _atomic_rmw(b: KernelBuilder, op: Operation) -> None:
+def _atomic_rmw(b: KernelBuilder, op: Operation) -> Operand:
     assert isinstance(op, AtomicRMWOp)
-    buffer, indices = b.memref(op.memref), [b[value] for value in op.indices]
-    b[op.result] = update(b, b[op.value], buffer, indices, UPDATES[op.update], MEMREF_ATOMIC)
+    value, buffer = b[op.value], b.memref(op.memref)
+    place = position(b, buffer, [b[number] for number in op.indices])
+    name = UPDATES[op.update]
+    return b.emit("atomic", value.kind, value, buffer.pointer, place, update=name, **about(buffer, MEMREF_ATOMIC))
 
 
 def _generic_atomic_rmw(b: KernelBuilder, op: Operation) -> None:
-    assert isinstance(op, GenericAtomicRMWOp)
+    # MLIR lowers it to a loop around cmpxchg, which the region would have to be inlined into
     raise Unsupported("an update by a region is not atomic here: write memref.atomic_rmw or llvm.cmpxchg")
 
 
-def _dim(b: KernelBuilder, op: Operation) -> None:
+def _dim(b: KernelBuilder, op: Operation) -> Operand:
     assert isinstance(op, memref.DimOp)
     sizes, which = b.memref(op.source).sizes, b[op.index]
     if not isinstance(which, Constant):
         raise Unsupported("which dimension it asks for is not known")
     if not 0 <= which.value < len(sizes):
         fail_op(op, f"asks for dimension {which.value} of a memref that has {len(sizes)}")
-    b[op.result] = sizes[which.value]
+    return sizes[which.value]
 
 
-def _rank(b: KernelBuilder, op: Operation) -> None:
-    assert isinstance(op, memref.RankOp)
-    b[op.rank] = index(len(b.memref(op.source).sizes))
-
-
-def _alloca(b: KernelBuilder, op: Operation) -> None:
+def _alloca(b: KernelBuilder, op: Operation) -> MemRefParts:
     """A buffer of every thread, wherever in the kernel it stands."""
     type = cast(MemRefType, op.results[0].type)
     if not type.has_static_shape():
         raise Unsupported("how large it is must be known")
     if space_of(type) is Space.LDS:
         raise Unsupported("memory of a block is an attribution of the kernel, not allocated in it")
-    elements = reduce(lambda x, y: x * y, type.get_shape(), 1)
-    pointer = b.private_buffer(kind_of(type.element_type), elements, op.location, op.results[0].name_hint)
-    b[op.results[0]] = whole_memref(type, pointer, Space.PRIVATE)
-
-
-def _pointer_as_index(b: KernelBuilder, op: Operation) -> None:
-    b[op.results[0]] = b.memref(op.operands[0]).pointer
-
-
-def _nothing(b: KernelBuilder, op: Operation) -> None:
-    """Says something about memory that does not change what a kernel does."""
+    # one buffer, however often a loop comes by
+    size, name = prod(type.get_shape()), op.results[0].name_hint
+    return whole_memref(type, b.private_buffer(kind_of(type.element_type), size, op.location, name), Space.PRIVATE)
 
 
 def element_pointer(b: KernelBuilder, pointer: Operand, number: Operand, size: int) -> Operand:
     """An address some elements further on."""
-    if isinstance(number, Constant) or number.kind == I64:
-        return b.plus(pointer, b.times(number, index(size)))
-    return b.plus(pointer, b.times(b.emit("resize", I64, number, signed=True), index(size)))
+    # getelementptr takes indices of any width as signed
+    if not isinstance(number, Constant) and number.kind != I64:
+        number = b.emit("resize", I64, number, signed=True)
+    return b.plus(pointer, b.times(number, index(size)))
 
 
 HANDLERS: dict[str, Handler] = {
-    "affine.apply": _apply,
-    "affine.min": _extreme("mins"),
-    "affine.max": _extreme("maxs"),
+    "affine.apply": lambda b, op: map_results(b, op, op.operands)[0],
+    "affine.min": lambda b, op: extreme(b, "mins", map_results(b, op, op.operands)),
+    "affine.max": lambda b, op: extreme(b, "maxs", map_results(b, op, op.operands)),
     "affine.linearize_index": _linearize,
     "affine.delinearize_index": _delinearize,
     "memref.load": _load,
@@ -312,8 +263,8 @@ HANDLERS: dict[str, Handler] = {
     "memref.atomic_rmw": _atomic_rmw,
     "memref.generic_atomic_rmw": _generic_atomic_rmw,
     "memref.dim": _dim,
-    "memref.rank": _rank,
+    "memref.rank": lambda b, op: index(len(b.memref(op.operands[0]).sizes)),
     "memref.alloca": _alloca,
-    "memref.extract_aligned_pointer_as_index": _pointer_as_index,
-    "memref.prefetch": _nothing,
+    "memref.extract_aligned_pointer_as_index": lambda b, op: b.memref(op.operands[0]).pointer,
+    "memref.prefetch": lambda b, op: None,
 }

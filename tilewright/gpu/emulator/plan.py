@@ -8,7 +8,7 @@ from functools import cache
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument
 
 from tilewright.dialects.gpu.kernels import GPUFuncOp
@@ -20,19 +20,16 @@ from tilewright.gpu.emulator import (
     lower_numbers,
     lower_views,
 )
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder, memref_of_parts, strided, whole_memref
+from tilewright.gpu.emulator.builder import Handler, KernelBuilder, whole_memref
 from tilewright.gpu.emulator.hangs import Spin, find_spins
 from tilewright.gpu.emulator.order import arrange, find_uniform
 from tilewright.gpu.emulator.program import (
-    I64,
     Block,
     Instruction,
     KernelProgram,
-    Operand,
     Register,
     Space,
     Unsupported,
-    index,
     kind_of,
 )
 from tilewright.gpu.emulator.write import Writer
@@ -120,7 +117,8 @@ def _translate(kernel: GPUFuncOp, wave_size: int) -> KernelProgram:
         b[argument] = whole_memref(type, pointer, Space.PRIVATE)
     values = [b.values[argument] for argument in kernel.body.blocks[0].args]
     entry = b.block
-    lower_flow.lower_region(b, kernel.body, values, lower_flow.leave_kernel(b))
+    # a block that no edge leaves ends in `Return`
+    lower_flow.lower_region(b, kernel.body, values, lambda _: None)
     return KernelProgram(
         kernel.symbol,
         kernel.location,
@@ -139,24 +137,14 @@ def _parameter(b: KernelBuilder, kernel: GPUFuncOp, argument: BlockArgument, nam
     type = argument.type
     try:
         if not isinstance(type, MemRefType):
-            register = b.register(kind_of(type), name)
-            b[argument] = register
+            register = b[argument] = b.register(kind_of(type), name)
             return [register]
-        buffer = cast(MemRefType, type)
-        form = strided(buffer)
+        buffer = b.fresh_memref(type, name)
     except Unsupported as error:
         fail(kernel, f"argument {name} of kernel @{kernel.symbol} cannot be passed to the emulator: {error}")
-    parts, registers = list[Operand](), list[Register | None]()
-    for known in (None, form.offset, *buffer.get_shape(), *form.strides):
-        if known is None or known == DYNAMIC_INDEX:
-            made = b.register(I64, name)
-            parts.append(made)
-            registers.append(made)
-        else:
-            parts.append(index(known))
-            registers.append(None)
-    b[argument] = memref_of_parts(buffer, parts)
-    return [None, *registers]
+    b[argument] = buffer
+    # LLVM's descriptor has the allocated pointer first, which no kernel reads
+    return [None, *(part if isinstance(part, Register) else None for part in buffer.parts)]
 
 
 def _elements(kernel: GPUFuncOp, type: MemRefType) -> int:

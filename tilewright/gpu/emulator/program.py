@@ -6,11 +6,11 @@ one Python number stands for all of them. Vectors have their own dimensions firs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -118,8 +118,16 @@ class MemRefParts:
     sizes: tuple[Operand, ...]
     strides: tuple[Operand, ...]
 
+    @classmethod
+    def of(cls, kind: Kind, space: Space | None, parts: Sequence[Operand]) -> MemRefParts:
+        """A memref of pointer, offset, sizes and strides."""
+        pointer, offset, *rest = parts
+        rank = len(rest) // 2
+        return cls(kind, space, pointer, offset, tuple(rest[:rank]), tuple(rest[rank:]))
+
     @property
     def parts(self) -> list[Operand]:
+        """The inverse of `of`."""
         return [self.pointer, self.offset, *self.sizes, *self.strides]
 
 
@@ -260,6 +268,26 @@ class Block:
         return [edge.target for edge in self.end.edges]
 
 
+N = TypeVar("N", bound=Hashable)
+
+
+def postorder(start: N, following: Callable[[N], Iterable[N]]) -> list[N]:
+    """Nodes of a graph that can be reached, each behind those that follow it, but for edges back."""
+    seen, order, stack = {start}, list[N](), [(start, iter(following(start)))]
+    # not recursive: a kernel may have more blocks than Python has frames
+    while stack:
+        node, rest = stack[-1]
+        for next in rest:
+            if next not in seen:
+                seen.add(next)
+                stack.append((next, iter(following(next))))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order
+
+
 @dataclass(eq=False)
 class Loop:
     """A header and the blocks that can come back to it without leaving."""
@@ -268,7 +296,6 @@ class Loop:
     blocks: set[Block]
     parent: Loop | None = None
     children: list[Loop] = field(default_factory=list["Loop"])
-    depth: int = 0
 
     def exits(self) -> Iterator[Block]:
         return (block for block in self.blocks if any(next not in self.blocks for next in block.successors))
