@@ -18,17 +18,18 @@ import numpy as np
 
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.gpu.device import DeviceError
+from tilewright.gpu.emulator.hangs import name_of
+from tilewright.gpu.emulator.lane_operations import one
 from tilewright.gpu.emulator.lower_memory import Order
-from tilewright.gpu.emulator.memory import Memory, update
+from tilewright.gpu.emulator.memory import Array, Memory, update
 from tilewright.gpu.emulator.program import PRIVATE_WINDOW
 from tilewright.gpu.emulator.store_buffers import History, Level, StoreBuffers, level_of, units
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.launch import BlockBatch, Launch
+    from tilewright.gpu.emulator.launch import Launch
     from tilewright.gpu.emulator.lockstep import LockstepGroup
 
-Array = np.ndarray[Any, np.dtype[Any]]
 DRAIN_ONE_IN = 6
 """Turns after which, on average, one store comes a step further."""
 
@@ -73,7 +74,7 @@ class AccessModel:
         if Mode.RACES in self.mode:
             self.races = Races(launch.blocks * launch.block_waves, launch.block_waves)
 
-    def before_turn(self, group: LockstepGroup) -> None:
+    def before_turn(self) -> None:
         if self.buffers is not None and self.chance.randrange(DRAIN_ONE_IN) == 0:
             self.changes[0] += self.buffers.drain_some()
 
@@ -95,16 +96,9 @@ class AccessModel:
         drained = self.buffers.drain_all()
         return self.history.catch_up() or drained
 
-    def finish(self, batch: BlockBatch) -> None:
-        """Blocks have ended; the memory that they share goes."""
-        self.drain_all()
-
-    def end(self, launch: Launch) -> None:
-        """What a kernel wrote is seen by all when it has ended."""
-        self.drain_all()
-
     def barrier(self, waves: Array) -> None:
         if self.buffers is not None:
+            # all release before any acquires
             for wave in waves:
                 self.buffers.flush(int(wave), Level.BLOCK)
             for wave in waves:
@@ -119,9 +113,7 @@ class AccessModel:
         first = np.zeros(g.lanes, bool)
         first[int(g.active(m).argmax())] = True
         value = self.load(g, address, dtype, first, site, pattern)[..., first]
-        if pattern is not None:
-            return value
-        return value[0] if dtype.kind in "fV" else value[0].item()
+        return value if pattern is not None else one(value)
 
     def load(self, g: LockstepGroup, addresses: Any, dtype: Any, m: Any, site: int, pattern: Any) -> Array:
         if _is_private(addresses):
@@ -165,6 +157,7 @@ class AccessModel:
         places = addresses[active]
         if self.races is not None:
             self._same_instruction(g, active, places, values, site)
+            # a whole line arrives as one, so a reader may look at it without a lock: the `line` protocol
             whole = len(units(places, dtype.itemsize)) < len(np.unique(places))
             self.races.write(g, places, site, order, as_line=whole)
         self.changes[0] += 1
@@ -177,6 +170,7 @@ class AccessModel:
             self.buffers.settle(wave, places, dtype.itemsize)
             old = g.load_any(addresses, dtype, m, site, None)[active]
             g.store_any(addresses, np.broadcast_to(value, g.lanes), dtype, m, site, None)
+            # what it replaced, for loads of others that may still see it
             self.history.wrote(wave, places, old.reshape(-1, 1).view(np.uint8))
         else:
             self.buffers.store(wave, places, values)
@@ -360,8 +354,6 @@ class Races:
     def _report(
         self, group: LockstepGroup, address: int, addresses: Array, site: int, verb: str, other: LastAccess, did: str
     ) -> NoReturn:
-        from tilewright.gpu.emulator.hangs import name_of
-
         sites = group.plan.sites
         who, before = group.batch.who(int(group.waves[0])), group.batch.who(other.wave)
         same = other.wave // self.block_waves == int(group.waves[0]) // self.block_waves

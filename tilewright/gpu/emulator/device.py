@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -213,34 +213,14 @@ class EmulatorDevice:
         where: LocationAttr | None = None,
     ) -> None:
         assert isinstance(kernel, EmulatedKernel)
-        careful = self.access is not None
-        plan = kernel.plan(careful)
+        plan = kernel.plan(self.access is not None)
         grid, block = Size3(*grid), Size3(*block)
         check_launch(plan, self.target, grid, block, shared_bytes, where)
-        lds_bytes = -(-(plan.program.lds_bytes + shared_bytes) // 16) * 16
-        block_waves = -(-(block.x * block.y * block.z) // self.wave_size)
-        launch = Launch(
-            plan,
-            grid,
-            block,
-            lds_bytes,
-            _bound(plan, arguments),
-            memory=self.memory,
-            wave_size=self.wave_size,
-            resident_blocks=resident_blocks(self.target, block_waves, lds_bytes),
-            chip=self.target.chip,
-            lanes_are_free=self.target.lanes_are_free,
-            turns=self.turns,
-            chance=self.chance,
-            changes=self.changes,
-            access=self.access,
-            rank=self.world.rank if self.world is not None else None,
-            all_plans=self._all_plans,
-        )
+        launch = Launch(self, plan, grid, block, shared_bytes, _bound(plan, arguments))
         launch.run()
         self._count(launch)
 
-    def _all_plans(self) -> list[Plan]:
+    def all_plans(self) -> list[Plan]:
         """Plans of all kernels, also of those that only other ranks run; without those that cannot be run."""
         plans = list[Plan]()
         for kernel in self.kernels:
@@ -259,12 +239,8 @@ class EmulatorDevice:
     def synchronize(self) -> None:
         """Launches run to their end at once."""
 
-    @contextmanager
-    def _waiting(self) -> Any:
-        yield from self.turns.waiting()
-
     def waiting(self) -> AbstractContextManager[None]:
-        return self._waiting()
+        return self.turns.waiting()
 
     def counters(self) -> Mapping[str, int]:
         return dict(self._counters)
@@ -382,10 +358,3 @@ def check_launch(
             f" {target.chip} has {target.shared_bytes}",
             place,
         )
-
-
-def resident_blocks(target: GpuTarget, block_waves: int, lds_bytes: int) -> int:
-    """How many blocks a GPU holds at the same time."""
-    by_waves = max(1, target.unit_waves // block_waves)
-    by_shared = max(1, target.unit_shared_bytes // lds_bytes) if lds_bytes else by_waves
-    return target.compute_units * min(by_waves, by_shared, target.unit_blocks)

@@ -32,14 +32,21 @@ def c_format(format: str) -> str:
     return format.replace("%lu", "%d").replace("%ld", "%d").replace("%lld", "%d").replace("%llu", "%d")
 
 
-class LaneOperations(ABC):
-    """Operations across lanes, for any number of waves side by side."""
+class LaneGroup(ABC):
+    """Lanes of some waves side by side; `m` masks those that are active, None means all."""
 
     lanes: int
     wave_size: int
 
     @abstractmethod
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn: ...
+
+    def active(self, m: Any) -> Array:
+        return np.ones(self.lanes, bool) if m is None else m
+
+
+class LaneOperations(LaneGroup):
+    """Operations across lanes, for any number of waves side by side."""
 
     def shuffle(self, value: Array, offset: Any, width: Any, mode: str, m: Any, site: int) -> tuple[Array, Array]:
         """The value of another lane among `width` neighbours, and whether there is such a lane."""
@@ -69,8 +76,7 @@ class LaneOperations(ABC):
         """The value of one lane of each wave; of the first active one if the number is below zero."""
         rows = value.reshape(-1, self.wave_size)
         if isinstance(lane, int) and lane < 0:
-            active = np.ones(self.lanes, bool) if m is None else m
-            chosen = active.reshape(-1, self.wave_size).argmax(1)
+            chosen = self.active(m).reshape(-1, self.wave_size).argmax(1)
         else:
             chosen = np.broadcast_to(lane, self.lanes).reshape(-1, self.wave_size)[:, 0] % self.wave_size
         return np.repeat(rows[np.arange(len(rows)), chosen], self.wave_size)
@@ -84,25 +90,19 @@ class LaneOperations(ABC):
         return np.repeat(masks.astype(f"u{dtype.itemsize}").view(dtype), self.wave_size)
 
     def vote(self, value: Array, m: Any, all_of_them: bool) -> Array:
-        active = np.ones(self.lanes, bool) if m is None else m
-        if all_of_them:
-            answer = (value | ~active).reshape(-1, self.wave_size).all(1)
-        else:
-            answer = (value & active).reshape(-1, self.wave_size).any(1)
-        return np.repeat(answer, self.wave_size)
+        active = self.active(m)
+        answers = (value | ~active if all_of_them else value & active).reshape(-1, self.wave_size)
+        return np.repeat(answers.all(1) if all_of_them else answers.any(1), self.wave_size)
 
     def reduce(self, value: Array, combine: str, size: int, stride: int, m: Any) -> Array:
         """Combine the values of clusters of lanes; lanes that are not active count for nothing."""
-        unsigned = combine in ("minui", "maxui")
-        work = value.view(f"u{value.dtype.itemsize}") if unsigned else value
-        function, result = COMBINE[combine], work.copy()
-        active = np.ones(self.lanes, bool) if m is None else m
-        lane = np.arange(self.lanes)
+        work = _for_combining(value, combine)
+        result, active, lane = work.copy(), self.active(m), np.arange(self.lanes)
         cluster = (lane // (size * stride)) * stride + lane % stride
         for number in np.unique(cluster[active]):
             members = (cluster == number) & active
-            result[members] = function.reduce(work[members])
-        return result.view(value.dtype) if unsigned else result
+            result[members] = COMBINE[combine].reduce(work[members])
+        return result.view(value.dtype)
 
     def count_below(self, mask: Any, start: Any, lane: Any, high: bool) -> Array:
         """How many lanes of a mask, of the lower or the upper 32, are below each lane."""
@@ -169,11 +169,14 @@ def vgather(parts: list[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> A
     return np.stack(rows).reshape(*shape, lanes)
 
 
+def _for_combining(x: Any, combine: str) -> Any:
+    """Numbers without signs where NumPy has to compare them so."""
+    return x.view(f"u{x.dtype.itemsize}") if combine in ("minui", "maxui") else x
+
+
 def vreduce(x: Any, combine: str) -> Any:
     """All elements combined, one after the other."""
-    rows = x.reshape(-1, x.shape[-1])
-    if combine in ("minui", "maxui"):
-        rows = rows.view(f"u{x.dtype.itemsize}")
+    rows = _for_combining(x.reshape(-1, x.shape[-1]), combine)
     return reduce(COMBINE[combine], rows).astype(rows.dtype).view(x.dtype)
 
 

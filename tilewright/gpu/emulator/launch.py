@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
+from tilewright.device.gpu_targets import GpuTarget
 from tilewright.gpu.device import Size3
+from tilewright.gpu.emulator.builder import LDS_ALIGNMENT
 from tilewright.gpu.emulator.hangs import report_hang
 from tilewright.gpu.emulator.lockstep import LockstepGroup, Outcome
-from tilewright.gpu.emulator.memory import Memory, MemoryRange
+from tilewright.gpu.emulator.memory import Array
 from tilewright.gpu.emulator.plan import Plan
-from tilewright.gpu.emulator.program import Instruction, Register, Space
-from tilewright.gpu.emulator.turns import Stuck, Turns
+from tilewright.gpu.emulator.program import Register, Space
+from tilewright.gpu.emulator.turns import Stuck
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.access_model import AccessModel
+    from tilewright.gpu.emulator.device import EmulatorDevice
 
 LANES_EACH = 1 << 14
 """Lanes of a group: enough that NumPy's overhead does not show, few enough for its arrays to stay in a cache."""
@@ -38,34 +40,21 @@ class Launch:
 
     def __init__(
         self,
+        device: EmulatorDevice,
         plan: Plan,
         grid: Size3,
         block: Size3,
-        lds_bytes: int,
-        arguments: Sequence[tuple[Register, Any]],
-        *,
-        memory: Memory,
-        wave_size: int,
-        resident_blocks: int,
-        chip: str,
-        lanes_are_free: bool,
-        turns: Turns,
-        chance: random.Random,
-        changes: list[int],
-        access: AccessModel | None = None,
-        rank: int | None = None,
-        all_plans: Callable[[], Sequence[Plan]] | None = None,
+        shared_bytes: int,
+        arguments: list[tuple[Register, Any]],
     ):
-        self.plan, self.grid, self.block, self.lds_bytes = plan, grid, block, lds_bytes
-        self.arguments, self.memory, self.wave_size = list(arguments), memory, wave_size
-        self.turns, self.chance, self.changes, self.access = turns, chance, changes, access
-        self.block_threads = block.x * block.y * block.z
-        self.block_waves = -(-self.block_threads // wave_size)
-        self.blocks = grid.x * grid.y * grid.z
-        self.resident_blocks, self.chip, self.lanes_are_free = resident_blocks, chip, lanes_are_free
-        self.all_plans = all_plans or (lambda: [plan])
-        """Of all kernels of the program, for reports."""
-        self.rank_name = "" if rank is None else f"rank {rank}, "
+        self.device, self.plan, self.grid, self.block, self.arguments = device, plan, grid, block, arguments
+        self.memory, self.wave_size, self.target = device.memory, device.wave_size, device.target
+        self.turns, self.chance, self.changes, self.access = device.turns, device.chance, device.changes, device.access
+        self.lds_bytes = -(-(plan.program.lds_bytes + shared_bytes) // LDS_ALIGNMENT) * LDS_ALIGNMENT
+        self.block_threads, self.blocks = prod(block), prod(grid)
+        self.block_waves = -(-self.block_threads // self.wave_size)
+        self.resident_blocks = _resident_blocks(self.target, self.block_waves, self.lds_bytes)
+        self.rank_name = "" if device.world is None else f"rank {device.world.rank}, "
         self.counts = [0] * len(plan.functions)
         self.barriers = 0
         self._has_opened = False
@@ -86,8 +75,9 @@ class Launch:
                     self._let_others()
                     continue
                 self._turn()
+        # what a kernel wrote is seen by all when it has ended
         if self.access is not None:
-            self.access.end(self)
+            self.access.drain_all()
 
     def totals(self) -> dict[str, int]:
         """What lanes have done."""
@@ -98,25 +88,22 @@ class Launch:
                 for instruction in block.instructions:
                     name = COUNTED_AS.get(instruction.name)
                     if name is not None and instruction.extra["space"] is not Space.PRIVATE:
-                        size = 1 if name == "atomics" else instruction.extra["kind"].bytes * _elements(instruction)
-                        totals[name] += lanes * size
+                        value = (instruction.outs or instruction.ins)[0].kind
+                        totals[name] += lanes * (1 if name == "atomics" else value.bytes * value.elements)
         return totals
-
-    def add(self, group: LockstepGroup) -> None:
-        self.ready.append(group)
 
     def _start_more(self) -> bool:
         """Start blocks if no other can do anything, or if the one that goes on is to be chosen by chance."""
         if self.started == self.blocks or (self.ready and self.access is None and not self._all_idle()):
             return False
-        unfinished = sum(batch.count for batch in self.batches)
-        room = self.resident_blocks - unfinished
+        room = self.resident_blocks - sum(batch.count for batch in self.batches)
         count = min(max(1, LANES_EACH // (self.block_waves * self.wave_size)), room, self.blocks - self.started)
         if count <= 0:
             return False
         batch = BlockBatch(self, self.started, count)
         self.started += count
         self.batches.append(batch)
+        # an access model looks at one wave at a time
         batch.start(None if self.access is None else 1)
         return True
 
@@ -129,7 +116,7 @@ class Launch:
         number = self.chance.randrange(len(self.ready)) if self.access is not None else self._first_awake()
         group = self.ready.pop(number)
         if self.access is not None:
-            self.access.before_turn(group)
+            self.access.before_turn()
         outcome = group.run()
         if outcome is Outcome.TURN:
             self.ready.append(group)
@@ -191,12 +178,11 @@ class Launch:
         self._told = self.changes[0]
 
 
-def _elements(access: Instruction) -> int:
-    value = access.outs[0] if access.outs else access.ins[0]
-    return value.kind.elements
-
-
-Array = np.ndarray[Any, np.dtype[Any]]
+def _resident_blocks(target: GpuTarget, block_waves: int, lds_bytes: int) -> int:
+    """How many blocks a GPU holds at the same time."""
+    by_waves = max(1, target.unit_waves // block_waves)
+    by_shared = max(1, target.unit_shared_bytes // lds_bytes) if lds_bytes else by_waves
+    return target.compute_units * min(by_waves, by_shared, target.unit_blocks)
 
 
 class BlockBatch:
@@ -204,95 +190,84 @@ class BlockBatch:
 
     def __init__(self, launch: Launch, first: int, count: int):
         self.launch, self.first, self.count = launch, first, count
-        self.plan: Plan = launch.plan
-        self.memory: Memory = launch.memory
-        self.changes, self.access, self.counts = launch.changes, launch.access, launch.counts
-        self.wave_size: int = launch.wave_size
-        self.block_threads, self.block_waves = launch.block_threads, launch.block_waves
-        self.lanes_are_free: bool = launch.lanes_are_free
-        self.partial = self.block_threads % self.wave_size != 0
-        self.lds_bytes: int = launch.lds_bytes
-        self.lds: MemoryRange = self.memory.allocate(max(1, count * self.lds_bytes), "workgroup memory")
-        self.arguments: list[tuple[Register, Any]] = launch.arguments
+        self.lds = launch.memory.allocate(max(1, count * launch.lds_bytes), "workgroup memory")
         self.opened = np.zeros(count, np.int64)
         """How often the barrier of each block has opened."""
         self.arrived = np.zeros(count, np.int64)
-        self.alive = np.full(count, self.block_threads, np.int64)
+        self.alive = np.full(count, launch.block_threads, np.int64)
         self.barrier_of: dict[int, LocationAttr] = {}
         self.groups: list[LockstepGroup] = []
 
     def start(self, waves_each: int | None) -> None:
         """Make groups of so many waves, or one of all."""
-        waves = np.arange(self.first * self.block_waves, (self.first + self.count) * self.block_waves)
+        each = self.launch.block_waves
+        waves = np.arange(self.first * each, (self.first + self.count) * each)
         step = len(waves) if waves_each is None else waves_each
         for begin in range(0, len(waves), step):
-            group = LockstepGroup(self, self.plan, waves[begin : begin + step])
+            group = LockstepGroup(self, waves[begin : begin + step])
             group.start()
             self.add(group)
 
     def add(self, group: LockstepGroup) -> None:
         self.groups.append(group)
-        self.launch.add(group)
+        self.launch.ready.append(group)
 
     def finish(self) -> None:
-        if self.access is not None:
-            self.access.finish(self)
-        self.memory.remove(self.lds.base)
+        # what is late must not arrive in memory that is gone
+        if self.launch.access is not None:
+            self.launch.access.drain_all()
+        self.launch.memory.remove(self.lds.base)
 
     # Who is who
 
     def slot_of_wave(self, waves: Array) -> Array:
-        return waves // self.block_waves - self.first
+        return waves // self.launch.block_waves - self.first
 
     def is_whole(self, waves: Array) -> bool:
         """Whether waves are all waves of their blocks."""
         counts = np.bincount(self.slot_of_wave(waves), minlength=self.count)
-        return bool(((counts == 0) | (counts == self.block_waves)).all())
+        return bool(((counts == 0) | (counts == self.launch.block_waves)).all())
 
     def inputs(self, waves: Array) -> Mapping[str, Any]:
         """Ids and sizes of the threads of some waves, by name."""
-        block, grid = self.launch.block, self.launch.grid
-        lane = np.tile(np.arange(self.wave_size), len(waves))
-        wave = np.repeat(waves % self.block_waves, self.wave_size)
-        thread = wave * self.wave_size + lane
-        number = np.repeat(waves // self.block_waves, self.wave_size)
+        launch, program = self.launch, self.launch.plan.program
+        lane = np.tile(np.arange(launch.wave_size), len(waves))
+        wave = np.repeat(waves % launch.block_waves, launch.wave_size)
+        thread = wave * launch.wave_size + lane
+        number = np.repeat(waves // launch.block_waves, launch.wave_size)
         known: dict[str, Any] = {"lane_id": lane, "subgroup_id": wave, "thread_number": thread}
-        for name, value, size in (("thread_id", thread, block), ("block_id", number, grid)):
+        for name, value, size in (("thread_id", thread, launch.block), ("block_id", number, launch.grid)):
             known |= {f"{name}_{d}": part for d, part in zip("xyz", _split(value, size), strict=True)}
-        for name, size in (("block_dim", block), ("grid_dim", grid)):
+        for name, size in (("block_dim", launch.block), ("grid_dim", launch.grid)):
             known |= {f"{name}_{d}": part for d, part in zip("xyz", size, strict=True)}
-        known["num_subgroups"] = self.block_waves
-        known["static_lds_bytes"] = self.plan.program.lds_bytes
-        known["dynamic_lds_bytes"] = self.lds_bytes - self.plan.program.lds_bytes
+        known["num_subgroups"] = launch.block_waves
+        known["static_lds_bytes"] = program.lds_bytes
+        known["dynamic_lds_bytes"] = launch.lds_bytes - program.lds_bytes
         return known
 
     def who(self, wave: int) -> str:
-        block = tuple(int(part) for part in _split(wave // self.block_waves, self.launch.grid))
-        return f"{self.launch.rank_name}block {block}, wave {wave % self.block_waves}"
+        each = self.launch.block_waves
+        return f"{self.launch.rank_name}block {_shown(wave // each, self.launch.grid)}, wave {wave % each}"
 
     def thread(self, group: LockstepGroup, mask: Array) -> str:
         """The first thread of a mask."""
-        lane = int(mask.argmax()) if mask.any() else 0
-        wave = int(group.waves[lane // self.wave_size])
-        number = wave % self.block_waves * self.wave_size + lane % self.wave_size
-        thread = tuple(int(part) for part in _split(number, self.launch.block))
-        block = tuple(int(part) for part in _split(wave // self.block_waves, self.launch.grid))
-        return f"{self.launch.rank_name}thread {thread} of block {block}"
+        launch, lane = self.launch, int(mask.argmax()) if mask.any() else 0
+        block, wave = divmod(int(group.waves[lane // launch.wave_size]), launch.block_waves)
+        number = wave * launch.wave_size + lane % launch.wave_size
+        return f"{launch.rank_name}thread {_shown(number, launch.block)} of block {_shown(block, launch.grid)}"
 
     # Barriers
 
-    def count_barrier(self, group: LockstepGroup) -> None:
-        self.launch.barriers += len(group.waves)
-
-    def passed_barrier(self, group: LockstepGroup) -> None:
-        """All threads of the blocks of a group went through a barrier together."""
-        if self.access is not None:
-            self.access.barrier(group.waves)
+    def pass_barrier(self, group: LockstepGroup) -> None:
+        """All threads of the blocks of a group go through a barrier together."""
+        if self.launch.access is not None:
+            self.launch.access.barrier(group.waves)
 
     def arrive(self, group: LockstepGroup, mask: Array, where: LocationAttr) -> Array:
         """Lanes come to a barrier; gives how often those of the blocks had opened before."""
         before = self.opened.copy()
         counts = np.bincount(group.slots[mask], minlength=self.count)
+        # a GPU would count both as arrived, and let the block go on
         for slot in np.flatnonzero(counts):
             other = self.barrier_of.setdefault(int(slot), where)
             if other != where:
@@ -315,9 +290,9 @@ class BlockBatch:
                 self.opened[slot] += 1
                 self.barrier_of.pop(int(slot), None)
                 self.launch.opened_barrier()
-                if self.access is not None:
-                    start = (self.first + int(slot)) * self.block_waves
-                    self.access.barrier(np.arange(start, start + self.block_waves))
+                if self.launch.access is not None:
+                    start = (self.first + int(slot)) * self.launch.block_waves
+                    self.launch.access.barrier(np.arange(start, start + self.launch.block_waves))
 
     def left(self, group: LockstepGroup, m: Any) -> None:
         """Lanes have ended; the barriers of their blocks no longer wait for them."""
@@ -329,12 +304,12 @@ class BlockBatch:
 
     def took_turn(self, group: LockstepGroup, latch: int) -> None:
         """A group has come round; notice if nothing happened since it was here last."""
-        spin = self.plan.spins.get(latch)
+        spin = self.launch.plan.spins.get(latch)
         if spin is None:
             group.idle_since = -1
             return
         carried = [group.frame[register.number] for register in spin.carried]
-        now = self.changes[0]
+        now = self.launch.changes[0]
         again = group.spinning_at == latch and group.last_changes == now
         group.idle_since = now if again and _equal(carried, group.carried) else -1
         group.passes = group.passes + 1 if again else 0
@@ -344,6 +319,10 @@ class BlockBatch:
 def _split(number: Any, size: Size3) -> tuple[Any, Any, Any]:
     """A number as x, y and z, x fastest."""
     return number % size.x, number // size.x % size.y, number // (size.x * size.y)
+
+
+def _shown(number: int, size: Size3) -> str:
+    return str(tuple(int(part) for part in _split(number, size)))
 
 
 def _equal(one: list[Any], other: list[Any]) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,17 +115,14 @@ class Memory:
         size = self._ranges.pop(base).size
         if self._owned.pop(base, None) is not None:
             self.owned_bytes -= size
+        # views of the range would keep its memory
         self._views.clear()
         self._last = None
 
     def allocate(self, size: int, name: str) -> MemoryRange:
         """Fresh memory, full of junk."""
         storage = np.full(max(size, 1) + ALIGNMENT, JUNK, np.uint8)
-        base = -(-storage.ctypes.data // ALIGNMENT) * ALIGNMENT
-        made = self.add(base, size, name)
-        self._owned[base] = storage
-        self.owned_bytes += size
-        return made
+        return self._own(-(-storage.ctypes.data // ALIGNMENT) * ALIGNMENT, size, name, storage)
 
     def add_cleared(self, size: int, name: str) -> MemoryRange:
         """Fresh memory, all zeros, that costs nothing before it is used."""
@@ -131,14 +130,16 @@ class Memory:
             storage = mmap.mmap(-1, size)
         except (OSError, ValueError, OverflowError) as error:
             raise DeviceError(f"no {name} of {size} bytes: {error}") from error
-        base = ctypes.addressof(ctypes.c_char.from_buffer(storage))
-        made = self.add(base, size, name)
+        return self._own(ctypes.addressof(ctypes.c_char.from_buffer(storage)), size, name, storage)
+
+    def _own(self, base: int, size: int, name: str, storage: Any) -> MemoryRange:
         self._owned[base] = storage
         self.owned_bytes += size
-        return made
+        return self.add(base, size, name)
 
     def find(self, address: int) -> MemoryRange | None:
         """The range that an address is in."""
+        # most accesses follow one to the same range
         last = self._last
         if last is not None and last.base <= address < last.base + last.size:
             return last
@@ -171,6 +172,16 @@ class Memory:
         return found
 
 
+def map_file(path: Path, size: int) -> mmap.mmap:
+    """Bytes that all processes share which map the same file."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    os.ftruncate(handle, size)
+    # the mapping outlives the handle
+    mapped = mmap.mmap(handle, size)
+    os.close(handle)
+    return mapped
+
+
 def bytes_at(address: int, size: int) -> Array:
     """The bytes of this process from an address on."""
     if size == 0:
@@ -180,7 +191,6 @@ def bytes_at(address: int, size: int) -> Array:
 
 def _unsigned(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def update(old: Any, new: Any) -> Any:
-        old, new = np.asarray(old), np.asarray(new)
         kind = np.dtype(f"u{old.dtype.itemsize}")
         return function(old.view(kind), new.view(kind)).view(old.dtype)
 
@@ -223,6 +233,7 @@ def update(view: Any, places: Array, values: Array, name: str, expected: Array |
 def _one_by_one(view: Any, places: Array, values: Array, name: str, expected: Array | None) -> tuple[Array, bool]:
     dtype: np.dtype[Any] = view.dtype
     old, changed = np.empty(places.shape, dtype), False
+    # lanes that update one place do it one after the other, so each gets what the one before left
     for number, place in enumerate(places):
         value = values[number : number + 1]
 

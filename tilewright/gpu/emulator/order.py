@@ -346,15 +346,11 @@ def uses(block: Block) -> Iterator[Operand]:
 
 def _postdominators(program: KernelProgram) -> dict[Block, Block]:
     """The first block that all ways from a block go through; none for those that may never end."""
-    bottom = Block()
-    before: dict[Block, list[Block]] = {bottom: []}
-    forward = _predecessors(program.blocks)
-    for block in program.blocks:
-        before[block] = list(block.successors) if not isinstance(block.end, Return) else [bottom]
-    ends = [block for block in program.blocks if isinstance(block.end, Return)]
-    order = postorder(bottom, lambda block: ends if block is bottom else forward[block])[::-1]
-    # blocks from which no way leads to an end
-    seen = set(order)
-    known = {block: [next for next in before[block] if next in seen] for block in order}
-    found = _immediate_dominators(order, known)
+    # dominators of the program turned round, which begins with a block that all ends lead to
+    bottom, backward = Block(), _predecessors(program.blocks)
+    backward[bottom] = [block for block in program.blocks if isinstance(block.end, Return)]
+    order = postorder(bottom, backward.__getitem__)[::-1]
+    ended = set(order)
+    onward = {block: [next for next in block.successors or [bottom] if next in ended] for block in order}
+    found = _immediate_dominators(order, onward)
     return {block: end for block, end in found.items() if end is not bottom}

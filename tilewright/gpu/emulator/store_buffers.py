@@ -12,20 +12,17 @@ replaces, in a list that all ranks share, so a load can take writes back that ca
 from __future__ import annotations
 
 import mmap
-import os
 import random
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from tilewright.gpu.emulator.memory import Memory
+from tilewright.gpu.emulator.memory import Array, Memory, map_file
 
-Array = np.ndarray[Any, np.dtype[Any]]
 LINE_BYTES = 128
 MOST = 64
 """Stores of a wave that can be on their way; more push the oldest on."""
@@ -83,11 +80,9 @@ class StoreBuffers:
         self.memory, self.chance, self.block_waves, self.history = memory, chance, block_waves, history
         self.lists: dict[tuple[Level, int], list[Pending]] = {}
 
-    def above(self, wave: int) -> Iterator[tuple[Level, int]]:
-        """Where stores are that a wave sees, those further away first."""
-        yield Level.DEVICE, 0
-        yield Level.BLOCK, wave // self.block_waves
-        yield Level.WAVE, wave
+    def _path(self, wave: int) -> list[tuple[Level, int]]:
+        """Where stores of a wave go on their way to memory."""
+        return [(Level.WAVE, wave), (Level.BLOCK, wave // self.block_waves), (Level.DEVICE, 0)]
 
     def store(self, wave: int, addresses: Array, values: Array) -> None:
         """Stores of one instruction, as units that arrive together."""
@@ -101,29 +96,24 @@ class StoreBuffers:
     def load(self, wave: int, addresses: Array, values: Array) -> Array:
         """What a wave sees, given what memory holds."""
         data: Array = values.reshape(-1, 1).view(np.uint8).copy()
-        for key in self.above(wave):
+        # nearer ones are newer and cover those further away
+        for key in reversed(self._path(wave)):
             for pending in self.lists.get(key, ()):
                 _overlay(addresses, data, pending)
         return data.view(values.dtype).reshape(values.shape)
 
     def flush(self, wave: int, level: Level) -> None:
         """Everything that a wave has stored or seen of others is seen by those of a level."""
-        path = [(Level.WAVE, wave), (Level.BLOCK, wave // self.block_waves), (Level.DEVICE, 0)]
-        for key in path[:level]:
+        for key in self._path(wave)[:level]:
             while self.lists.get(key):
                 self._advance(key, 0)
 
     def settle(self, wave: int, addresses: Array, size: int) -> None:
         """Stores to some addresses go to memory before the wave updates them there."""
         target = Pending(addresses, np.zeros((len(addresses), size), np.uint8), wave)
-        for key in ((Level.WAVE, wave), (Level.BLOCK, wave // self.block_waves), (Level.DEVICE, 0)):
-            number = 0
-            while number < len(self.lists.get(key, ())):
-                if self.lists[key][number].overlaps(target):
-                    self._advance(key, number)
-                    number = 0
-                else:
-                    number += 1
+        for key in self._path(wave):
+            while (hit := _first_overlap(self.lists.get(key, ()), target)) is not None:
+                self._advance(key, hit)
 
     def drain_some(self) -> bool:
         """By chance, one store comes one step further; whether there was one."""
@@ -147,8 +137,8 @@ class StoreBuffers:
         """A store goes one level on, and with it all older ones to the same addresses."""
         waiting = self.lists[key]
         chosen = waiting[number]
-        first = next(older for older, pending in enumerate(waiting) if pending.overlaps(chosen))
-        moved = waiting.pop(first)
+        # it overlaps itself, so there is one
+        moved = waiting.pop(_first_overlap(waiting, chosen) or 0)
         level, owner = key
         if level is Level.WAVE:
             self.lists.setdefault((Level.BLOCK, owner // self.block_waves), []).append(moved)
@@ -161,16 +151,15 @@ class StoreBuffers:
 
     def write(self, pending: Pending) -> None:
         """A store arrives in memory."""
-        first = int(pending.addresses[0])
-        range = self.memory.find(first)
+        range = self.memory.find(int(pending.addresses[0]))
+        # freed before it arrived
         if range is None:
             return
         if range.remote is not None:
             for address, row in zip(pending.addresses.tolist(), pending.data, strict=True):
                 range.remote.write(address, row.tobytes())
             return
-        starts: Array = pending.addresses - range.base
-        places = np.add.outer(starts, np.arange(pending.size))
+        places = np.add.outer(pending.addresses - range.base, np.arange(pending.size))
         old = range.data[places]
         range.data[places] = pending.data
         self.history.wrote(pending.wave, pending.addresses, old)
@@ -191,32 +180,33 @@ def units(addresses: Array, size: int) -> list[Array]:
     return found + alone
 
 
+def _first_overlap(waiting: Sequence[Pending], other: Pending) -> int | None:
+    """The oldest store to an address of another one."""
+    return next((number for number, pending in enumerate(waiting) if pending.overlaps(other)), None)
+
+
 def _overlay(addresses: Array, data: Array, pending: Pending) -> None:
     """Put bytes of a store over what was loaded from the same addresses."""
     size = data.shape[1]
     if pending.end <= int(addresses.min()) or int(addresses.max()) + size <= pending.start:
         return
+    gap = addresses[:, None] - pending.addresses[None, :]
     if pending.size == size:
-        hits = addresses[:, None] == pending.addresses[None, :]
-        lanes = hits.any(1)
-        if lanes.any():
-            last = hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)
-            data[lanes] = pending.data[last]
-        if not _shifted(addresses, pending):
+        lanes, last = _newest(gap == 0)
+        data[lanes] = pending.data[last]
+        # most accesses of one size are at the same addresses or apart; the others go byte by byte
+        if not ((gap != 0) & (abs(gap) < size)).any():
             return
     for byte in range(size):
         for other in range(pending.size):
-            hits = (addresses + byte)[:, None] == (pending.addresses + other)[None, :]
-            lanes = hits.any(1)
-            if lanes.any():
-                last = hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)
-                data[lanes, byte] = pending.data[last, other]
+            lanes, last = _newest(gap == other - byte)
+            data[lanes, byte] = pending.data[last, other]
 
 
-def _shifted(addresses: Array, pending: Pending) -> bool:
-    """Whether accesses of the same size overlap without being the same."""
-    gap = addresses[:, None] - pending.addresses[None, :]
-    return bool(((gap != 0) & (abs(gap) < pending.size)).any())
+def _newest(hits: Array) -> tuple[Array, Array]:
+    """The lanes that hit any of the addresses of a store, and the last that each does."""
+    lanes = hits.any(1)
+    return lanes, hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)
 
 
 RECORD = struct.Struct("=qqqq8s")
@@ -233,13 +223,7 @@ class Log:
 
     def __init__(self, folder: Path | None):
         size = HEADER.size + CAPACITY * RECORD.size
-        if folder is None:
-            self._map: Any = mmap.mmap(-1, size)
-            return
-        handle = os.open(folder / "writes", os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(handle, size)
-        self._map = mmap.mmap(handle, size)
-        os.close(handle)
+        self._map = mmap.mmap(-1, size) if folder is None else map_file(folder / "writes", size)
 
     @property
     def now(self) -> int:
@@ -297,16 +281,12 @@ class History:
         self._acquired.update(dict.fromkeys(behind, now))
         return bool(behind)
 
-    def wrote(self, wave: int | None, addresses: Array, old: Array) -> None:
+    def wrote(self, wave: int, addresses: Array, old: Array) -> None:
         """A write has arrived; `old` has a row of bytes for each address."""
-        records = list[tuple[int, int, int, bytes]]()
-        for address, row in zip(addresses.tolist(), old, strict=True):
-            space, offset = self.place(address)
-            records.append((space, offset, len(row), row.tobytes()))
-        time = self.log.append(records)
-        if wave is not None:
-            for address in addresses.tolist():
-                self._seen[wave, address] = time
+        rows = zip(addresses.tolist(), old, strict=True)
+        time = self.log.append([(*self.place(address), len(row), row.tobytes()) for address, row in rows])
+        # a wave never sees an address as it was before its own write
+        self._seen.update({(wave, address): time for address in addresses.tolist()})
 
     def earliest(self, wave: int, addresses: Array) -> int:
         """The first time that a load of these addresses may see."""
@@ -321,6 +301,7 @@ class History:
         for number, address in enumerate(addresses.tolist()):
             self._seen[wave, address] = max(time, self._seen.get((wave, address), 0))
             space, offset = self.place(address)
+            # newest first: each takes back one write, down to the time that is seen
             for when, start, count, old in reversed(self._lines.get((space, offset // LINE_BYTES), ())):
                 if when < time:
                     break

@@ -5,16 +5,17 @@ On one machine one rank at a time runs, so that a run depends on its seed alone.
 
 from __future__ import annotations
 
-import mmap
 import os
 import select
 import struct
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import Protocol
+
+from tilewright.gpu.emulator.memory import map_file
 
 
 class Stuck(Exception):
@@ -38,7 +39,9 @@ class Turns(Protocol):
         """
         ...
 
-    def waiting(self) -> Generator[None]: ...
+    def waiting(self) -> AbstractContextManager[None]:
+        """The host waits for all ranks inside of it."""
+        ...
 
     def leave(self) -> None:
         """This rank has ended."""
@@ -55,6 +58,7 @@ class Alone:
             raise Stuck
         return False
 
+    @contextmanager
     def waiting(self) -> Generator[None]:
         yield
 
@@ -88,6 +92,7 @@ class Free:
         self._nap_s = min(2 * self._nap_s, LONGEST_NAP_S)
         return True
 
+    @contextmanager
     def waiting(self) -> Generator[None]:
         yield
         self._since = None
@@ -128,15 +133,12 @@ class Shared:
 
     def __init__(self, folder: Path, rank: int, size: int, seed: int):
         self.rank, self.size, self.seed = rank, size, seed
-        path = folder / "turns"
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(handle, HEADER.size + WORDS.size * size)
-        self._map = mmap.mmap(handle, HEADER.size + WORDS.size * size)
-        os.close(handle)
+        self._map = map_file(folder / "turns", HEADER.size + WORDS.size * size)
         self._lock = os.open(folder / "turns.lock", os.O_RDWR | os.O_CREAT, 0o600)
         self._pipes = [folder / f"turn{number}" for number in range(size)]
         with suppress(FileExistsError):
             os.mkfifo(self._pipes[rank], 0o600)
+        # for writing too: a pipe without writers would be readable all the time
         self._wake = os.open(self._pipes[rank], os.O_RDWR)
         self._ends: dict[int, int] = {}
         self._to_tell: list[int] = []
@@ -165,11 +167,13 @@ class Shared:
             raise Stuck(self._others())
         return now != deeds
 
+    @contextmanager
     def waiting(self) -> Generator[None]:
         """The host waits for all ranks inside of it."""
         with self._locked():
             turns, deeds, _, _ = self._header()
             self._set(self.rank, State.WAITING)
+            # a deed, so that ranks which were idle look again before they count as stuck
             self._grant(turns, deeds + 1, False)
         yield
         with self._locked():
@@ -207,34 +211,33 @@ class Shared:
         turns, deeds, holder, stuck = HEADER.unpack_from(self._map, 0)
         return turns, deeds, holder, bool(stuck)
 
-    def _state(self, rank: int) -> State:
-        return State(WORDS.unpack_from(self._map, HEADER.size + rank * WORDS.size)[0])
-
     def _set(self, rank: int, state: State, idle: int = -1) -> None:
         WORDS.pack_into(self._map, HEADER.size + rank * WORDS.size, state, os.getpid(), idle)
 
-    def _row(self, rank: int) -> tuple[int, int, int]:
+    def _row(self, rank: int) -> tuple[State, int, int]:
         state, process, idle = WORDS.unpack_from(self._map, HEADER.size + rank * WORDS.size)
-        return state, process, idle
+        return State(state), process, idle
+
+    def _rows(self) -> list[tuple[State, int, int]]:
+        return [self._row(rank) for rank in range(self.size)]
 
     def _any(self, state: State) -> bool:
-        return any(self._state(number) is state for number in range(self.size))
+        return any(row[0] is state for row in self._rows())
 
     def _all_stuck(self, deeds: int) -> bool:
         """Whether nobody has had anything to do since the last deed."""
-        rows = [self._row(number) for number in range(self.size)]
-        idle = [row[2] == deeds for row in rows if row[0] == State.READY]
-        return bool(idle) and all(idle) and all(row[0] != State.STARTING for row in rows)
+        idle = [since == deeds for state, _, since in self._rows() if state is State.READY]
+        return bool(idle) and all(idle) and not self._any(State.STARTING)
 
     def _others(self) -> dict[int, str]:
-        return {number: DESCRIBED[self._state(number)] for number in range(self.size) if number != self.rank}
+        return {rank: DESCRIBED[row[0]] for rank, row in enumerate(self._rows()) if rank != self.rank}
 
     # Turns
 
     def _grant(self, turns: int, deeds: int, stuck: bool) -> None:
         """Choose who is next, and let it know. Who had nothing to do since the last deed still has nothing."""
-        rows = [self._row(number) for number in range(self.size)]
-        ready = [number for number, row in enumerate(rows) if row[0] == State.READY]
+        rows = self._rows()
+        ready = [number for number, row in enumerate(rows) if row[0] is State.READY]
         ready = [number for number in ready if rows[number][2] != deeds] or ready
         chosen = ready[_mixed(self.seed, turns) % len(ready)] if ready else -1
         HEADER.pack_into(self._map, 0, turns + 1, deeds, chosen, stuck)
@@ -244,9 +247,8 @@ class Shared:
     def _pass_on_stuck(self) -> None:
         """Let all who wait see that nobody gets on."""
         with self._locked():
-            for number in range(self.size):
-                if number != self.rank and self._state(number) is State.READY:
-                    self._to_tell.append(number)
+            ready = [rank for rank, row in enumerate(self._rows()) if row[0] is State.READY]
+            self._to_tell += [rank for rank in ready if rank != self.rank]
 
     def _tell(self, rank: int) -> None:
         if rank not in self._ends:
@@ -279,6 +281,7 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
+    # one that has ended and is not waited for yet still has its number
     try:
         return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (OSError, IndexError):
