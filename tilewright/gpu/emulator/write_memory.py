@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 Write = Callable[["Writer", Instruction], None]
 
 
-def _private(pointer: Operand, size: int) -> tuple[int, int] | None:
+def _private(w: Writer, pointer: Operand, place: Operand, size: int) -> tuple[int, str] | None:
     """Which private buffer a pointer points into, and at which element."""
     if not isinstance(pointer, Constant) or pointer.value < PRIVATE_WINDOW:
         return None
     number, start = divmod(pointer.value - PRIVATE_WINDOW, 1 << PRIVATE_SHIFT)
     if start % size:
         raise Unsupported("an address inside of a private buffer lies between two elements")
-    return number, start // size
+    return number, w.text(place) if start == 0 else f"{w.text(place)} + {start // size}"
 
 
 def _shared_start(pointer: Operand) -> int | None:
@@ -37,10 +37,6 @@ def _shared_start(pointer: Operand) -> int | None:
     if isinstance(pointer, Constant) and LDS_WINDOW <= pointer.value < PRIVATE_WINDOW:
         return pointer.value - LDS_WINDOW
     return None
-
-
-def _place(w: Writer, place: Operand, start: int) -> str:
-    return w.text(place) if start == 0 else f"{w.text(place)} + {start}"
 
 
 def _address(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> str:
@@ -59,15 +55,13 @@ def _pattern(w: Writer, i: Instruction) -> str:
 def _load(w: Writer, i: Instruction) -> None:
     pointer, place = i.ins
     kind, result = i.extra["kind"], i.outs[0]
-    private = _private(pointer, kind.bytes)
+    private = _private(w, pointer, place, kind.bytes)
     if private is not None:
-        number, start = private
+        number, text = private
         name = "gather" if w.is_array(place) else "load"
-        extra = f", {_pattern(w, i)}" if i.extra.get("pattern") is not None else ""
-        arguments = f"{_place(w, place, start)}, m, {w.site(i)}{extra}"
-        w.assign(result, f"g.private[{number}].{name}({arguments})", True)
-        return
-    w.assign(result, _shared_load(w, i, pointer, place), not result.uniform or bool(result.kind.shape))
+        w.assign(result, f"g.private[{number}].{name}({text}, m, {w.site(i)}, {_pattern(w, i)})", True)
+    else:
+        w.assign(result, _shared_load(w, i, pointer, place), not result.uniform or bool(result.kind.shape))
 
 
 def _shared_load(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> str:
@@ -79,6 +73,7 @@ def _shared_load(w: Writer, i: Instruction, pointer: Operand, place: Operand) ->
     start = _shared_start(pointer)
     if start is not None:
         return f"g.load_lds({start}, {w.text(place)}, {kind}, m, {limit}, {site}, {pattern})"
+    # one pointer into global memory is one range, which all lanes index; anything else is sorted by ranges first
     if w.is_array(pointer) or i.extra["space"] is not Space.GLOBAL:
         return f"g.load_any({_address(w, i, pointer, place)}, {kind}, m, {site}, {pattern})"
     name = "load_one" if one else "load"
@@ -88,12 +83,11 @@ def _shared_load(w: Writer, i: Instruction, pointer: Operand, place: Operand) ->
 def _store(w: Writer, i: Instruction) -> None:
     value, pointer, place = i.ins
     kind, limit, site, pattern = w.dtype(i.extra["kind"]), i.extra["limit"], w.site(i), _pattern(w, i)
-    private = _private(pointer, i.extra["kind"].bytes)
+    private = _private(w, pointer, place, i.extra["kind"].bytes)
     if private is not None:
-        number, start = private
+        number, text = private
         name = "scatter" if w.is_array(place) else "store"
-        extra = f", {pattern}" if pattern != "None" else ""
-        w.line(f"g.private[{number}].{name}({_place(w, place, start)}, {w.spread(value)}, m, {site}{extra})")
+        w.line(f"g.private[{number}].{name}({text}, {w.spread(value)}, m, {site}, {pattern})")
         return
     start = _shared_start(pointer)
     text = w.typed(value)
@@ -109,19 +103,18 @@ def _store(w: Writer, i: Instruction) -> None:
 
 def _atomic(w: Writer, i: Instruction) -> None:
     value, pointer, place, *expected = i.ins
-    if _private(pointer, i.extra["kind"].bytes) is not None:
+    if _private(w, pointer, place, i.extra["kind"].bytes) is not None:
         raise Unsupported("no other thread sees private memory: an atomic update of it makes no sense")
     if i.outs[0].kind.shape:
         raise Unsupported("vectors cannot be updated atomically")
     arguments = [_address(w, i, pointer, place), w.spread(value), w.dtype(i.extra["kind"]), "m", str(w.site(i))]
-    arguments.append(repr(i.extra["update"]))
-    arguments += [w.spread(other) for other in expected]
-    owner = "g.access" if w.careful else "g"
-    text = f"{owner}.atomic({'g, ' if w.careful else ''}{', '.join(arguments)})"
-    w.assign(i.outs[0], text, True)
+    arguments += [repr(i.extra["update"]), *map(w.spread, expected)]
+    call = "g.access.atomic(g, " if w.careful else "g.atomic("
+    w.assign(i.outs[0], f"{call}{', '.join(arguments)})", True)
 
 
 def _fence(w: Writer, i: Instruction) -> None:
+    # without an access model every store is seen at once
     if w.careful:
         w.line(f"g.access.fence(g, m, {w.site(i)})")
 
