@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from tilewright.device.gpu_targets import GpuTarget
 from tilewright.errors import ArgumentError, Error
@@ -39,12 +39,18 @@ class LoadedKernel(Protocol):
     def name(self) -> str: ...
 
 
-class KernelModule(Protocol):
+KernelT = TypeVar("KernelT", bound=LoadedKernel, covariant=True)
+
+
+@dataclass(frozen=True)
+class KernelModule(Generic[KernelT]):
     """Kernels that were loaded together."""
 
-    def kernel(self, name: str) -> LoadedKernel:
+    kernels: Mapping[str, KernelT]
+
+    def kernel(self, name: str) -> KernelT:
         """The kernel of that name; KeyError if there is none."""
-        ...
+        return self.kernels[name]
 
 
 class RemoteMemory(Protocol):
@@ -156,7 +162,7 @@ class GpuDevice(Protocol):
         """Store `pattern`, of 1, 2 or 4 bytes, `count` times one after the other."""
         ...
 
-    def load(self, module: GPUModuleOp) -> KernelModule: ...
+    def load(self, module: GPUModuleOp) -> KernelModule[LoadedKernel]: ...
 
     def launch(
         self,

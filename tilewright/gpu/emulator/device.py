@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.device.gpu_targets import GpuTarget, Vendor
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.errors import ArgumentError, UnknownNameError
-from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World, whole_number
+from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, KernelModule, Size3, World, whole_number
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
 from tilewright.gpu.emulator.launch import Launch
 from tilewright.gpu.emulator.memory import Memory, MemoryRange
@@ -87,14 +87,6 @@ class EmulatedKernel:
         return kernel_plan(self.function, self.device.target, self.device.wave_size, careful)
 
 
-@dataclass(eq=False)
-class EmulatedModule:
-    kernels: dict[str, EmulatedKernel]
-
-    def kernel(self, name: str) -> EmulatedKernel:
-        return self.kernels[name]
-
-
 class EmulatorDevice:
     """The `Device` of one rank. Its scheduler decides by the seed alone who has a turn."""
 
@@ -111,8 +103,10 @@ class EmulatorDevice:
         self.target, self.wave_size = target, wave_size or target.wave_size
         self.world = world if world is not None and world.size > 1 else None
         rank = self.world.rank if self.world is not None else 0
+        # another order on each rank, from one seed
         self.chance = random.Random(seed * 1_000_003 + rank)
         self.memory, self.memory_bytes = Memory(), memory_bytes
+        # a list, so that all groups count in the same place
         self.changes = [0]
         modes = (Mode.REORDER if reorder else Mode(0)) | (Mode.RACES if check else Mode(0))
         folder = self.world.folder if self.world is not None else None
@@ -127,6 +121,7 @@ class EmulatorDevice:
         if self.world.folder is None:
             return Free()
         turns = Shared(self.world.folder, self.world.rank, self.world.size, seed)
+        # each rank has made its pipe before any writes to one
         self.world.barrier()
         turns.begin()
         return turns
@@ -197,11 +192,11 @@ class EmulatorDevice:
 
     # Kernels
 
-    def load(self, module: GPUModuleOp) -> EmulatedModule:
+    def load(self, module: GPUModuleOp) -> KernelModule[EmulatedKernel]:
         found = [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
         kernels = {op.symbol: EmulatedKernel(op, self) for op in found}
         self.kernels += kernels.values()
-        return EmulatedModule(kernels)
+        return KernelModule(kernels)
 
     def launch(
         self,
@@ -311,7 +306,7 @@ def check_kernel(plan: Plan, target: GpuTarget) -> None:
             *notes,
             (program.where, "make the tiles of memory space L2 (workgroup) smaller"),
         )
-    private = sum(buffer.elements * buffer.kind.bytes for buffer in program.private)
+    private = program.private_bytes
     if private > target.max_thread_bytes:
         fail(
             program.where,
@@ -323,8 +318,7 @@ def check_kernel(plan: Plan, target: GpuTarget) -> None:
 
 def spilled_bytes(plan: Plan, target: GpuTarget) -> int:
     """Private memory that cannot be in registers even if a thread had nothing else there."""
-    private = sum(buffer.elements * buffer.kind.bytes for buffer in plan.program.private)
-    return max(0, private - target.max_thread_registers * REGISTER_BYTES)
+    return max(0, plan.program.private_bytes - target.max_thread_registers * REGISTER_BYTES)
 
 
 def check_launch(

@@ -334,3 +334,8 @@ class KernelProgram:
     reducible: bool = True
     kept: set[Register] = field(default_factory=set[Register])
     """Registers that must survive their block, for reports."""
+
+    @property
+    def private_bytes(self) -> int:
+        """Of one thread."""
+        return sum(buffer.elements * buffer.kind.bytes for buffer in self.private)
