@@ -81,6 +81,7 @@ def compile(source: str | PathLike[str]) -> AirProgram:
     Raises:
         CompileError: if it is wrong; with diagnostics that name lines of the source
     """
+    # no path has a line break, and hardly any a brace
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return AirProgram(source, "<text>")
     path = Path(source)
@@ -119,6 +120,7 @@ class AirProgram:
         """
         if heap_bytes is not None:
             heap_bytes = whole_number("heap size", heap_bytes, 1, MOST_HEAP_BYTES)
+        # passes change it in place, and the same program may be lowered for several targets
         module = self.module.clone()
         order = split_passes(target, lanes_of(target, wave_size), heap_bytes)
 
@@ -152,6 +154,7 @@ class AirProgram:
             for rank in [op for op in self.module.walk() if isinstance(op, RankOp)]:
                 sizes = [scalar_int(extent) for extent in rank.extents]
                 known = [size for size in sizes if size is not None]
+                # a size that only a run knows is checked there
                 if len(known) < len(sizes):
                     continue
                 found = prod(known) if found is None else found
@@ -203,8 +206,10 @@ class AirProgram:
         size = self.world_size(ranks)
         job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
         result = run_ranks(job, size, seconds, show)
+        # also of a run that failed
         give_back(arguments, result.ranks[0].arrays)
         if check and (error := result.error()) is not None:
+            # what shows the error quotes the line
             error.sources[self.name] = self.text
             raise error
         return result

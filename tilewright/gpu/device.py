@@ -76,10 +76,13 @@ class Heap:
     remote_ranks: frozenset[int] = frozenset()
     """Whose heaps are not mapped: their addresses must not be touched."""
 
+    @property
+    def mapped_bases(self) -> list[int]:
+        return [base for rank, base in enumerate(self.bases) if rank not in self.remote_ranks]
+
     def rank_of(self, address: int) -> int | None:
         """Whose heap an address is in; None for memory that is of no heap."""
-        found = (rank for rank, base in enumerate(self.bases) if base <= address < base + self.size_bytes)
-        return next(found, None)
+        return next((rank for rank, base in enumerate(self.bases) if 0 <= address - base < self.size_bytes), None)
 
     def is_remote(self, address: int) -> bool:
         """Whether an address must be accessed through `remote`."""
@@ -210,6 +213,7 @@ BACKENDS = {"emulator": "tilewright.gpu.emulator", "cuda": "tilewright.gpu.cuda"
 def whole_number(what: str, value: object, low: int, high: int) -> int:
     """A number from `low` to `high`; `ArgumentError` if it is another, or none."""
     try:
+        # Python takes a truth value for a number, a user means something else
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(cast(int, value))
@@ -224,6 +228,7 @@ def checked_timeout(value: object) -> float | None:
     """Seconds, or None for no limit; `ArgumentError` for anything that no clock ever shows."""
     if value is None:
         return None
+    # NaN fails the comparison below, as what is no number shall
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if not 0 < number <= MOST_SECONDS:
         raise ArgumentError(f"timeout takes seconds, more than 0 and at most {MOST_SECONDS:.0e}, got {value!r}")

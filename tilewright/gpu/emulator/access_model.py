@@ -65,8 +65,6 @@ class AccessModel:
         self.buffers: StoreBuffers | None = None
         self.races: Races | None = None
 
-    # The course of a launch
-
     def begin(self, launch: Launch) -> None:
         if Mode.REORDER in self.mode:
             self.buffers = StoreBuffers(self.memory, self.chance, launch.block_waves, self.history)
@@ -106,8 +104,6 @@ class AccessModel:
         if self.races is not None:
             self.races.barrier(waves)
 
-    # Accesses
-
     def load_one(self, g: LockstepGroup, address: int, dtype: Any, m: Any, site: int, pattern: Any) -> Any:
         """The same element for all lanes."""
         first = np.zeros(g.lanes, bool)
@@ -136,6 +132,7 @@ class AccessModel:
         assert self.buffers is not None
         if order.acquires:
             self.history.acquire(wave)
+        # without an acquire, the load may have been early
         elif self.chance.randrange(STALE_ONE_IN) == 0:
             first, now = self.history.earliest(wave, addresses), self.history.log.now
             if first < now:
@@ -191,6 +188,7 @@ class AccessModel:
         if self.buffers is not None:
             if order.releases:
                 self.buffers.flush(wave, level_of(order.scope))
+            # updates are done in memory, so the wave's own stores to these addresses come first
             self.buffers.settle(wave, addresses[active], dtype.itemsize)
         if self.races is not None:
             self.races.update(g, addresses[active], site, order)
@@ -216,6 +214,7 @@ class AccessModel:
 
     def _same_instruction(self, g: LockstepGroup, active: Array, places: Array, values: Array, site: int) -> None:
         """Lanes that write to one address together must write the same."""
+        # sorted, so that equal addresses are neighbours
         order = np.argsort(places, kind="stable")
         same = places[order][1:] == places[order][:-1]
         data = values.reshape(-1, 1).view(np.uint8)[order]
@@ -303,6 +302,7 @@ class Races:
                 if other is not None and self._unordered(other, wave, clock, order, as_line):
                     self._report(group, address, addresses, site, "writes", other, verb)
             cell.write = LastAccess(wave, int(clock[wave]), site, atomic)
+            # ordered before this write, or reported: later ones need to be compared with the write alone
             cell.reads = {}
             if order.is_atomic:
                 self._release(wave, address, order)
@@ -322,6 +322,7 @@ class Races:
         """Waves have waited for each other."""
         joined = self.clocks[waves].max(0)
         self.clocks[waves] = joined
+        # what comes next is not ordered with others again
         self.clocks[waves, waves] += 1
 
     def _unordered(self, other: LastAccess, wave: int, clock: Array, order: Order, as_line: bool = False) -> bool:

@@ -60,12 +60,11 @@ class KernelBuilder:
         self.lds_bytes = 0
         self.lds_names: list[tuple[int, str]] = []
         self.values: dict[SSAValue, Value] = {}
+        # what is known of numbers from the operations that made them
         self._ranges, self._sources = Ranges(), dict[Register, SSAValue]()
         self.entry = self.block = Block()
         self.where: LocationAttr = UNKNOWN_LOC
         self.calls: list[str] = []
-
-    # Registers and instructions
 
     def register(self, kind: Kind, name: str | None = None) -> Register:
         made = Register(kind, len(self.registers), name=name)
@@ -129,6 +128,7 @@ class KernelBuilder:
                 return dynamic[0] if dynamic[1] == index(1) else dynamic[1]
         elif known:
             dynamic += [index(known), index(1)]
+        # plain sums are faster than `place`, which looks at the numbers
         if self._stays_in_64_bits(base, dynamic):
             for lhs, rhs in zip(dynamic[::2], dynamic[1::2], strict=True):
                 base = self.plus(base, self.times(lhs, rhs))
@@ -146,8 +146,6 @@ class KernelBuilder:
             return exactly(operand.value)
         source = self._sources.get(operand)
         return None if source is None else self._ranges.of(source)
-
-    # Values of operations
 
     def __getitem__(self, value: SSAValue) -> Operand:
         found = self.values[value]
@@ -174,8 +172,6 @@ class KernelBuilder:
         """Numbers of which some are written and the others values."""
         dynamic = iter(values)
         return [self[next(dynamic)] if number == DYNAMIC_INDEX else index(number) for number in static]
-
-    # Values of types with several parts
 
     def fresh(self, type: Attribute, name: str | None = None) -> tuple[Value, list[Register]]:
         """A value in new registers, and these, in the order of `leaves`."""
@@ -219,8 +215,6 @@ class KernelBuilder:
         self.lds_names.append((start, name or f"shared{len(self.lds_names)}"))
         return MemRefParts(kind, Space.LDS, index(LDS_WINDOW + start), index(0), (index(elements),), (index(1),))
 
-    # Control flow
-
     def goto(self, target: Block, arguments: Sequence[Operand] = (), barrier: LocationAttr | None = None) -> None:
         self.block.end = Goto(Edge(target, list(arguments)), barrier)
 
@@ -242,6 +236,7 @@ class KernelBuilder:
                 (op, "lower it first to operations of memref, arith, math, vector, scf, cf, gpu or llvm"),
             )
         self.where = op.location
+        # counted as the program has them, not as instructions here
         if op.name not in FREE:
             self.block.lane_operations += 1
         try:

@@ -51,6 +51,7 @@ class Settings:
             if value not in CHOICES[name]:
                 known = " or ".join(CHOICES[name])
                 raise ArgumentError(f"setting '{name}' of the emulator is {known}, not '{value}'")
+        # from Python it may be a number already
         text = written.get(MEMORY, str(DEFAULT_MEMORY_BYTES))
         size: object = int(text) if str(text).isdecimal() else text
         memory = whole_number(f"setting '{MEMORY}' of the emulator", size, 1, MOST_MEMORY_BYTES)
@@ -126,8 +127,6 @@ class EmulatorDevice:
         turns.begin()
         return turns
 
-    # Memory
-
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
         if self.memory.owned_bytes + size_bytes > self.memory_bytes:
             raise DeviceError(
@@ -190,8 +189,6 @@ class EmulatorDevice:
             with self.waiting():
                 self.world.drop_heap(heap)
 
-    # Kernels
-
     def load(self, module: GPUModuleOp) -> KernelModule[EmulatedKernel]:
         found = [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
         kernels = {op.symbol: EmulatedKernel(op, self) for op in found}
@@ -219,6 +216,7 @@ class EmulatorDevice:
         """Plans of all kernels, also of those that only other ranks run; without those that cannot be run."""
         plans = list[Plan]()
         for kernel in self.kernels:
+            # a report must not fail because of a kernel that is not launched
             with suppress(DiagnosedError):
                 plans.append(kernel.plan(self.access is not None))
         return plans
@@ -262,6 +260,7 @@ def _bound(plan: Plan, arguments: Sequence[bytes]) -> list[tuple[Register, Any]]
     for register, data in zip(expected, arguments, strict=True):
         if register is None:
             continue
+        # what is longer is cut to the type
         if len(data) < register.kind.bytes:
             raise DeviceError(f"kernel @{plan.name} gets {len(data)} bytes for %{register.name}, too few for its type")
         value = np.frombuffer(data[: register.kind.bytes], register.kind.dtype)[0]

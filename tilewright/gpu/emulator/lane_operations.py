@@ -55,6 +55,7 @@ class LaneOperations(LaneGroup):
         if wide.size != 1 or not 0 < wide[0] <= size or wide[0] & (wide[0] - 1):
             note = f"waves of this target have {size} lanes; write a width that divides that"
             self.fault(site, f"shuffle over {', '.join(map(str, wide))} lanes", m, note)
+        # a power of two, so that segments never reach over the end of a wave
         width = int(wide[0])
         lane = np.arange(self.lanes) % width
         first = np.arange(self.lanes) - lane
@@ -66,6 +67,7 @@ class LaneOperations(LaneGroup):
         }[mode]()
         valid = (aim >= 0) & (aim < width)
         source = np.where(valid, first + aim, np.arange(self.lanes))
+        # what a GPU gives then is undefined
         if m is not None and not m[source[m]].all():
             reader = int(np.flatnonzero(m & ~m[source])[0])
             text = f"lane {reader % size} reads the value of lane {int(source[reader]) % size}, which is not active"
@@ -83,8 +85,7 @@ class LaneOperations(LaneGroup):
 
     def ballot(self, value: Array, m: Any, dtype: np.dtype[Any]) -> Array:
         """A mask of the active lanes that say yes."""
-        yes = value if m is None else value & m
-        rows = yes.reshape(-1, self.wave_size)
+        rows = (value if m is None else value & m).reshape(-1, self.wave_size)
         weights = np.left_shift(np.uint64(1), np.arange(self.wave_size, dtype=np.uint64))
         masks = (rows * weights).sum(1, dtype=np.uint64)
         return np.repeat(masks.astype(f"u{dtype.itemsize}").view(dtype), self.wave_size)
@@ -106,6 +107,7 @@ class LaneOperations(LaneGroup):
 
     def count_below(self, mask: Any, start: Any, lane: Any, high: bool) -> Array:
         """How many lanes of a mask, of the lower or the upper 32, are below each lane."""
+        # v_mbcnt_lo looks at lanes 0 to 31 of a mask, v_mbcnt_hi at the others
         below = np.clip(np.asarray(lane) - (32 if high else 0), 0, 32).astype(np.uint64)
         kept = (np.left_shift(np.uint64(1), below) - np.uint64(1)) & (
             np.asarray(mask).astype(np.int64) & 0xFFFFFFFF
@@ -144,11 +146,13 @@ def one(x: Any) -> Any:
 def vpick(x: Any, place: Any, lanes: int) -> Any:
     """An element of a vector, another one in each lane."""
     wide = np.broadcast_to(x, (*x.shape[:-1], lanes))
+    # lanes that are not active may ask for anything
     return wide[np.broadcast_to(place, lanes) % x.shape[0], np.arange(lanes)]
 
 
 def vinsert(value: Any, x: Any, position: tuple[int, ...]) -> Any:
     lanes = max(x.shape[-1], lanes_of(value) or 1)
+    # registers may share the array
     made = np.broadcast_to(x, (*x.shape[:-1], lanes)).copy()
     made[position] = value
     return made

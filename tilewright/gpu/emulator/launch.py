@@ -218,8 +218,6 @@ class BlockBatch:
             self.launch.access.drain_all()
         self.launch.memory.remove(self.lds.base)
 
-    # Who is who
-
     def slot_of_wave(self, waves: Array) -> Array:
         return waves // self.launch.block_waves - self.first
 
@@ -255,8 +253,6 @@ class BlockBatch:
         block, wave = divmod(int(group.waves[lane // launch.wave_size]), launch.block_waves)
         number = wave * launch.wave_size + lane % launch.wave_size
         return f"{launch.rank_name}thread {_shown(number, launch.block)} of block {_shown(block, launch.grid)}"
-
-    # Barriers
 
     def pass_barrier(self, group: LockstepGroup) -> None:
         """All threads of the blocks of a group go through a barrier together."""
@@ -299,8 +295,6 @@ class BlockBatch:
         counts = np.bincount(group.slots if m is None else group.slots[m], minlength=self.count)
         self.alive -= counts
         self._open(np.flatnonzero(counts))
-
-    # Loops that wait
 
     def took_turn(self, group: LockstepGroup, latch: int) -> None:
         """A group has come round; notice if nothing happened since it was here last."""

@@ -92,8 +92,6 @@ class LockstepGroup(PlainAccess, LaneOperations):
         # code without a mask is faster
         self.m = None if self.n == self.lanes else mask
 
-    # Control
-
     def run(self) -> Outcome:
         """Go on until others have to do something, or all is done."""
         functions, frame, counts, pending = self.plan.functions, self.frame, self.counts, self.pending
@@ -193,8 +191,6 @@ class LockstepGroup(PlainAccess, LaneOperations):
         else:
             self.m, self.n = np.zeros(self.lanes, bool), 0
 
-    # Waves that leave
-
     def _leave_behind(self, stay: Array) -> None:
         """Let waves that do not stay become a group of their own."""
         if stay.all():
@@ -244,8 +240,6 @@ class LockstepGroup(PlainAccess, LaneOperations):
             if part.any():
                 made.held.append(replace(held, mask=part, count=int(np.count_nonzero(part))))
         return made
-
-    # Reports
 
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
         where = self.plan.sites[site].where

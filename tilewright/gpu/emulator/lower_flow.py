@@ -107,7 +107,7 @@ def counted(
 ) -> None:
     """A loop from the first bound up to below the second, by the third."""
     start, end, step = bounds
-    # MLIR leaves such a loop undefined; a GPU would spin
+    # MLIR does not say what such a loop does
     if not isinstance(step, Constant) or step.value <= 0:
         goes_up = b.emit("sgt", I1, step, Constant(step.kind, 0))
         b.effect("check", goes_up, text="never ends this loop: its step is not positive")

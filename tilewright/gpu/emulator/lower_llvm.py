@@ -47,6 +47,7 @@ UPDATES = {
     AtomicKind.fmax: "fmax",
     AtomicKind.fmin: "fmin",
 }
+# 0 is the generic space: the address tells which it is
 _SPACES = {0: None, 1: Space.GLOBAL, 3: Space.LDS, 5: Space.PRIVATE}
 DYNAMIC = -(2**31)
 """Among the constant indices of a getelementptr: this one is a value."""

@@ -165,6 +165,7 @@ def position(b: KernelBuilder, buffer: MemRefParts, indices: Sequence[Operand]) 
 
 def extent(buffer: MemRefParts) -> int | None:
     """Elements from the pointer to the end of the memref, where all its parts are known."""
+    # a check at the access then needs no numbers but the place
     parts = [buffer.offset, *buffer.sizes, *buffer.strides]
     if not all(isinstance(part, Constant) for part in parts):
         return None

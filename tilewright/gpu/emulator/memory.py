@@ -158,6 +158,7 @@ class Memory:
             range = self.find(pointer)
             if range is None:
                 return None
+            # pointers that run through a buffer make a view each
             if len(self._views) > MOST_VIEWS:
                 self._views.clear()
             start = pointer - range.base
@@ -220,6 +221,7 @@ UPDATES: dict[str, Callable[[Any, Any], Any]] = {
 
 def update(view: Any, places: Array, values: Array, name: str, expected: Array | None) -> tuple[Array, bool]:
     """Update elements of a view, in the order of the places; gives what they were, and whether any changed."""
+    # all at once where no two lanes meet
     if isinstance(view, Guarded) or np.unique(places).size != places.size:
         return _one_by_one(view, places, values, name, expected)
     old = view.take(places)

@@ -53,8 +53,6 @@ class PlainAccess(LaneGroup):
         note = "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)"
         self.fault(site, f"accesses address {int(address):#x}, which is not the device's", self.active(m), note)
 
-    # Checks
-
     def check(self, holds: Any, m: Any, site: int, text: str) -> None:
         """Stop unless something holds in all active lanes."""
         bad = ~np.broadcast_to(holds, self.lanes) & self.active(m)
@@ -87,8 +85,6 @@ class PlainAccess(LaneGroup):
             # lanes that are not active compute an address that nobody uses
             place = np.where(bad, 0, place)
         return pointer + place * size
-
-    # Global memory behind one pointer
 
     def _view(self, pointer: int, dtype: np.dtype[Any], limit: int | None, m: Any, site: int) -> tuple[Any, int]:
         view = self.memory.view(pointer, dtype)
@@ -141,8 +137,6 @@ class PlainAccess(LaneGroup):
     def _of_active(self, value: Any, m: Array) -> Any:
         return np.broadcast_to(value, (*value.shape[:-1], self.lanes))[..., m] if value.ndim else value
 
-    # Memory of blocks
-
     def _lds_start(self, start: int, size: int) -> Array:
         """Where each lane's block has a byte of its memory, in elements."""
         found = self._lds_starts.get((start, size))
@@ -179,8 +173,6 @@ class PlainAccess(LaneGroup):
         if m is not None:
             places, value = places[..., m], self._of_active(value, m)
         self.memory.view(self.lds.base, dtype)[places] = value
-
-    # Any address
 
     def real(self, addresses: Any) -> Array:
         """Addresses of this process for addresses of threads, one per lane."""

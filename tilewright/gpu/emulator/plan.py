@@ -63,6 +63,7 @@ def make_plan(kernel: GPUFuncOp, wave_size: int, careful: bool = False) -> Plan:
     program = _translate(kernel, wave_size)
     arrange(program, careful)
     find_uniform(program)
+    # after `arrange`: it looks at loops, and marks their ways back
     spins = find_spins(program)
     _keep_for_reports(program, spins)
     writer = Writer(program, careful)
@@ -70,6 +71,7 @@ def make_plan(kernel: GPUFuncOp, wave_size: int, careful: bool = False) -> Plan:
         source = writer.source()
     except Unsupported as error:
         fail(kernel, f"kernel @{program.name} cannot be run by the emulator: {error}")
+    # the file's name is what a traceback of generated code shows
     names = writer.names
     exec(compile(source, f"<kernel @{program.name}>", "exec"), names)
     return Plan(

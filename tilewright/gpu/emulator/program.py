@@ -78,6 +78,7 @@ class Kind:
         return Kind(self.dtype, self.bits, self.is_float, shape)
 
 
+# of NumPy's types, whose operators wrap at the width as a GPU's do
 I1 = Kind(np.dtype(np.bool_), 1)
 I8, I16, I32, I64 = (Kind(np.dtype(f"i{bits // 8}"), bits) for bits in (8, 16, 32, 64))
 F16, F32, F64 = (Kind(np.dtype(f"f{bits // 8}"), bits, True) for bits in (16, 32, 64))
@@ -85,6 +86,7 @@ BF16 = Kind(np.dtype(ml_dtypes.bfloat16), 16, True)
 INTEGERS = {kind.bits: kind for kind in (I1, I8, I16, I32, I64)}
 
 
+# compared by identity: analyses keep registers in sets while they change them
 @dataclass(eq=False)
 class Register:
     """One value per lane; analyses fill in the flags."""
@@ -152,6 +154,7 @@ def index(number: int) -> Constant:
 def kind_of(type: Attribute) -> Kind:
     """The registers of a type."""
     match type:
+        # pointers have 64 bits in every space
         case IndexType() | LLVMPointerType():
             return I64
         case IntegerType() if type.width.data in INTEGERS:
@@ -184,6 +187,7 @@ def space_of(type: MemRefType) -> Space | None:
     match type.memory_space:
         case AddressSpaceAttr() as space:
             return _NAMED[space.data]
+        # a number that is not known leaves it to the address
         case IntegerAttr() as space:
             return _NUMBERED.get(space.value.data)
         case _:

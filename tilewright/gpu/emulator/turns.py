@@ -193,8 +193,6 @@ class Shared:
             os.close(end)
         self._ends.clear()
 
-    # The table
-
     @contextmanager
     def _locked(self) -> Generator[None]:
         import fcntl  # not on Windows, where ranks do not share a machine
@@ -231,8 +229,6 @@ class Shared:
 
     def _others(self) -> dict[int, str]:
         return {rank: DESCRIBED[row[0]] for rank, row in enumerate(self._rows()) if rank != self.rank}
-
-    # Turns
 
     def _grant(self, turns: int, deeds: int, stuck: bool) -> None:
         """Choose who is next, and let it know. Who had nothing to do since the last deed still has nothing."""

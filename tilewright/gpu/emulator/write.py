@@ -64,8 +64,6 @@ class Writer:
     def line(self, text: str) -> None:
         self.lines.append("    " + text)
 
-    # Operands
-
     def is_array(self, operand: Operand) -> bool:
         return bool(operand.kind.shape) or not is_uniform(operand)
 
@@ -113,8 +111,6 @@ class Writer:
         self.sites.append(instruction)
         return len(self.sites) - 1
 
-    # Instructions
-
     def instruction(self, instruction: Instruction) -> None:
         name = instruction.name
         if name in EFFECTS:
@@ -137,8 +133,6 @@ class Writer:
         self.local.add(register)
         if register in self.framed:
             self.line(f"{old} = {name}")
-
-    # Ways out of a block
 
     def end(self, block: Block) -> None:
         match block.end:

@@ -70,6 +70,7 @@ def _shared_load(w: Writer, i: Instruction, pointer: Operand, place: Operand) ->
     if w.careful:
         address = _address(w, i, pointer, place)
         return f"g.access.{'load_one' if one else 'load'}(g, {address}, {kind}, m, {site}, {pattern})"
+    # the common case: a buffer of the block, known when the code is written
     start = _shared_start(pointer)
     if start is not None:
         return f"g.load_lds({start}, {w.text(place)}, {kind}, m, {limit}, {site}, {pattern})"

@@ -32,18 +32,17 @@ from tilewright.gpu.device import (
 )
 from tilewright.gpu.host.arguments import (
     Argument,
-    SharedArray,
     array_parts,
     checked_arguments,
-    exit_status,
+    returns_status,
     scalar_bits,
     scalar_value,
 )
 from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, AirRunResult, DiagnosticRecord, Ending, RankReport
-from tilewright.gpu.host.processes import LocalWorld, RankProcess
+from tilewright.gpu.host.processes import RankProcess
 from tilewright.gpu.host.program import HostProgram, parameter_bytes
-from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at
+from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at, shared_copy
 from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor, Show
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
 from tilewright.ir.run_errors import Fault, Hang
@@ -71,12 +70,9 @@ class RankJob:
         return replace(self, arguments=checked_arguments(self.program, arguments))
 
 
-Given = Sequence[SharedArray | int | float]
-
-
-def share_arguments(job: RankJob) -> list[SharedArray | int | float]:
+def share_arguments(job: RankJob) -> list[Argument]:
     """The arguments of one rank: copies of all arrays."""
-    return [value if isinstance(value, int | float) else SharedArray.of(value) for value in job.arguments]
+    return [value if isinstance(value, int | float) else shared_copy(value) for value in job.arguments]
 
 
 def backend_named(name: str) -> OpenDevice:
@@ -87,7 +83,7 @@ def backend_named(name: str) -> OpenDevice:
     return import_module(home).open_device
 
 
-def run_rank(job: RankJob, world: World, context: HostContext, arguments: Given) -> RankReport:
+def run_rank(job: RankJob, world: World, context: HostContext, arguments: Sequence[Argument]) -> RankReport:
     """Run the entry here; gives a report whatever happens."""
     report = RankReport(world.rank)
     try:
@@ -123,25 +119,31 @@ def _ending(error: DiagnosedError) -> Ending:
 
 
 def _call_entry(
-    job: RankJob, world: World, device: GpuDevice, context: HostContext, arguments: Given, report: RankReport
+    job: RankJob,
+    world: World,
+    device: GpuDevice,
+    context: HostContext,
+    arguments: Sequence[Argument],
+    report: RankReport,
 ) -> None:
     program = job.program
     runtime = ProgramRuntime(program, world, device, context)
     types = program.entry.function_type
-    placed = [runtime.place(value.array) if isinstance(value, SharedArray) else 0 for value in arguments]
+    placed = [0 if isinstance(value, int | float) else runtime.place(value) for value in arguments]
     parts = list[int]()
     for type, value, address in zip(types.inputs, arguments, placed, strict=True):
-        if isinstance(value, SharedArray):
-            assert is_ranked(type), "arguments were checked"
-            parts += array_parts(type, value.array, address)
-        else:
+        if isinstance(value, int | float):
             parts.append(scalar_bits(type, value))
+        else:
+            assert is_ranked(type), "arguments were checked"
+            parts += array_parts(type, value, address)
     bits = runtime.run(program.start, parts, len(types_of_parts(types.outputs)))
     for value, address in zip(arguments, placed, strict=True):
-        if isinstance(value, SharedArray):
-            runtime.take_back(value.array, address)
+        if not isinstance(value, int | float):
+            runtime.take_back(value, address)
     report.values = [scalar_value(type, number) for type, number in zip(types.outputs, bits, strict=False)]
-    report.status = exit_status(program.entry, report.values)
+    # cut as the system does
+    report.status = int(report.values[0] or 0) % 256 if returns_status(program.entry) else 0
 
 
 def _internal(error: Exception) -> DiagnosticRecord:
@@ -159,7 +161,7 @@ class ProgramRuntime(NativeRuntime):
     def __init__(self, program: HostProgram, world: World, device: GpuDevice, context: HostContext):
         super().__init__(world, device, context)
         self.program = program
-        self._modules: dict[str, KernelModule] = {}
+        self._modules: dict[str, KernelModule[LoadedKernel]] = {}
         self._launches = [self._prepared(launch) for launch in program.launches]
         self.publish((name, signature.codes) for name, signature in program.calls.items())
 
@@ -216,19 +218,15 @@ def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, sh
     gathering = RankSupervisor(RankOutput(ranks, show), partial(_lost, job.program), lambda report: report.status != 0)
     try:
         for rank, given in enumerate(arguments):
-            gathering.start(rank, partial(_work, job, given), HostContext(job.program.context_bytes))
+            gathering.start(rank, partial(run_rank, job, arguments=given), HostContext(job.program.context_bytes))
         gathering.wait(timeout_seconds)
     finally:
         gathering.close()
     reports = [gathering.reports[rank] for rank in range(ranks)]
     for report, given in zip(reports, arguments, strict=True):
         report.output = gathering.output.of_rank(report.rank)
-        report.arrays = [value.array for value in given if isinstance(value, SharedArray)]
+        report.arrays = [value for value in given if not isinstance(value, int | float)]
     return AirRunResult(reports, gathering.output.all, time.perf_counter() - begin)
-
-
-def _work(job: RankJob, arguments: Given, world: LocalWorld, context: HostContext) -> RankReport:
-    return run_rank(job, world, context, arguments)
 
 
 def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence: bool) -> RankReport:
