@@ -37,7 +37,7 @@ class IpcHandle(ctypes.Structure):
     _fields_ = [("reserved", ctypes.c_char * 64)]
 
 
-REMEDIES: Mapping[int, str] = {
+REMEDIES = {
     2: "the GPU has no memory left for it",
     209: "there is no code for this GPU: compile for it with --target",
     700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",

@@ -109,7 +109,8 @@ def read_manifest(folder: Path) -> Manifest:
     if written != FORMAT:
         raise DeviceError(f"{folder} is a bundle of format {written}, this runs format {FORMAT}: compile it again")
     contents = _frozen(contents)
-    return Manifest(**contents | {name: tuple(map(make, contents[name])) for name, make in _READERS.items()})
+    contents |= {name: tuple(map(make, contents[name])) for name, make in _READERS.items()}
+    return Manifest(**contents)
 
 
 def _frozen(value: Any) -> Any:
@@ -120,7 +121,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _module(entry: dict[str, Any]) -> ModuleEntry:
-    return ModuleEntry(**entry | {"kernels": tuple(KernelFacts(**kernel) for kernel in entry["kernels"])})
+    return ModuleEntry(entry["name"], entry["file"], tuple(KernelFacts(**kernel) for kernel in entry["kernels"]))
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

@@ -181,6 +181,14 @@ def _count(function: Callable[[int, int], int]) -> Any:
     return count
 
 
+def _rsqrt(x: Array) -> Array:
+    return 1 / np.sqrt(x)
+
+
+def _erf(x: Array) -> Array:
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)
+
+
 def _ipowi(base: Array, exponent: Array) -> Array:
     """Modulo the width; a power below zero is rounded toward zero."""
     bits = np.asarray(base).dtype.itemsize * 8
@@ -206,10 +214,10 @@ MATH: dict[str, Any] = {
     "acosh": np.arccosh,
     "atanh": np.arctanh,
     "roundeven": np.rint,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "rsqrt": _rsqrt,
     "round": _round,
     "fma": _fma,
-    "erf": lambda x: np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64),
+    "erf": _erf,
     "ctpop": _count(lambda n, bits: n.bit_count()),
     "ctlz": _count(lambda n, bits: bits - n.bit_length()),
     "cttz": _count(lambda n, bits: (n & -n).bit_length() - 1 if n else bits),

@@ -228,7 +228,7 @@ def _dim(b: KernelBuilder, op: Operation) -> Operand:
         raise Unsupported("which dimension it asks for is not known")
     if not 0 <= which.value < len(sizes):
         fail_op(op, f"asks for dimension {which.value} of a memref that has {len(sizes)}")
-    return sizes[which.value]
+    return sizes[int(which.value)]
 
 
 def _alloca(b: KernelBuilder, op: Operation) -> MemRefParts:

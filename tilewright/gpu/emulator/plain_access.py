@@ -38,7 +38,7 @@ class PlainAccess(LaneGroup):
         """Report places of which some are not in a buffer of that size."""
         wrong = np.atleast_1d(places)
         bad = (wrong < 0) | (wrong >= (FARTHEST if size is None else size))
-        chosen, by_lane = self.active(m), bad.reshape(-1, wrong.shape[-1]).any(0)
+        chosen, by_lane = self.active(m), _any_element(bad)
         if len(by_lane) == self.lanes:
             chosen = by_lane
         # stores look at active lanes only

@@ -141,7 +141,7 @@ def _parameter(b: KernelBuilder, kernel: GPUFuncOp, argument: BlockArgument, nam
         if not isinstance(type, MemRefType):
             register = b[argument] = b.register(kind_of(type), name)
             return [register]
-        buffer = b.fresh_memref(type, name)
+        buffer = b.fresh_memref(cast(MemRefType, type), name)
     except Unsupported as error:
         fail(kernel, f"argument {name} of kernel @{kernel.symbol} cannot be passed to the emulator: {error}")
     b[argument] = buffer

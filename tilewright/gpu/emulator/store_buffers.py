@@ -205,7 +205,7 @@ def _overlay(addresses: Array, data: Array, pending: Pending) -> None:
 
 def _newest(hits: Array) -> tuple[Array, Array]:
     """The lanes that hit any of the addresses of a store, and the last that each does."""
-    lanes = hits.any(1)
+    lanes = np.asarray(hits.any(1))
     return lanes, hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)
 
 
