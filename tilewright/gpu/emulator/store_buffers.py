@@ -192,21 +192,20 @@ def _overlay(addresses: Array, data: Array, pending: Pending) -> None:
         return
     gap = addresses[:, None] - pending.addresses[None, :]
     if pending.size == size:
-        lanes, last = _newest(gap == 0)
-        data[lanes] = pending.data[last]
+        _cover(data, gap == 0, pending.data)
         # most accesses of one size are at the same addresses or apart; the others go byte by byte
         if not ((gap != 0) & (abs(gap) < size)).any():
             return
     for byte in range(size):
         for other in range(pending.size):
-            lanes, last = _newest(gap == other - byte)
-            data[lanes, byte] = pending.data[last, other]
+            _cover(data[:, byte], gap == other - byte, pending.data[:, other])
 
 
-def _newest(hits: Array) -> tuple[Array, Array]:
-    """The lanes that hit any of the addresses of a store, and the last that each does."""
-    lanes = np.asarray(hits.any(1))
-    return lanes, hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)
+def _cover(data: Array, hits: Array, stored: Array) -> None:
+    """Put what was stored over the data of lanes that hit an address; where one hits several, the last counts."""
+    lanes = hits.any(1)
+    if lanes.any():
+        data[lanes] = stored[hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)]
 
 
 RECORD = struct.Struct("=qqqq8s")
