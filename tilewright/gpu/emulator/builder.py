@@ -43,13 +43,13 @@ from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
 """As LLVM aligns the variables of a block that vectors may be loaded from."""
-Handler = Callable[["KernelBuilder", Operation], "Value | None"]
+Handler = Callable[["ProgramBuilder", Operation], "Value | None"]
 """Translates an operation; gives the value of its first result, unless it has set the results itself."""
 FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
 """Operations that cost no lane anything."""
 
 
-class KernelBuilder:
+class ProgramBuilder:
     """The program so far, the block that instructions go to, and the values of operations translated so far."""
 
     def __init__(self, handlers: Mapping[str, Handler], wave_size: int):

@@ -9,7 +9,7 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, Region, SSAValue
 
 from tilewright.dialects import affine, cf, func, scf
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
 from tilewright.gpu.emulator.lower_memory import extreme, holds, results
 from tilewright.gpu.emulator.program import I1, Block, Constant, Edge, Operand, Unsupported, Value, index, postorder
 from tilewright.ir.diagnostics import fail_op
@@ -21,7 +21,7 @@ Leave = Callable[[Sequence[SSAValue]], None]
 """What becomes of the values that a region returns."""
 
 
-def lower_region(b: KernelBuilder, region: Region, arguments: Sequence[Value], leave: Leave) -> None:
+def lower_region(b: ProgramBuilder, region: Region, arguments: Sequence[Value], leave: Leave) -> None:
     """A region of any number of blocks, entered from the current one."""
     blocks = {block: Block() for block in region.blocks}
     first, *others = region.blocks
@@ -39,7 +39,7 @@ def in_order(region: Region) -> list[IrBlock]:
     return postorder(region.blocks[0], lambda block: reversed(block.last_op.successors if block.last_op else ()))[::-1]
 
 
-def _terminate(b: KernelBuilder, op: Operation, blocks: dict[IrBlock, Block], leave: Leave) -> None:
+def _terminate(b: ProgramBuilder, op: Operation, blocks: dict[IrBlock, Block], leave: Leave) -> None:
     match op:
         case cf.BranchOp():
             b.goto(blocks[op.successor], b.all_leaves(op.arguments))
@@ -57,7 +57,7 @@ def _terminate(b: KernelBuilder, op: Operation, blocks: dict[IrBlock, Block], le
             fail_op(op, "cannot end a block of a kernel")
 
 
-def _switch(b: KernelBuilder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) -> None:
+def _switch(b: ProgramBuilder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) -> None:
     """One question after the other."""
     flag, values = b[op.flag], op.case_values.get_values() if op.case_values is not None else ()
     for number, target, arguments in zip(values, op.case_blocks, op.case_operand, strict=True):
@@ -68,12 +68,12 @@ def _switch(b: KernelBuilder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) -> 
     b.goto(blocks[op.default_block], b.all_leaves(op.default_operands))
 
 
-def _if(b: KernelBuilder, op: Operation) -> None:
+def _if(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, scf.IfOp)
     two_ways(b, op, b[op.cond], op.true_region, op.false_region)
 
 
-def two_ways(b: KernelBuilder, op: Operation, condition: Operand, yes: Region, no: Region) -> None:
+def two_ways(b: ProgramBuilder, op: Operation, condition: Operand, yes: Region, no: Region) -> None:
     after, ways = Block(), [Block(), Block()]
     b.branch(condition, Edge(ways[0]), Edge(ways[1]))
     for block, region in zip(ways, (yes, no), strict=True):
@@ -83,7 +83,7 @@ def two_ways(b: KernelBuilder, op: Operation, condition: Operand, yes: Region, n
     b.block = after
 
 
-def _index_switch(b: KernelBuilder, op: Operation) -> None:
+def _index_switch(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, scf.IndexSwitchOp)
     after, chosen = Block(), b[op.arg]
     for number, region in zip(op.cases.get_values(), op.case_regions, strict=True):
@@ -98,7 +98,7 @@ def _index_switch(b: KernelBuilder, op: Operation) -> None:
 
 
 def counted(
-    b: KernelBuilder,
+    b: ProgramBuilder,
     bounds: tuple[Operand, Operand, Operand],
     body: IrBlock,
     initial: Sequence[SSAValue],
@@ -128,25 +128,25 @@ def counted(
     b.block = after
 
 
-def _for(b: KernelBuilder, op: Operation) -> None:
+def _for(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, scf.ForOp)
     bounds, unsigned = (b[op.lb], b[op.ub], b[op.step]), isinstance(op.properties.get("unsignedCmp"), UnitAttr)
     counted(b, bounds, op.body.block, op.iter_args, op.results, unsigned)
 
 
-def _affine_for(b: KernelBuilder, op: Operation) -> None:
+def _affine_for(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, affine.ForOp)
     low = extreme(b, "maxs", results(b, op.lowerBoundMap.data, op.lowerBoundOperands))
     high = extreme(b, "mins", results(b, op.upperBoundMap.data, op.upperBoundOperands))
     counted(b, (low, high, index(op.step.value.data)), op.body.block, op.inits, op.results)
 
 
-def _affine_if(b: KernelBuilder, op: Operation) -> None:
+def _affine_if(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, affine.IfOp)
     two_ways(b, op, holds(b, op.condition.data, op.operands), op.then_region, op.else_region)
 
 
-def _while(b: KernelBuilder, op: Operation) -> None:
+def _while(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, scf.WhileOp)
     head, inside, after = Block(), Block(), Block()
     test, body = op.before_region.block, op.after_region.block
@@ -166,7 +166,7 @@ def _while(b: KernelBuilder, op: Operation) -> None:
     b.block = after
 
 
-def _call(b: KernelBuilder, op: Operation) -> None:
+def _call(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, func.CallOp)
     name = op.callee.string_value()
     callee = lookup_symbol(op, op.callee)
@@ -180,18 +180,18 @@ def _call(b: KernelBuilder, op: Operation) -> None:
     b.calls.pop()
 
 
-def _inline(b: KernelBuilder, region: Region, arguments: Sequence[Value], results: Sequence[SSAValue]) -> None:
+def _inline(b: ProgramBuilder, region: Region, arguments: Sequence[Value], results: Sequence[SSAValue]) -> None:
     after = Block()
     lower_region(b, region, arguments, lambda values: b.goto(after, b.all_leaves(values)))
     b.parameters(after, results)
     b.block = after
 
 
-def _parallel(b: KernelBuilder, op: Operation) -> None:
+def _parallel(b: ProgramBuilder, op: Operation) -> None:
     raise Unsupported("loops that may run in parallel have no lanes of their own here: run convert-scf-to-cf on it")
 
 
-def _assert(b: KernelBuilder, op: Operation) -> None:
+def _assert(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, cf.AssertOp)
     b.effect("check", b[op.arg], text=f"stops the program: {op.msg.data}")
 

@@ -11,7 +11,7 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.gpu import lanes
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflOp, VoteSyncOp
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder, memref_of_parts, strided
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts, strided
 from tilewright.gpu.emulator.lane_operations import c_format
 from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
 from tilewright.gpu.emulator.lower_numbers import COMBINED
@@ -48,12 +48,12 @@ def _id(name: str) -> Handler:
     return lambda b, op: b.input(f"{name}_{_dimension(op)}")
 
 
-def _global_id(b: KernelBuilder, op: Operation) -> Operand:
+def _global_id(b: ProgramBuilder, op: Operation) -> Operand:
     block, size, thread = (b.input(f"{name}_{_dimension(op)}") for name in ("block_id", "block_dim", "thread_id"))
     return b.plus(b.times(block, size), thread)
 
 
-def _wave_size(b: KernelBuilder, op: Operation) -> Operand:
+def _wave_size(b: ProgramBuilder, op: Operation) -> Operand:
     return Constant(kind_of(op.results[0].type), b.wave_size)
 
 
@@ -65,20 +65,20 @@ def _register_read(name: str) -> Handler:
 def _grid_threads(dimension: str) -> Handler:
     """AMD counts a grid in threads."""
 
-    def lower(b: KernelBuilder, op: Operation) -> Operand:
+    def lower(b: ProgramBuilder, op: Operation) -> Operand:
         total = b.times(b.input(f"grid_dim_{dimension}"), b.input(f"block_dim_{dimension}"))
         return b.emit("resize", kind_of(op.results[0].type), total, signed=True)
 
     return lower
 
 
-def _barrier(b: KernelBuilder, op: Operation) -> None:
+def _barrier(b: ProgramBuilder, op: Operation) -> None:
     after = Block()
     b.goto(after, barrier=op.location)
     b.block = after
 
 
-def _nvvm_barrier(b: KernelBuilder, op: Operation) -> None:
+def _nvvm_barrier(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, BarrierOp)
     if op.number_of_threads is not None:
         raise Unsupported("barriers are for all threads of a block here")
@@ -86,7 +86,7 @@ def _nvvm_barrier(b: KernelBuilder, op: Operation) -> None:
 
 
 def _shuffled(
-    b: KernelBuilder, mode: str, value: Operand, offset: Operand, width: Operand
+    b: ProgramBuilder, mode: str, value: Operand, offset: Operand, width: Operand
 ) -> tuple[Register, Register]:
     """The value of another lane, and whether there is such a lane."""
     found, valid = b.register(value.kind), b.register(I1)
@@ -94,12 +94,12 @@ def _shuffled(
     return found, valid
 
 
-def _shuffle(b: KernelBuilder, op: Operation) -> None:
+def _shuffle(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, lanes.ShuffleOp)
     b[op.shuffle_result], b[op.valid] = _shuffled(b, str(op.mode.data), *b.operands(op))
 
 
-def _shfl(b: KernelBuilder, op: Operation) -> Value:
+def _shfl(b: ProgramBuilder, op: Operation) -> Value:
     """NVIDIA's: the mask of segments stands beside the last lane of one."""
     assert isinstance(op, ShflOp)
     # the mask of lanes that take part says nothing here: a shuffle refuses to read from lanes that are not active
@@ -112,14 +112,14 @@ def _shfl(b: KernelBuilder, op: Operation) -> Value:
     return found if op.return_value_and_is_valid is None else Struct({(0,): found, (1,): valid})
 
 
-def _subgroup_reduce(b: KernelBuilder, op: Operation) -> Operand:
+def _subgroup_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, lanes.SubgroupReduceOp)
     size = b.wave_size if op.cluster_size is None else op.cluster_size.value.data
     value, stride = b[op.value], op.cluster_stride.value.data
     return b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
 
 
-def _all_reduce(b: KernelBuilder, op: Operation) -> Operand:
+def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     """Of a block: a lane of each wave leaves the wave's part in memory of the block, and all combine these."""
     assert isinstance(op, lanes.AllReduceOp)
     if op.op is None:
@@ -144,7 +144,7 @@ def _all_reduce(b: KernelBuilder, op: Operation) -> Operand:
     return total
 
 
-def _printf(b: KernelBuilder, op: Operation) -> None:
+def _printf(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, lanes.PrintfOp)
     values, format = b.operands(op), c_format(op.format.data)
     # tried now, so that no lane prints half of it before
@@ -155,7 +155,7 @@ def _printf(b: KernelBuilder, op: Operation) -> None:
     b.effect("printf", *values, format=format)
 
 
-def _dynamic_shared(b: KernelBuilder, op: Operation) -> MemRefParts:
+def _dynamic_shared(b: ProgramBuilder, op: Operation) -> MemRefParts:
     """It begins behind what the kernel declares."""
     type = cast(MemRefType, op.results[0].type)
     pointer = b.plus(index(LDS_WINDOW), b.input("static_lds_bytes"))
@@ -163,11 +163,11 @@ def _dynamic_shared(b: KernelBuilder, op: Operation) -> MemRefParts:
     return memref_of_parts(type, [pointer, index(strided(type).offset or 0), *sizes, index(1)])
 
 
-def _ballot(b: KernelBuilder, op: Operation) -> Operand:
+def _ballot(b: ProgramBuilder, op: Operation) -> Operand:
     return b.emit("ballot", kind_of(op.results[0].type), b[op.operands[0]])
 
 
-def _vote(b: KernelBuilder, op: Operation) -> Operand:
+def _vote(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, VoteSyncOp)
     kind = str(op.kind.data)
     if kind == "uni":
@@ -175,13 +175,13 @@ def _vote(b: KernelBuilder, op: Operation) -> Operand:
     return b.emit("ballot" if kind == "ballot" else "vote", kind_of(op.res.type), b[op.pred], all=kind == "all")
 
 
-def _read_lane(b: KernelBuilder, op: Operation) -> Operand:
+def _read_lane(b: ProgramBuilder, op: Operation) -> Operand:
     value, *lane = b.operands(op)
     # below zero: the first lane that is active
     return b.emit("readlane", value.kind, value, *(lane or [Constant(I32, -1)]))
 
 
-def _bpermute(b: KernelBuilder, op: Operation) -> Operand:
+def _bpermute(b: ProgramBuilder, op: Operation) -> Operand:
     place, value = b.operands(op)
     # AMD counts places in bytes, four to a lane
     lane = b.emit("shrs", I32, place, Constant(I32, 2))
@@ -192,7 +192,7 @@ def _mbcnt(high: bool) -> Handler:
     return lambda b, op: b.emit("mbcnt", I32, *b.operands(op), b.input("lane_id"), high=high)
 
 
-def _memory_barrier(b: KernelBuilder, op: Operation) -> None:
+def _memory_barrier(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, MemoryBarrierOp)
     b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
 

@@ -12,7 +12,7 @@ from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicKind, Atomic
 from tilewright.dialects.aie.data_layout import type_bytes
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder, memref_of_parts
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts
 from tilewright.gpu.emulator.lower_memory import Order, element_pointer
 from tilewright.gpu.emulator.program import (
     I1,
@@ -81,19 +81,19 @@ def bytes_of(type: Attribute) -> int:
             return type_bytes(type)
 
 
-def _load(b: KernelBuilder, op: Operation) -> Operand:
+def _load(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, llvm.LoadOp)
     kind = kind_of(op.results[0].type)
     return b.emit("load", kind, b[op.ptr], index(0), **_about(op.ptr, kind, order_of(op)))
 
 
-def _store(b: KernelBuilder, op: Operation) -> None:
+def _store(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.StoreOp)
     value = b[op.value]
     b.effect("store", value, b[op.ptr], index(0), **_about(op.ptr, value.kind, order_of(op)))
 
 
-def _atomic_rmw(b: KernelBuilder, op: Operation) -> Operand:
+def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, AtomicRMWOp)
     kind, value = AtomicKind(op.bin_op.value.data), b[op.val]
     if kind not in UPDATES:
@@ -102,7 +102,7 @@ def _atomic_rmw(b: KernelBuilder, op: Operation) -> Operand:
     return b.emit("atomic", value.kind, value, b[op.ptr], index(0), update=UPDATES[kind], **about)
 
 
-def _cmpxchg(b: KernelBuilder, op: Operation) -> Struct:
+def _cmpxchg(b: ProgramBuilder, op: Operation) -> Struct:
     assert isinstance(op, AtomicCmpXchgOp)
     expected, value = b[op.cmp], b[op.val]
     # the order of a failure is never stronger than that of a success
@@ -111,7 +111,7 @@ def _cmpxchg(b: KernelBuilder, op: Operation) -> Struct:
     return Struct({(0,): old, (1,): b.emit("eq", I1, old, expected)})
 
 
-def _gep(b: KernelBuilder, op: Operation) -> Operand:
+def _gep(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, llvm.GEPOp)
     dynamic = iter(op.ssa_indices)
     indices: list[Operand] = [
@@ -128,7 +128,7 @@ def _gep(b: KernelBuilder, op: Operation) -> Operand:
     return pointer
 
 
-def _alloca(b: KernelBuilder, op: Operation) -> Operand:
+def _alloca(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, llvm.AllocaOp)
     count = b[op.size]
     if not isinstance(count, Constant):
@@ -136,13 +136,13 @@ def _alloca(b: KernelBuilder, op: Operation) -> Operand:
     return b.private_buffer(kind_of(op.elem_type), count.value, op.location)
 
 
-def _integer_cast(b: KernelBuilder, op: Operation) -> Operand:
+def _integer_cast(b: ProgramBuilder, op: Operation) -> Operand:
     """A pointer as an integer, or the other way."""
     value, kind = b[op.operands[0]], kind_of(op.results[0].type)
     return value if value.kind == kind else b.emit("resize", kind, value, signed=False)
 
 
-def _anything(b: KernelBuilder, op: Operation) -> Value:
+def _anything(b: ProgramBuilder, op: Operation) -> Value:
     """Zero, which poison and undefined values may be as well."""
     type = op.results[0].type
     if isinstance(type, LLVMStructType | LLVMArrayType):
@@ -151,21 +151,21 @@ def _anything(b: KernelBuilder, op: Operation) -> Value:
     return Constant(kind, kind.dtype.type(0).item())
 
 
-def _struct(b: KernelBuilder, op: Operation) -> Struct:
+def _struct(b: ProgramBuilder, op: Operation) -> Struct:
     found = b.values[op.operands[0]]
     if not isinstance(found, Struct):
         raise Unsupported("its first operand is no aggregate")
     return found
 
 
-def _insert_value(b: KernelBuilder, op: Operation) -> Struct:
+def _insert_value(b: ProgramBuilder, op: Operation) -> Struct:
     assert isinstance(op, llvm.InsertValueOp)
     value, place = b.values[op.value], tuple(op.position.get_values())
     inner = value.leaves if isinstance(value, Struct) else {(): b[op.value]}
     return Struct(_struct(b, op).leaves | {(*place, *rest): leaf for rest, leaf in inner.items()})
 
 
-def _extract_value(b: KernelBuilder, op: Operation) -> Value:
+def _extract_value(b: ProgramBuilder, op: Operation) -> Value:
     assert isinstance(op, llvm.ExtractValueOp)
     place, leaves = tuple(op.position.get_values()), _struct(b, op).leaves
     if place in leaves:
@@ -173,7 +173,7 @@ def _extract_value(b: KernelBuilder, op: Operation) -> Value:
     return Struct({full[len(place) :]: leaf for full, leaf in leaves.items() if full[: len(place)] == place})
 
 
-def _conversion(b: KernelBuilder, op: Operation) -> None:
+def _conversion(b: ProgramBuilder, op: Operation) -> None:
     """A descriptor as a memref, a memref as a descriptor, or the same number under another name."""
     assert isinstance(op, UnrealizedConversionCastOp)
     for source, result in zip(op.inputs, op.outputs, strict=True):

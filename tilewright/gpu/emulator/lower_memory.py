@@ -26,7 +26,7 @@ from tilewright.dialects import memref
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder, whole_memref
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, whole_memref
 from tilewright.gpu.emulator.program import (
     I1,
     I64,
@@ -49,7 +49,7 @@ _DIVISIONS = {
 _COMPARISONS = {AffineConstraintKind.eq: "eq", AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle"}
 
 
-def expression(b: KernelBuilder, expr: AffineExpr, dims: int, operands: Sequence[SSAValue]) -> Operand:
+def expression(b: ProgramBuilder, expr: AffineExpr, dims: int, operands: Sequence[SSAValue]) -> Operand:
     match expr:
         case AffineConstantExpr():
             return index(expr.value)
@@ -70,20 +70,20 @@ def expression(b: KernelBuilder, expr: AffineExpr, dims: int, operands: Sequence
             raise TypeError(expr)
 
 
-def results(b: KernelBuilder, map: AffineMap, operands: Sequence[SSAValue]) -> list[Operand]:
+def results(b: ProgramBuilder, map: AffineMap, operands: Sequence[SSAValue]) -> list[Operand]:
     return [expression(b, result, map.num_dims, operands) for result in map.results]
 
 
-def map_results(b: KernelBuilder, op: Operation, operands: Sequence[SSAValue]) -> list[Operand]:
+def map_results(b: ProgramBuilder, op: Operation, operands: Sequence[SSAValue]) -> list[Operand]:
     return results(b, cast(AffineMapAttr, op.properties["map"]).data, operands)
 
 
-def extreme(b: KernelBuilder, name: str, values: Sequence[Operand]) -> Operand:
+def extreme(b: ProgramBuilder, name: str, values: Sequence[Operand]) -> Operand:
     """The least or the greatest of some numbers."""
     return reduce(lambda x, y: b.emit(name, I64, x, y), values)
 
 
-def holds(b: KernelBuilder, condition: AffineSet, operands: Sequence[SSAValue]) -> Operand:
+def holds(b: ProgramBuilder, condition: AffineSet, operands: Sequence[SSAValue]) -> Operand:
     """Whether all constraints of a set do."""
     answer: Operand = Constant(I1, True)
     for constraint in condition.constraints:
@@ -92,7 +92,7 @@ def holds(b: KernelBuilder, condition: AffineSet, operands: Sequence[SSAValue]) 
     return answer
 
 
-def _linearize(b: KernelBuilder, op: Operation) -> Operand:
+def _linearize(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, LinearizeIndexOp)
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
     total, *digits = [b[value] for value in op.multi_index]
@@ -102,7 +102,7 @@ def _linearize(b: KernelBuilder, op: Operation) -> Operand:
     return total
 
 
-def _delinearize(b: KernelBuilder, op: Operation) -> None:
+def _delinearize(b: ProgramBuilder, op: Operation) -> None:
     """Digits from the last to the first; the first has no limit."""
     assert isinstance(op, DelinearizeIndexOp)
     rest, digits = b[op.linear_index], list[Operand]()
@@ -158,7 +158,7 @@ UPDATES = {
 }
 
 
-def position(b: KernelBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
+def position(b: ProgramBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
     """Which element from the pointer on an element of the memref is."""
     return b.place(buffer.offset, *zip(indices, buffer.strides, strict=True))
 
@@ -179,36 +179,36 @@ def about(buffer: MemRefParts, order: Order = PLAIN) -> dict[str, Any]:
     return {"space": buffer.space, "kind": buffer.kind, "limit": extent(buffer), "order": order}
 
 
-def load_value(b: KernelBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
+def load_value(b: ProgramBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
     """An element of a buffer."""
     return b.emit("load", buffer.kind, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def store_to(b: KernelBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand]) -> None:
+def store_to(b: ProgramBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand]) -> None:
     b.effect("store", value, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def _load(b: KernelBuilder, op: Operation) -> Operand:
+def _load(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, memref.LoadOp)
     return load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _store(b: KernelBuilder, op: Operation) -> None:
+def _store(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, memref.StoreOp)
     store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _affine_load(b: KernelBuilder, op: Operation) -> Operand:
+def _affine_load(b: ProgramBuilder, op: Operation) -> Operand:
     buffer, *indices = op.operands
     return load_value(b, b.memref(buffer), map_results(b, op, indices))
 
 
-def _affine_store(b: KernelBuilder, op: Operation) -> None:
+def _affine_store(b: ProgramBuilder, op: Operation) -> None:
     value, buffer, *indices = op.operands
     store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
 
 
-def _atomic_rmw(b: KernelBuilder, op: Operation) -> Operand:
+def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, AtomicRMWOp)
     value, buffer = b[op.value], b.memref(op.memref)
     place = position(b, buffer, [b[number] for number in op.indices])
@@ -216,12 +216,12 @@ def _atomic_rmw(b: KernelBuilder, op: Operation) -> Operand:
     return b.emit("atomic", value.kind, value, buffer.pointer, place, update=name, **about(buffer, MEMREF_ATOMIC))
 
 
-def _generic_atomic_rmw(b: KernelBuilder, op: Operation) -> None:
+def _generic_atomic_rmw(b: ProgramBuilder, op: Operation) -> None:
     # MLIR lowers it to a loop around cmpxchg, which the region would have to be inlined into
     raise Unsupported("an update by a region is not atomic here: write memref.atomic_rmw or llvm.cmpxchg")
 
 
-def _dim(b: KernelBuilder, op: Operation) -> Operand:
+def _dim(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, memref.DimOp)
     sizes, which = b.memref(op.source).sizes, b[op.index]
     if not isinstance(which, Constant):
@@ -231,7 +231,7 @@ def _dim(b: KernelBuilder, op: Operation) -> Operand:
     return sizes[int(which.value)]
 
 
-def _alloca(b: KernelBuilder, op: Operation) -> MemRefParts:
+def _alloca(b: ProgramBuilder, op: Operation) -> MemRefParts:
     """A buffer of every thread, wherever in the kernel it stands."""
     type = cast(MemRefType, op.results[0].type)
     if not type.has_static_shape():
@@ -243,7 +243,7 @@ def _alloca(b: KernelBuilder, op: Operation) -> MemRefParts:
     return whole_memref(type, b.private_buffer(kind_of(type.element_type), size, op.location, name), Space.PRIVATE)
 
 
-def element_pointer(b: KernelBuilder, pointer: Operand, number: Operand, size: int) -> Operand:
+def element_pointer(b: ProgramBuilder, pointer: Operand, number: Operand, size: int) -> Operand:
     """An address some elements further on."""
     # getelementptr takes indices of any width as signed
     if not isinstance(number, Constant) and number.kind != I64:

@@ -21,7 +21,7 @@ from tilewright.dialects import arith, vector
 from tilewright.dialects import index as index_dialect
 from tilewright.dialects.arith.meaning import PREDICATES, RESIZES, SAME_IN_INDEX, SAME_IN_LLVM
 from tilewright.dialects.vector import shape
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
 from tilewright.gpu.emulator.lower_memory import about, position
 from tilewright.gpu.emulator.program import (
     I1,
@@ -93,26 +93,26 @@ def attribute_constant(value: Attribute, type: Attribute) -> Constant:
             raise Unsupported(f"{value} is no number and no list of numbers")
 
 
-def _constant(b: KernelBuilder, op: Operation) -> Operand:
+def _constant(b: ProgramBuilder, op: Operation) -> Operand:
     return attribute_constant(op.properties["value"], op.results[0].type)
 
 
-def _compare(b: KernelBuilder, op: Operation) -> Operand:
+def _compare(b: ProgramBuilder, op: Operation) -> Operand:
     name = PREDICATES[cast(IntegerAttr, op.properties["predicate"]).value.data]
     return b.emit(name, kind_of(op.results[0].type), *b.operands(op))
 
 
-def _index_cmp(b: KernelBuilder, op: Operation) -> Operand:
+def _index_cmp(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, index_dialect.CmpOp)
     return b.emit(str(op.pred.data), I1, *b.operands(op))
 
 
-def _cmpf(b: KernelBuilder, op: Operation) -> Operand:
+def _cmpf(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, arith.CmpfOp)
     return b.emit("fcmp", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
 
 
-def _select(b: KernelBuilder, op: Operation) -> Value:
+def _select(b: ProgramBuilder, op: Operation) -> Value:
     """A choice; of memrefs, of all their parts."""
     condition, yes, no = op.operands
     chosen = b[condition]
@@ -128,12 +128,12 @@ def _select(b: KernelBuilder, op: Operation) -> Value:
             return _choose(b, chosen, b[yes], b[no])
 
 
-def _choose(b: KernelBuilder, condition: Operand, yes: Operand, no: Operand) -> Operand:
+def _choose(b: ProgramBuilder, condition: Operand, yes: Operand, no: Operand) -> Operand:
     return yes if yes == no else b.emit("select", yes.kind, condition, yes, no)
 
 
 def _cast(name: str, **extra: object) -> Handler:
-    def lower(b: KernelBuilder, op: Operation) -> Operand:
+    def lower(b: ProgramBuilder, op: Operation) -> Operand:
         value, kind = b[op.operands[0]], kind_of(op.results[0].type)
         if value.kind == kind:
             return value
@@ -152,7 +152,7 @@ def _signed(constant: Constant) -> int:
 
 
 def _extended(signed: bool) -> Handler:
-    def lower(b: KernelBuilder, op: Operation) -> Operand:
+    def lower(b: ProgramBuilder, op: Operation) -> Operand:
         kind, values = kind_of(op.results[0].type), b.operands(op)
         b[op.results[1]] = b.emit("mulhigh", kind, *values, signed=signed)
         return b.emit("mul", kind, *values)
@@ -160,7 +160,7 @@ def _extended(signed: bool) -> Handler:
     return lower
 
 
-def _add_extended(b: KernelBuilder, op: Operation) -> Operand:
+def _add_extended(b: ProgramBuilder, op: Operation) -> Operand:
     kind, values = kind_of(op.results[0].type), b.operands(op)
     total = b.emit("add", kind, *values)
     # a sum without signs that wrapped is below both sides
@@ -168,7 +168,7 @@ def _add_extended(b: KernelBuilder, op: Operation) -> Operand:
     return total
 
 
-def _clampf(b: KernelBuilder, op: Operation) -> Operand:
+def _clampf(b: ProgramBuilder, op: Operation) -> Operand:
     kind, (value, low, high) = kind_of(op.results[0].type), b.operands(op)
     return b.emit("fminnum", kind, b.emit("fmaxnum", kind, value, low), high)
 
@@ -184,24 +184,24 @@ def _pattern(buffer: MemRefParts, type: VectorType) -> np.ndarray:
     return sum((axis * stride for axis, stride in zip(grid, numbers, strict=True)), np.zeros(sizes, np.int64))
 
 
-def _load_rows(b: KernelBuilder, result: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> Operand:
+def _load_rows(b: ProgramBuilder, result: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> Operand:
     buffer, type = b.memref(base), cast(VectorType, result.type)
     place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type)
     return b.emit("load", kind_of(type), buffer.pointer, place, pattern=pattern, **about(buffer))
 
 
-def _store_rows(b: KernelBuilder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
+def _store_rows(b: ProgramBuilder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
     buffer, type = b.memref(base), cast(VectorType, value.type)
     place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type)
     b.effect("store", b[value], buffer.pointer, place, pattern=pattern, **about(buffer))
 
 
-def _load(b: KernelBuilder, op: Operation) -> Operand:
+def _load(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, vector.LoadOp)
     return _load_rows(b, op.result, op.base, op.indices)
 
 
-def _store(b: KernelBuilder, op: Operation) -> None:
+def _store(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, vector.StoreOp)
     _store_rows(b, op.vector, op.base, op.indices)
 
@@ -214,13 +214,13 @@ def _check_plain(op: Operation, mask: SSAValue | None) -> None:
         raise Unsupported("only transfers of whole rows that are in bounds; lower it to loops first")
 
 
-def _transfer_read(b: KernelBuilder, op: Operation) -> Operand:
+def _transfer_read(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, vector.TransferReadOp)
     _check_plain(op, op.mask)
     return _load_rows(b, op.result, op.source, op.indices)
 
 
-def _transfer_write(b: KernelBuilder, op: Operation) -> None:
+def _transfer_write(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, vector.TransferWriteOp)
     _check_plain(op, op.mask)
     _store_rows(b, op.vector, op.source, op.indices)
@@ -231,7 +231,7 @@ def _static(position: Sequence[Operand]) -> tuple[int, ...] | None:
     return found if len(found) == len(position) else None
 
 
-def _extract(b: KernelBuilder, op: Operation) -> Operand:
+def _extract(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, vector.ExtractOp)
     position = b.mixed(op.dynamic_position, op.static_position.get_values())
     kind, value, static = kind_of(op.result.type), b[op.vector], _static(position)
@@ -242,7 +242,7 @@ def _extract(b: KernelBuilder, op: Operation) -> Operand:
     raise Unsupported("which part it takes must be known")
 
 
-def _insert(b: KernelBuilder, op: Operation) -> Operand:
+def _insert(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, vector.InsertOp)
     static = _static(b.mixed(op.dynamic_position, op.static_position.get_values()))
     if static is None:
@@ -250,7 +250,7 @@ def _insert(b: KernelBuilder, op: Operation) -> Operand:
     return b.emit("vinsert", kind_of(op.result.type), b[op.source], b[op.dest], position=static)
 
 
-def _extract_slice(b: KernelBuilder, op: Operation) -> Operand:
+def _extract_slice(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, shape.ExtractStridedSliceOp)
     kind, starts = kind_of(op.result.type), tuple(entry.value.data for entry in op.offsets)
     # dimensions behind those that are named are taken whole
@@ -258,13 +258,13 @@ def _extract_slice(b: KernelBuilder, op: Operation) -> Operand:
     return b.emit("vslice", kind, b[op.source], starts=starts, ends=ends)
 
 
-def _to_elements(b: KernelBuilder, op: Operation) -> None:
+def _to_elements(b: ProgramBuilder, op: Operation) -> None:
     value = b[op.operands[0]]
     for result, place in zip(op.results, np.ndindex(*value.kind.shape), strict=True):
         b[result] = b.emit("vextract", kind_of(result.type), value, position=tuple(place))
 
 
-def _reduction(b: KernelBuilder, op: Operation) -> Operand:
+def _reduction(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, vector.ReductionOp)
     kind, combine = kind_of(op.dest.type), str(op.kind.data[0] if isinstance(op.kind.data, tuple) else op.kind.data)
     result = b.emit("vreduce", kind, b[op.vector], combine=combine)

@@ -12,12 +12,12 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects import memref
 from tilewright.dialects.memref.reshape import TransposeOp
 from tilewright.dialects.memref.types import kept_dimensions
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder, memref_of_parts, strided
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts, strided
 from tilewright.gpu.emulator.lower_memory import position
 from tilewright.gpu.emulator.program import Constant, MemRefParts, Operand, Unsupported, index, kind_of
 
 
-def _subview(b: KernelBuilder, op: Operation) -> None:
+def _subview(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, memref.SubviewOp)
     source, type = b.memref(op.source), op.result.type
     offsets = b.mixed(op.offsets, op.static_offsets.get_values())
@@ -39,7 +39,7 @@ def _kept(sizes: Sequence[int], strides: Sequence[Operand], result: MemRefType) 
     return found
 
 
-def _reinterpret_cast(b: KernelBuilder, op: Operation) -> None:
+def _reinterpret_cast(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, memref.ReinterpretCastOp)
     source = b.memref(op.source)
     (offset,) = b.mixed(op.offsets, op.static_offsets.get_values())
@@ -52,7 +52,7 @@ def _groups(op: memref.CollapseShapeOp | memref.ExpandShapeOp) -> list[list[int]
     return [[number.value.data for number in group] for group in op.reassociation]
 
 
-def _collapse_shape(b: KernelBuilder, op: Operation) -> None:
+def _collapse_shape(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, memref.CollapseShapeOp)
     source, sizes, strides = b.memref(op.src), list[Operand](), list[Operand]()
     for group in _groups(op):
@@ -62,7 +62,7 @@ def _collapse_shape(b: KernelBuilder, op: Operation) -> None:
     b[op.result] = MemRefParts(source.kind, source.space, source.pointer, source.offset, tuple(sizes), tuple(strides))
 
 
-def _expand_shape(b: KernelBuilder, op: Operation) -> None:
+def _expand_shape(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, memref.ExpandShapeOp)
     source = b.memref(op.src)
     sizes = b.mixed(op.output_shape, op.static_output_shape.get_values())
@@ -74,7 +74,7 @@ def _expand_shape(b: KernelBuilder, op: Operation) -> None:
     b[op.result] = MemRefParts(source.kind, source.space, source.pointer, source.offset, tuple(sizes), tuple(strides))
 
 
-def _same(b: KernelBuilder, op: Operation) -> None:
+def _same(b: ProgramBuilder, op: Operation) -> None:
     """The same memory under another type; what either type knows is known."""
     source = b.memref(op.operands[0])
     for result in op.results:
@@ -89,7 +89,7 @@ def _same(b: KernelBuilder, op: Operation) -> None:
         b[result] = MemRefParts(made.kind, source.space, *(made.pointer, made.offset, made.sizes, made.strides))
 
 
-def _view(b: KernelBuilder, op: Operation) -> None:
+def _view(b: ProgramBuilder, op: Operation) -> None:
     """Other elements in the same bytes."""
     assert isinstance(op, memref.ViewOp)
     source, type = b.memref(op.source), op.result.type
@@ -103,14 +103,14 @@ def _view(b: KernelBuilder, op: Operation) -> None:
     b[op.result] = MemRefParts(kind, source.space, pointer, index(0), tuple(sizes), tuple(strides))
 
 
-def _transpose(b: KernelBuilder, op: Operation) -> None:
+def _transpose(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, TransposeOp)
     source = b.memref(op.source)
     sizes, strides = (tuple(values[d] for d in op.order) for values in (source.sizes, source.strides))
     b[op.result] = MemRefParts(source.kind, source.space, source.pointer, source.offset, sizes, strides)
 
 
-def _metadata(b: KernelBuilder, op: Operation) -> None:
+def _metadata(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, memref.ExtractStridedMetaDataOp)
     source = b.memref(op.source)
     b[op.base_buffer] = MemRefParts(source.kind, source.space, source.pointer, index(0), (), ())

@@ -20,7 +20,7 @@ from tilewright.gpu.emulator import (
     lower_numbers,
     lower_views,
 )
-from tilewright.gpu.emulator.builder import Handler, KernelBuilder, whole_memref
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, whole_memref
 from tilewright.gpu.emulator.hangs import Spin, find_spins
 from tilewright.gpu.emulator.order import arrange, find_uniform
 from tilewright.gpu.emulator.program import (
@@ -103,7 +103,7 @@ def _handlers() -> Mapping[str, Handler]:
 
 def _translate(kernel: GPUFuncOp, wave_size: int) -> KernelProgram:
     """The program of a kernel for waves of that size."""
-    b = KernelBuilder(_handlers(), wave_size)
+    b = ProgramBuilder(_handlers(), wave_size)
     arguments = list[Register | None]()
     inputs = len(kernel.function_type.inputs)
     for number, argument in enumerate(kernel.body.blocks[0].args[:inputs]):
@@ -134,7 +134,7 @@ def _translate(kernel: GPUFuncOp, wave_size: int) -> KernelProgram:
     )
 
 
-def _parameter(b: KernelBuilder, kernel: GPUFuncOp, argument: BlockArgument, name: str) -> list[Register | None]:
+def _parameter(b: ProgramBuilder, kernel: GPUFuncOp, argument: BlockArgument, name: str) -> list[Register | None]:
     """Registers for the flattened parameters of an argument."""
     type = argument.type
     try:
