@@ -206,6 +206,7 @@ class GpuDevice(Protocol):
 OpenDevice = Callable[[World, DeviceOptions], GpuDevice]
 """What each backend offers as `open_device`; collective over all ranks."""
 
+# as text: what runs bundles has no emulator, and a backend that is not used costs no import
 BACKENDS = {"emulator": "tilewright.gpu.emulator", "cuda": "tilewright.gpu.cuda", "hip": "tilewright.gpu.hip"}
 """Modules that have an `open_device`, by the backend's name."""
 

@@ -103,6 +103,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         contents: dict[str, Any] = json.loads((folder / FILE).read_text())
         written = contents.pop("format")
+    # a folder of something else, or a file that was cut off
     except (OSError, ValueError, KeyError) as error:
         raise DeviceError(f"{folder} is no bundle: {error}; make one with `tilewright air compile`") from error
     # before anything else is looked at: other formats have other fields

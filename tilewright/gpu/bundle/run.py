@@ -77,6 +77,7 @@ def _run(folder: Path, args: Namespace) -> int:
     options = DeviceOptions(GPU_TARGETS[manifest.target], manifest.wave_size, settings=settings)
     arguments = prepare_arguments(manifest, args.arg)
     status = BundleRun(folder, manifest, options, ranks, arguments).run(checked_timeout(args.timeout))
+    # arrays of a run that failed are half done
     if args.out is not None and status == 0:
         save_arguments(Path(args.out), manifest, arguments)
     return status
@@ -170,6 +171,7 @@ class BundleRuntime(NativeRuntime):
 
     def call_entry(self, arguments: EntryArguments) -> int:
         """Gives the exit status."""
+        # on the device, where kernels and the host's code see the same memory
         placed = [self.place(array) for array in arguments.arrays]
         start = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self.code.address(self.manifest.start))
         results = self.run(start, entry_parts(self.manifest, arguments, placed), self.manifest.results)

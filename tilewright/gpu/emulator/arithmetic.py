@@ -55,6 +55,7 @@ def place(base: Array, *factors: Array) -> Array:
         return base
     if all(isinstance(part, int) for part in (base, *factors)):
         return _exact_place(base, *factors)
+    # Python's integers do not wrap; slow, but only numbers near 2^63 come here
     found: Array = np.frompyfunc(_exact_place, 1 + len(factors), 1)(base, *factors)
     return found.astype(np.int64)
 
@@ -238,4 +239,5 @@ def call_math(name: str, dtype: np.dtype[Any], scalar: bool, *values: Array) -> 
     found = np.asarray(MATH[name](*wide)).astype(dtype)
     if not scalar:
         return found
+    # a float keeps its NumPy type: Python's have 64 bits
     return found[()] if dtype.kind in "fV" else found.item()

@@ -206,10 +206,12 @@ class ProgramBuilder:
     def private_buffer(self, kind: Kind, elements: int, where: LocationAttr, name: str | None = None) -> Constant:
         """Memory of a thread; gives its address."""
         self.private.append(PrivateBuffer(kind, elements, where, name))
+        # a number in the upper half of the address tells buffers apart, the lower half is the byte
         return index(PRIVATE_WINDOW + ((len(self.private) - 1) << PRIVATE_SHIFT))
 
     def shared_buffer(self, kind: Kind, elements: int, name: str | None = None) -> MemRefParts:
         """Memory of a block."""
+        # one behind the other: a kernel's buffers live as long as its blocks
         start = -(-self.lds_bytes // LDS_ALIGNMENT) * LDS_ALIGNMENT
         self.lds_bytes = start + elements * kind.bytes
         self.lds_names.append((start, name or f"shared{len(self.lds_names)}"))

@@ -22,7 +22,7 @@ from tilewright.gpu.emulator.launch import Launch
 from tilewright.gpu.emulator.memory import Memory, MemoryRange
 from tilewright.gpu.emulator.plan import Plan, make_plan
 from tilewright.gpu.emulator.program import Register
-from tilewright.gpu.emulator.turns import Alone, Free, Shared, Turns
+from tilewright.gpu.emulator.turns import FreeTurns, SharedTurns, SingleRankTurns, Turns
 from tilewright.ir.diagnostics import DiagnosedError, fail
 from tilewright.ir.run_errors import Fault
 
@@ -66,6 +66,7 @@ PLANS: WeakKeyDictionary[GPUFuncOp, Plans] = WeakKeyDictionary()
 def kernel_plan(function: GPUFuncOp, target: GpuTarget, wave_size: int, careful: bool) -> Plan:
     """A kernel's plan, made once; an error if the emulator cannot run it, or the chip cannot hold it."""
     plans, key = PLANS.setdefault(function, {}), (target, wave_size, careful)
+    # a program without an access model has fewer and larger blocks
     if key not in plans:
         plan = make_plan(function, wave_size, careful)
         check_kernel(plan, target)
@@ -118,10 +119,10 @@ class EmulatorDevice:
 
     def _turns(self, seed: int) -> Turns:
         if self.world is None:
-            return Alone()
+            return SingleRankTurns()
         if self.world.folder is None:
-            return Free()
-        turns = Shared(self.world.folder, self.world.rank, self.world.size, seed)
+            return FreeTurns()
+        turns = SharedTurns(self.world.folder, self.world.rank, self.world.size, seed)
         # each rank has made its pipe before any writes to one
         self.world.barrier()
         turns.begin()
@@ -181,6 +182,7 @@ class EmulatorDevice:
         return heap
 
     def drop_heap(self, heap: Heap) -> None:
+        # before ranks give the memory back
         for base in heap.bases:
             self.memory.remove(base)
         if self.access is not None:

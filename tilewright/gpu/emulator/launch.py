@@ -69,6 +69,7 @@ class Launch:
         """All blocks to their end."""
         if self.access is not None:
             self.access.begin(self)
+        # lanes that are not active compute with anything, and what overflows wraps
         with np.errstate(all="ignore"):
             while self.ready or self.held or self.started < self.blocks:
                 if not self._start_more() and (not self.ready or self._all_idle()):
@@ -121,6 +122,7 @@ class Launch:
         if outcome is Outcome.TURN:
             self.ready.append(group)
             self._release()
+            # a loop that counts carries something new each time, so it is never idle
             if group.passes > MAX_PASSES:
                 report_hang(self, f"has gone round {MAX_PASSES} times")
             if self.access is not None and self.chance.randrange(SHARE) == 0:
@@ -129,6 +131,7 @@ class Launch:
             self.held.append(group)
             self._release()
         else:
+            # its end may open a barrier, or make room for blocks
             self.changes[0] += 1
             self._ended(group)
 
@@ -164,6 +167,7 @@ class Launch:
             self.changes[0] += 1
             self._pause(idle=False)
             return
+        # only other ranks could write what lanes on their way to the barrier wait for
         if self.held and not self.ready and not self.turns.others:
             report_hang(self)
         self._pause(idle=True)

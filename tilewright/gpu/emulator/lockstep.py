@@ -142,6 +142,7 @@ class LockstepGroup(PlainAccess, LaneOperations):
         if self.pending:
             there: Array = self.active(self.m).reshape(-1, self.wave_size)
             self._leave_behind(np.asarray(there.any(1)))
+            # NVIDIA's lanes make progress by themselves, AMD's wait for the rest of their wave
             if self.pending and self.batch.launch.target.lanes_are_free and self.idle_since == self.changes[0]:
                 self._let_lanes_go()
             if self.pending:
@@ -156,10 +157,12 @@ class LockstepGroup(PlainAccess, LaneOperations):
     def _at_barrier(self, target: int) -> Outcome | None:
         if self.pending:
             slots = np.unique(self.slots[self.active(self.m)])
+            # waves of other blocks need not wait until this barrier opens
             self._leave_behind(np.isin(self.slots.reshape(-1, self.wave_size)[:, 0], slots))
         end = self.plan.program.blocks[self.pc].end
         assert isinstance(end, Goto) and end.barrier is not None
         self.batch.launch.barriers += len(self.waves)
+        # no lane of these blocks is elsewhere, so there is nothing to wait for
         if self.whole and not self.pending and not self.held:
             self.batch.pass_barrier(self)
             self.pc = target

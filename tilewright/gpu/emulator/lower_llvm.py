@@ -113,6 +113,7 @@ def _cmpxchg(b: ProgramBuilder, op: Operation) -> Struct:
 
 def _gep(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, llvm.GEPOp)
+    # constants stand in the operation, with marks for those that are values
     dynamic = iter(op.ssa_indices)
     indices: list[Operand] = [
         b[next(dynamic)] if number == DYNAMIC else index(number) for number in op.rawConstantIndices.get_values()

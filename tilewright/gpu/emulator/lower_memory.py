@@ -107,6 +107,7 @@ def _delinearize(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, DelinearizeIndexOp)
     rest, digits = b[op.linear_index], list[Operand]()
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
+    # a basis may begin with the size of the outermost digit, which is what remains
     for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
         digits.insert(0, b.emit("modulo", I64, rest, size))
         rest = b.emit("floordivs", I64, rest, size)

@@ -24,6 +24,7 @@ def _subview(b: ProgramBuilder, op: Operation) -> None:
     sizes = b.mixed(op.sizes, op.static_sizes.get_values())
     steps = b.mixed(op.strides, op.static_strides.get_values())
     strides = [b.place(index(0), pair) for pair in zip(steps, source.strides, strict=True)]
+    # the type of the result may leave dimensions of one element out
     kept = _kept(list(op.static_sizes.get_values()), strides, type)
     b[op.result] = MemRefParts(
         *(source.kind, source.space, source.pointer, position(b, source, offsets)),
@@ -57,6 +58,7 @@ def _collapse_shape(b: ProgramBuilder, op: Operation) -> None:
     source, sizes, strides = b.memref(op.src), list[Operand](), list[Operand]()
     for group in _groups(op):
         sizes.append(reduce(b.times, [source.sizes[d] for d in group]))
+        # dimensions of one element may have any stride
         inner = next((d for d in reversed(group) if source.sizes[d] != index(1)), group[0])
         strides.append(source.strides[inner])
     b[op.result] = MemRefParts(source.kind, source.space, source.pointer, source.offset, tuple(sizes), tuple(strides))
@@ -93,6 +95,7 @@ def _view(b: ProgramBuilder, op: Operation) -> None:
     """Other elements in the same bytes."""
     assert isinstance(op, memref.ViewOp)
     source, type = b.memref(op.source), op.result.type
+    # the source is a buffer of bytes, so its offset counts bytes
     pointer = b.plus(source.pointer, b.plus(source.offset, b[op.byte_shift]))
     sizes = b.mixed(op.sizes, type.get_shape())
     strides, step = list[Operand](), cast(Operand, index(1))

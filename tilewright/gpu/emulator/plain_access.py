@@ -82,7 +82,7 @@ class PlainAccess(LaneGroup):
         if bad.any():
             if (bad & self.active(m)).any():
                 self.outside(np.where(bad & self.active(m), place, 0), m, limit, site)
-            # lanes that are not active compute an address that nobody uses
+            # lanes that are not active compute an address that is not used
             place = np.where(bad, 0, place)
         return pointer + place * size
 

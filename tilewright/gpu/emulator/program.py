@@ -33,6 +33,7 @@ from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.ir.shown import shown
 
+# far above any address that a process of Linux has
 LDS_WINDOW = 1 << 60
 """Where the memory of a block begins in the addresses of its threads, as the apertures of real GPUs do."""
 PRIVATE_WINDOW = 2 << 60

@@ -90,6 +90,7 @@ class StoreBuffers:
         waiting = self.lists.setdefault((Level.WAVE, wave), [])
         for unit in units(addresses, data.shape[1]):
             waiting.append(Pending(addresses[unit], data[unit], wave))
+        # a buffer of finite size: what does not fit moves on
         while len(waiting) > MOST:
             self._advance((Level.WAVE, wave), self.chance.randrange(len(waiting)))
 

@@ -48,7 +48,7 @@ class Turns(Protocol):
         ...
 
 
-class Alone:
+class SingleRankTurns:
     """The only rank."""
 
     others = False
@@ -69,7 +69,7 @@ SHORTEST_NAP_S, LONGEST_NAP_S = 0.0001, 0.005
 """How long a rank sleeps that no other can wake, the longer the more often it found nothing."""
 
 
-class Free:
+class FreeTurns:
     """Ranks that run as they like, as on several machines; one that waits this long is taken to wait for ever."""
 
     others = True
@@ -89,6 +89,7 @@ class Free:
         if now - self._since > self.patience_s:
             raise Stuck
         time.sleep(self._nap_s)
+        # others are in other processes or on other machines: nothing wakes this one
         self._nap_s = min(2 * self._nap_s, LONGEST_NAP_S)
         return True
 
@@ -110,9 +111,9 @@ class State(IntEnum):
 
 
 WORDS = struct.Struct("=qqq")
-"""Per rank: its state, its process, and the count of deeds since which it has nothing to do (or -1)."""
+"""Per rank: its state, its process, and the count of steps since which it has nothing to do (or -1)."""
 HEADER = struct.Struct("=qqqq")
-"""Turns so far, deeds so far, who has the turn (or -1), and whether everyone is stuck."""
+"""Turns so far, steps so far, which rank has the turn (or -1), and whether all are stuck."""
 DESCRIBED = {
     State.STARTING: "has not begun",
     State.READY: "waits in a kernel",
@@ -122,10 +123,10 @@ DESCRIBED = {
 LOOK_EVERY_S = 0.5
 
 
-class Shared:
-    """Turns through a file that all ranks map: whoever has the turn chooses who is next, and writes to its pipe.
+class SharedTurns:
+    """Turns through a file that all ranks map: the one that has the turn chooses the next, and writes to its pipe.
 
-    A rank that waits in the host program gets on only when all ranks have come there. So once all wait, nobody has a
+    A rank that waits in the host program gets on only when all ranks have come there. So once all wait, none has a
     turn until all are back, and who comes back first does not matter.
     """
 
@@ -148,47 +149,47 @@ class Shared:
         """Wait for the first turn; all pipes are there when this is called."""
         with self._locked():
             self._set(self.rank, State.READY)
-            turns, deeds, _, stuck = self._header()
+            turns, steps, _, stuck = self._header()
             if turns == 0 and not self._any(State.STARTING):
-                self._grant(turns, deeds, stuck)
+                self._grant(turns, steps, stuck)
         self._await()
 
     def pause(self, progress: bool, idle: bool) -> bool:
         with self._locked():
-            turns, deeds, _, _ = self._header()
-            deeds += progress
-            self._set(self.rank, State.READY, deeds if idle else -1)
-            stuck = self._all_stuck(deeds)
-            self._grant(turns, deeds, stuck)
+            turns, steps, _, _ = self._header()
+            steps += progress
+            self._set(self.rank, State.READY, steps if idle else -1)
+            stuck = self._all_stuck(steps)
+            self._grant(turns, steps, stuck)
         self._await()
         _, now, _, stuck = self._header()
         if stuck:
             self._pass_on_stuck()
             raise Stuck(self._others())
-        return now != deeds
+        return now != steps
 
     @contextmanager
     def waiting(self) -> Generator[None]:
         """The host waits for all ranks inside of it."""
         with self._locked():
-            turns, deeds, _, _ = self._header()
+            turns, steps, _, _ = self._header()
             self._set(self.rank, State.WAITING)
-            # a deed, so that ranks which were idle look again before they count as stuck
-            self._grant(turns, deeds + 1, False)
+            # a step, so that ranks which were idle look again before they count as stuck
+            self._grant(turns, steps + 1, False)
         yield
         with self._locked():
-            turns, deeds, holder, stuck = self._header()
+            turns, steps, holder, stuck = self._header()
             self._set(self.rank, State.READY)
             if holder < 0 and not self._any(State.WAITING):
-                self._grant(turns, deeds + 1, stuck)
+                self._grant(turns, steps + 1, stuck)
         self._await()
 
     def leave(self) -> None:
         with self._locked():
-            turns, deeds, holder, stuck = self._header()
+            turns, steps, holder, stuck = self._header()
             self._set(self.rank, State.ENDED)
             if holder == self.rank or (holder < 0 and not self._any(State.WAITING)):
-                self._grant(turns, deeds + 1, stuck)
+                self._grant(turns, steps + 1, stuck)
         for end in self._ends.values():
             os.close(end)
         self._ends.clear()
@@ -202,12 +203,13 @@ class Shared:
             yield
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
+            # after the lock is free: who is told takes it at once
             while self._to_tell:
                 self._tell(self._to_tell.pop())
 
     def _header(self) -> tuple[int, int, int, bool]:
-        turns, deeds, holder, stuck = HEADER.unpack_from(self._map, 0)
-        return turns, deeds, holder, bool(stuck)
+        turns, steps, holder, stuck = HEADER.unpack_from(self._map, 0)
+        return turns, steps, holder, bool(stuck)
 
     def _set(self, rank: int, state: State, idle: int = -1) -> None:
         WORDS.pack_into(self._map, HEADER.size + rank * WORDS.size, state, os.getpid(), idle)
@@ -222,26 +224,27 @@ class Shared:
     def _any(self, state: State) -> bool:
         return any(row[0] is state for row in self._rows())
 
-    def _all_stuck(self, deeds: int) -> bool:
-        """Whether nobody has had anything to do since the last deed."""
-        idle = [since == deeds for state, _, since in self._rows() if state is State.READY]
+    def _all_stuck(self, steps: int) -> bool:
+        """Whether no rank has had anything to do since the last step."""
+        idle = [since == steps for state, _, since in self._rows() if state is State.READY]
         return bool(idle) and all(idle) and not self._any(State.STARTING)
 
     def _others(self) -> dict[int, str]:
         return {rank: DESCRIBED[row[0]] for rank, row in enumerate(self._rows()) if rank != self.rank}
 
-    def _grant(self, turns: int, deeds: int, stuck: bool) -> None:
-        """Choose who is next, and let it know. Who had nothing to do since the last deed still has nothing."""
+    def _grant(self, turns: int, steps: int, stuck: bool) -> None:
+        """Choose the next, and let it know. One that had nothing to do since the last step still has nothing."""
         rows = self._rows()
         ready = [number for number, row in enumerate(rows) if row[0] is State.READY]
-        ready = [number for number in ready if rows[number][2] != deeds] or ready
+        ready = [number for number in ready if rows[number][2] != steps] or ready
+        # from the seed and the number of the turn: whichever process computes it, it is the same
         chosen = ready[_mixed(self.seed, turns) % len(ready)] if ready else -1
-        HEADER.pack_into(self._map, 0, turns + 1, deeds, chosen, stuck)
+        HEADER.pack_into(self._map, 0, turns + 1, steps, chosen, stuck)
         if chosen >= 0:
             self._to_tell.append(chosen)
 
     def _pass_on_stuck(self) -> None:
-        """Let all who wait see that nobody gets on."""
+        """Let all that wait see that none gets on."""
         with self._locked():
             ready = [rank for rank, row in enumerate(self._rows()) if row[0] is State.READY]
             self._to_tell += [rank for rank in ready if rank != self.rank]
@@ -252,7 +255,7 @@ class Shared:
         os.write(self._ends[rank], b"!")
 
     def _await(self) -> None:
-        """Sleep until this rank has the turn, or until whoever has it is gone."""
+        """Sleep until this rank has the turn, or until the one that has it is gone."""
         while True:
             ready, _, _ = select.select([self._wake], [], [], LOOK_EVERY_S)
             if ready:
@@ -266,10 +269,10 @@ class Shared:
     def _look_after_holder(self) -> None:
         """A rank that died cannot give its turn away; do it in its place."""
         with self._locked():
-            turns, deeds, holder, stuck = self._header()
+            turns, steps, holder, stuck = self._header()
             if holder >= 0 and holder != self.rank and not _is_alive(self._row(holder)[1]):
                 self._set(holder, State.ENDED)
-                self._grant(turns, deeds + 1, stuck)
+                self._grant(turns, steps + 1, stuck)
 
 
 def _is_alive(process: int) -> bool:
