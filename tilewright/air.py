@@ -24,11 +24,10 @@ from tilewright.gpu.device import (
     whole_number,
 )
 from tilewright.gpu.host.arguments import Argument, ArgumentError, give_back
-from tilewright.gpu.host.launcher import run_ranks
 from tilewright.gpu.host.outcome import AirRunResult as RunResult
 from tilewright.gpu.host.outcome import RankReport
 from tilewright.gpu.host.program import HostProgram, host_program
-from tilewright.gpu.host.rank import RankJob
+from tilewright.gpu.host.rank import RankJob, run_ranks
 from tilewright.gpu.host.supervisor import Show
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
@@ -82,6 +81,7 @@ def compile(source: str | PathLike[str]) -> AirProgram:
     Raises:
         CompileError: if it is wrong; with diagnostics that name lines of the source
     """
+    # no path has a line break, and hardly any a brace
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return AirProgram(source, "<text>")
     path = Path(source)
@@ -120,6 +120,7 @@ class AirProgram:
         """
         if heap_bytes is not None:
             heap_bytes = whole_number("heap size", heap_bytes, 1, MOST_HEAP_BYTES)
+        # passes change it in place, and the same program may be lowered for several targets
         module = self.module.clone()
         order = split_passes(target, lanes_of(target, wave_size), heap_bytes)
 
@@ -153,6 +154,7 @@ class AirProgram:
             for rank in [op for op in self.module.walk() if isinstance(op, RankOp)]:
                 sizes = [scalar_int(extent) for extent in rank.extents]
                 known = [size for size in sizes if size is not None]
+                # a size that only a run knows is checked there
                 if len(known) < len(sizes):
                     continue
                 found = prod(known) if found is None else found
@@ -204,8 +206,10 @@ class AirProgram:
         size = self.world_size(ranks)
         job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
         result = run_ranks(job, size, seconds, show)
+        # also of a run that failed
         give_back(arguments, result.ranks[0].arrays)
         if check and (error := result.error()) is not None:
+            # what shows the error quotes the line
             error.sources[self.name] = self.text
             raise error
         return result

@@ -25,9 +25,9 @@ from messages import WEAKENED
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.gpu.bundle.manifest import read_manifest
-from tilewright.gpu.cuda import CudaDevice, CudaError, open_cuda
+from tilewright.gpu.cuda import CudaDevice, open_driver
 from tilewright.gpu.device import DeviceError, DeviceOptions, Size3
-from tilewright.gpu.driver_device import LoadableCode, PackedArguments
+from tilewright.gpu.driver_device import DriverError, LoadableCode, PackedArguments
 from tilewright.native.kernel_facts import KernelFacts
 
 SAMPLES, CALLS = 5, 5
@@ -57,7 +57,7 @@ class Bench:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.device: CudaDevice = open_cuda(Alone(), DeviceOptions(GPU_TARGETS["sm_90"], 32))  # pyright: ignore
+        self.device = CudaDevice(Alone(), DeviceOptions(GPU_TARGETS["sm_90"], 32), open_driver())  # pyright: ignore
         self.driver = self.device.driver
         self.rows: list[tuple[str, str, str, str]] = []
         self.cuda = self.driver.load_module(self._cubin())
@@ -313,7 +313,7 @@ def main() -> int:
     for name in chosen:
         try:
             getattr(bench, name)()
-        except (AssertionError, ImportError, CudaError, DeviceError) as error:
+        except (AssertionError, ImportError, DriverError, DeviceError) as error:
             print(f"{name}: {error}")
             failed = 1
     print("\n" + "\n".join(f"{what:44} {ours:>12} {theirs:>12} {ratio:>8}" for what, ours, theirs, ratio in bench.rows))

@@ -92,7 +92,7 @@ def _program(text: str, name: str) -> AirProgram:
 
 
 def _run_locally(program: AirProgram, args: Namespace) -> int:
-    from tilewright.gpu.host.launcher import run_ranks
+    from tilewright.gpu.host.rank import run_ranks
 
     ranks = world_size(program, args.ranks)
     job = make_job(program, args)

@@ -31,9 +31,11 @@ def kfd_chip(version: int) -> str:
 def chips_in(nodes: Path = KFD_NODES) -> list[str]:
     """The chips of AMD GPUs that the driver lists, in its order."""
     found: list[str] = []
+    # by number, in which 10 comes after 9
     for properties in sorted(nodes.glob("*/properties"), key=_number):
         lines = (line.split() for line in properties.read_text().splitlines())
         version = next((int(words[1]) for words in lines if words[:1] == [VERSION] and len(words) == 2), 0)
+        # CPUs have version 0
         if version:
             found.append(kfd_chip(version))
     return found
@@ -63,6 +65,7 @@ def _first_line(command: list[str]) -> str | None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
+    # a tool that fails may still have printed a complaint
     lines = done.stdout.split() if done.returncode == 0 else []
     return lines[0] if lines else None
 

@@ -6,25 +6,22 @@ import ctypes
 from collections.abc import Sequence
 from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from tilewright.errors import Error
-from tilewright.gpu.device import DeviceError, DeviceOptions, World
 from tilewright.gpu.driver_device import (
+    REMEDIES,
     DriverDevice,
     DriverError,
     DriverKernel,
     DriverLibrary,
     Functions,
     IpcHandle,
-    LoadableCode,
-    check_settings,
-    choose_gpu,
+    NoDriver,
 )
 from tilewright.native.kernel_facts import KernelFacts
 
 if TYPE_CHECKING:
-    from tilewright.dialects.gpu.kernels import GPUModuleOp
+    from tilewright.native.gpu_code import GpuCode
 
 DEFAULT_DYNAMIC_SHARED_BYTES = 48 << 10
 """What a launch may ask for without saying so before."""
@@ -36,33 +33,6 @@ JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
 # Numbers from the CUDA driver API reference, "CUdevice_attribute", "CUfunction_attribute" and "CUresult".
 CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76
 KERNEL_DYNAMIC_SHARED_BYTES = 8
-
-
-def open_device(world: World, options: DeviceOptions) -> CudaDevice:
-    """The GPU of this rank."""
-    check_settings("cuda", options)
-    try:
-        return open_cuda(world, options)
-    except NoDriver as error:
-        raise DeviceError(str(error)) from error
-
-
-class CudaError(DriverError):
-    """The driver cannot do what it was asked."""
-
-    remedies: ClassVar = {
-        2: "the GPU has no memory left for it",
-        100: "the driver is there, but it sees no GPU",
-        201: "the GPU's context is gone, perhaps after an earlier error",
-        209: "there is no code for this GPU: compile for it with --target",
-        218: "the driver cannot compile the kernels",
-        222: "the driver is too old for the kernels' PTX version: update it",
-        700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",
-        701: "a kernel needs more registers or shared memory than a block can have",
-        702: "a kernel ran for longer than the system allows",
-        719: "a kernel stopped: run it with --backend emulator to see where",
-        803: "the driver's library does not fit the driver that the system runs",
-    }
 
 
 _HANDLE = c_void_p
@@ -102,14 +72,24 @@ _SIGNATURES: dict[str, Sequence[Any]] = {
 class CudaDriver(DriverLibrary):
     """The driver's library."""
 
-    signatures: ClassVar = _SIGNATURES
+    signatures = _SIGNATURES
+    remedies = REMEDIES | {
+        100: "the driver is there, but it sees no GPU",
+        201: "the GPU's context is gone, perhaps after an earlier error",
+        218: "the driver cannot compile the kernels",
+        222: "the driver is too old for the kernels' PTX version: update it",
+        701: "a kernel needs more registers or shared memory than a block can have",
+        702: "a kernel ran for longer than the system allows",
+        803: "the driver's library does not fit the driver that the system runs",
+    }
 
-    def error(self, name: str, code: int, log: str) -> CudaError:
+    def error_name(self, code: int) -> bytes | None:
         text = c_char_p()
+        # not by `call`: it fails for numbers that it does not know
         find_name = self._library.cuGetErrorName
         find_name.argtypes = (c_int, POINTER(c_char_p))
         find_name(code, ctypes.byref(text))
-        return CudaError(name.removesuffix("_v2"), code, (text.value or b"unknown error").decode(), log)
+        return text.value
 
     def load_module(self, code: bytes) -> int:
         """Kernels from PTX or machine code; the compiler's messages are in the error."""
@@ -129,10 +109,6 @@ class CudaDriver(DriverLibrary):
         return f"sm_{major}{minor}"
 
 
-class NoDriver(Error):
-    """There is no GPU of NVIDIA's that can be used; says why and what to do."""
-
-
 @cache
 def open_driver(library: str = LIBRARY) -> CudaDriver:
     """The driver, ready for use."""
@@ -145,7 +121,7 @@ def open_driver(library: str = LIBRARY) -> CudaDriver:
         ) from error
     try:
         driver.call("cuInit", 0)
-    except CudaError as error:
+    except DriverError as error:
         raise NoDriver(f"the NVIDIA driver finds no GPU: {error}; run with --backend emulator") from error
     version = driver.handle("cuDriverGetVersion")
     if version < OLDEST_VERSION:
@@ -163,7 +139,9 @@ def _version(number: int) -> str:
 class CudaDevice(DriverDevice[CudaDriver]):
     """One of NVIDIA's GPUs."""
 
+    backend = "cuda"
     functions = Functions(
+        count_gpus="cuDeviceGetCount",
         allocate="cuMemAlloc_v2",
         allocate_shared="cuMemAllocManaged",
         free="cuMemFree_v2",
@@ -185,14 +163,12 @@ class CudaDevice(DriverDevice[CudaDriver]):
         self._context = self.driver.handle("cuDevicePrimaryCtxRetain", self._ordinal)
         self.driver.call("cuCtxSetCurrent", self._context)
 
-    def _compiled(self, module: GPUModuleOp) -> LoadableCode:
-        from tilewright.native.gpu_code import compile_kernels, machine_of  # LLVM is not needed for what is compiled
+    @classmethod
+    def _open_driver(cls) -> CudaDriver:
+        return open_driver()
 
-        code = compile_kernels(module, machine_of(self.options.target, self.options.wave_size))
-        return LoadableCode(code.assembly.encode(), tuple(code.kernels))
-
-    def _load_module(self, data: bytes) -> int:
-        return self.driver.load_module(data)
+    def _loadable(self, code: GpuCode) -> bytes:
+        return code.assembly.encode()
 
     def _kernel(self, module: int, facts: KernelFacts) -> DriverKernel:
         kernel = super()._kernel(module, facts)
@@ -216,7 +192,4 @@ class CudaDevice(DriverDevice[CudaDriver]):
             self.driver.call("cuDevicePrimaryCtxRelease_v2", self._ordinal)
 
 
-def open_cuda(world: World, options: DeviceOptions, driver: CudaDriver | None = None) -> CudaDevice:
-    """The GPU of a rank."""
-    driver = driver or open_driver()
-    return CudaDevice(world, options, driver, choose_gpu(world, driver.handle("cuDeviceGetCount"), options))
+open_device = CudaDevice.open

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from tilewright.device.gpu_targets import GpuTarget
 from tilewright.errors import ArgumentError, Error
@@ -39,12 +39,18 @@ class LoadedKernel(Protocol):
     def name(self) -> str: ...
 
 
-class KernelModule(Protocol):
+KernelT = TypeVar("KernelT", bound=LoadedKernel, covariant=True)
+
+
+@dataclass(frozen=True)
+class KernelModule(Generic[KernelT]):
     """Kernels that were loaded together."""
 
-    def kernel(self, name: str) -> LoadedKernel:
+    kernels: Mapping[str, KernelT]
+
+    def kernel(self, name: str) -> KernelT:
         """The kernel of that name; KeyError if there is none."""
-        ...
+        return self.kernels[name]
 
 
 class RemoteMemory(Protocol):
@@ -70,10 +76,13 @@ class Heap:
     remote_ranks: frozenset[int] = frozenset()
     """Whose heaps are not mapped: their addresses must not be touched."""
 
+    @property
+    def mapped_bases(self) -> list[int]:
+        return [base for rank, base in enumerate(self.bases) if rank not in self.remote_ranks]
+
     def rank_of(self, address: int) -> int | None:
         """Whose heap an address is in; None for memory that is of no heap."""
-        found = (rank for rank, base in enumerate(self.bases) if base <= address < base + self.size_bytes)
-        return next(found, None)
+        return next((rank for rank, base in enumerate(self.bases) if 0 <= address - base < self.size_bytes), None)
 
     def is_remote(self, address: int) -> bool:
         """Whether an address must be accessed through `remote`."""
@@ -156,7 +165,7 @@ class GpuDevice(Protocol):
         """Store `pattern`, of 1, 2 or 4 bytes, `count` times one after the other."""
         ...
 
-    def load(self, module: GPUModuleOp) -> KernelModule: ...
+    def load(self, module: GPUModuleOp) -> KernelModule[LoadedKernel]: ...
 
     def launch(
         self,
@@ -197,6 +206,7 @@ class GpuDevice(Protocol):
 OpenDevice = Callable[[World, DeviceOptions], GpuDevice]
 """What each backend offers as `open_device`; collective over all ranks."""
 
+# as text: what runs bundles has no emulator, and a backend that is not used costs no import
 BACKENDS = {"emulator": "tilewright.gpu.emulator", "cuda": "tilewright.gpu.cuda", "hip": "tilewright.gpu.hip"}
 """Modules that have an `open_device`, by the backend's name."""
 
@@ -204,6 +214,7 @@ BACKENDS = {"emulator": "tilewright.gpu.emulator", "cuda": "tilewright.gpu.cuda"
 def whole_number(what: str, value: object, low: int, high: int) -> int:
     """A number from `low` to `high`; `ArgumentError` if it is another, or none."""
     try:
+        # Python takes a truth value for a number, a user means something else
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(cast(int, value))
@@ -218,6 +229,7 @@ def checked_timeout(value: object) -> float | None:
     """Seconds, or None for no limit; `ArgumentError` for anything that no clock ever shows."""
     if value is None:
         return None
+    # NaN fails the comparison below, as what is no number shall
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if not 0 < number <= MOST_SECONDS:
         raise ArgumentError(f"timeout takes seconds, more than 0 and at most {MOST_SECONDS:.0e}, got {value!r}")

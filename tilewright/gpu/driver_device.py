@@ -12,17 +12,18 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from tilewright.device.gpu_targets import GpuTarget
 from tilewright.errors import Error
-from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World
+from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, KernelModule, Size3, World
 from tilewright.native.kernel_facts import KernelFacts
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import LocationAttr
 
     from tilewright.dialects.gpu.kernels import GPUModuleOp
+    from tilewright.native.gpu_code import GpuCode
 
 ATTACH_GLOBALLY = 1
 """CU_MEM_ATTACH_GLOBAL and hipMemAttachGlobal: memory that is shared with the host, for all streams."""
@@ -36,29 +37,39 @@ class IpcHandle(ctypes.Structure):
     _fields_ = [("reserved", ctypes.c_char * 64)]
 
 
+REMEDIES = {
+    2: "the GPU has no memory left for it",
+    209: "there is no code for this GPU: compile for it with --target",
+    700: "a kernel accessed memory that is not its own: run it with --backend emulator to see where",
+    719: "a kernel stopped: run it with --backend emulator to see where",
+}
+"""What numbers of errors mean for a program, where both drivers have the same."""
+
+
+class NoDriver(Error):
+    """There is no GPU that can be used; says why and what to do."""
+
+
 class DriverError(Error):
     """A driver cannot do what it was asked."""
-
-    remedies: ClassVar[Mapping[int, str]]
-    """What the driver's numbers mean for a program."""
-
-    def __init__(self, function: str, code: int, text: str, log: str = ""):
-        parts = f"{function}: {text} ({code})", self.remedies.get(code), log
-        super().__init__("; ".join(part for part in parts if part))
-        self.code = code
 
 
 class DriverLibrary(ABC):
     """A driver's functions by name. Calls that fail raise `DriverError`."""
 
     signatures: ClassVar[Mapping[str, Sequence[Any]]]
+    remedies: ClassVar[Mapping[int, str]]
 
     def __init__(self, library: ctypes.CDLL):
         self._library = library
 
     @abstractmethod
-    def error(self, name: str, code: int, log: str) -> DriverError:
-        """What a function that gave `code` is to raise."""
+    def error_name(self, code: int) -> bytes | None:
+        """What the driver calls an error."""
+
+    @abstractmethod
+    def load_module(self, code: bytes) -> int:
+        """The handle of kernels that have been loaded."""
 
     def call(self, name: str, *arguments: Any, log: ctypes.Array[ctypes.c_char] | None = None) -> None:
         """Call a function of the table; `log` is where it may explain a failure."""
@@ -66,7 +77,11 @@ class DriverLibrary(ABC):
         function.argtypes = self.signatures[name]
         code = function(*arguments)
         if code:
-            raise self.error(name, code, "" if log is None else log.value.decode(errors="replace").strip())
+            text = (self.error_name(code) or b"unknown error").decode()
+            explained = "" if log is None else log.value.decode(errors="replace").strip()
+            # CUDA's headers hide the version of a function from programs
+            parts = f"{name.removesuffix('_v2')}: {text} ({code})", self.remedies.get(code), explained
+            raise DriverError("; ".join(part for part in parts if part))
 
     def handle(self, name: str, *arguments: Any) -> int:
         """What a function writes through its first parameter: a handle, an address or a number."""
@@ -79,6 +94,7 @@ class DriverLibrary(ABC):
 class Functions:
     """What a driver calls its functions, and where it differs."""
 
+    count_gpus: str
     allocate: str
     allocate_shared: str
     free: str
@@ -107,16 +123,6 @@ class DriverKernel:
     facts: KernelFacts
 
 
-@dataclass(frozen=True)
-class DriverModule:
-    """Kernels that were loaded together."""
-
-    kernels: Mapping[str, DriverKernel]
-
-    def kernel(self, name: str) -> DriverKernel:
-        return self.kernels[name]
-
-
 _Library = TypeVar("_Library", bound=DriverLibrary)
 
 
@@ -124,25 +130,39 @@ class DriverDevice(ABC, Generic[_Library]):
     """Implements `tilewright.gpu.device.GpuDevice`. Launches, copies and fills happen one after the other."""
 
     functions: ClassVar[Functions]
+    backend: ClassVar[str]
 
-    def __init__(self, world: World, options: DeviceOptions, driver: _Library, number: int):
-        self.world, self.options, self.driver, self.number = world, options, driver, number
+    def __init__(self, world: World, options: DeviceOptions, driver: _Library):
+        self.world, self.options, self.driver = world, options, driver
+        self.number = choose_gpu(world, driver.handle(self.functions.count_gpus), options)
         with self._explained("open the GPU"):
             self._start()
         self._modules: list[int] = []
         self._launches = 0
+
+    @classmethod
+    def open(cls, world: World, options: DeviceOptions) -> Self:
+        """The GPU of this rank."""
+        unknown = set(options.settings) - {SHARE}
+        if unknown:
+            raise DeviceError(f"{cls.backend} has no setting {', '.join(sorted(unknown))}; there is {SHARE}")
+        try:
+            return cls(world, options, cls._open_driver())
+        except NoDriver as error:
+            raise DeviceError(str(error)) from error
+
+    @classmethod
+    @abstractmethod
+    def _open_driver(cls) -> _Library:
+        """The driver of this machine; `NoDriver` if there is none."""
 
     @abstractmethod
     def _start(self) -> None:
         """Make this GPU the one that calls are about."""
 
     @abstractmethod
-    def _compiled(self, module: GPUModuleOp) -> LoadableCode:
-        """What the driver takes, from kernels."""
-
-    @abstractmethod
-    def _load_module(self, data: bytes) -> int:
-        """The handle of code that has been loaded."""
+    def _loadable(self, code: GpuCode) -> bytes:
+        """What the driver takes."""
 
     @contextmanager
     def _explained(self, what: str) -> Generator[None]:
@@ -176,16 +196,19 @@ class DriverDevice(ABC, Generic[_Library]):
                 function = self.functions.fill[len(pattern)]
                 self.driver.call(function, address, int.from_bytes(pattern, "little"), count)
 
-    def load(self, module: GPUModuleOp) -> DriverModule:
+    def load(self, module: GPUModuleOp) -> KernelModule[DriverKernel]:
         """Compile kernels and load them."""
-        return self.load_code(self._compiled(module))
+        from tilewright.native.gpu_code import compile_kernels, machine_of  # LLVM is not needed for what is compiled
 
-    def load_code(self, code: LoadableCode) -> DriverModule:
+        code = compile_kernels(module, machine_of(self.options.target, self.options.wave_size))
+        return self.load_code(LoadableCode(self._loadable(code), tuple(code.kernels)))
+
+    def load_code(self, code: LoadableCode) -> KernelModule[DriverKernel]:
         """Load kernels that have been compiled before."""
         with self._explained("load the kernels"):
-            module = self._load_module(code.data)
+            module = self.driver.load_module(code.data)
             self._modules.append(module)
-            return DriverModule({facts.name: self._kernel(module, facts) for facts in code.kernels})
+            return KernelModule({facts.name: self._kernel(module, facts) for facts in code.kernels})
 
     def _kernel(self, module: int, facts: KernelFacts) -> DriverKernel:
         handle = self.driver.handle(self.functions.find_kernel, module, facts.name.encode())
@@ -238,8 +261,8 @@ class DriverDevice(ABC, Generic[_Library]):
         return [own if rank == self.world.rank else self._open(data) for rank, data in enumerate(handles)]
 
     def _open(self, handle: bytes) -> int:
-        found = IpcHandle.from_buffer_copy(handle)
-        return self.driver.handle(self.functions.open_shared, found, LAZY_PEER_ACCESS)
+        # by value, as C passes a structure
+        return self.driver.handle(self.functions.open_shared, IpcHandle.from_buffer_copy(handle), LAZY_PEER_ACCESS)
 
     def drop_heap(self, heap: Heap) -> None:
         self.synchronize()
@@ -304,15 +327,9 @@ class PackedArguments:
     """Arguments of a launch as drivers take them: an array of the places where they are."""
 
     def __init__(self, arguments: Sequence[bytes]):
+        # kept as long as this object: the driver reads them when it launches
         self._buffers = [ctypes.create_string_buffer(data, len(data)) for data in arguments]
         self.places = (ctypes.c_void_p * max(len(self._buffers), 1))(*map(ctypes.addressof, self._buffers))
-
-
-def check_settings(name: str, options: DeviceOptions) -> None:
-    """Refuse settings that devices with drivers do not know."""
-    unknown = set(options.settings) - {SHARE}
-    if unknown:
-        raise DeviceError(f"{name} has no setting {', '.join(sorted(unknown))}; there is {SHARE}")
 
 
 def choose_gpu(world: World, count: int, options: DeviceOptions) -> int:

@@ -8,11 +8,11 @@ import pytest
 from stand_in import built, needs_compiler
 
 from tilewright.device.gpu_targets import GPU_TARGETS
-from tilewright.gpu.cuda import CudaDevice, NoDriver, open_cuda, open_driver
+from tilewright.gpu.cuda import CudaDevice, open_driver
 from tilewright.gpu.cuda import open_device as open_cuda_device
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3
-from tilewright.gpu.driver_device import LoadableCode
-from tilewright.gpu.hip import HipDevice, NoRuntime, open_hip, open_library
+from tilewright.gpu.driver_device import LoadableCode, NoDriver
+from tilewright.gpu.hip import HipDevice, open_library
 from tilewright.native.kernel_facts import KernelFacts
 
 pytestmark = needs_compiler
@@ -48,8 +48,8 @@ def open_one(kind, tmp_path_factory, world=None, **settings) -> CudaDevice | Hip
     library = built(tmp_path_factory.getbasetemp(), f"lib{kind}-stand-in.so")
     options = DeviceOptions(GPU_TARGETS[CHIPS[kind]], 64, settings=settings)
     if kind == "cuda":
-        return open_cuda(world or World(), options, open_driver.__wrapped__(str(library)))
-    return open_hip(world or World(), options, open_library.__wrapped__((str(library),)))
+        return CudaDevice(world or World(), options, open_driver.__wrapped__(str(library)))
+    return HipDevice(world or World(), options, open_library.__wrapped__((str(library),)))
 
 
 def flat(address: int, count: int) -> list[bytes]:
@@ -155,7 +155,7 @@ def test_no_gpu_and_an_old_driver_are_told_apart(variable, value, text, tmp_path
 def test_no_driver_says_what_to_do():
     with pytest.raises(NoDriver, match=r"no NVIDIA driver on this machine.*air compile"):
         open_driver.__wrapped__("libcuda-is-not-here.so")
-    with pytest.raises(NoRuntime, match=r"no HIP runtime on this machine.*air compile"):
+    with pytest.raises(NoDriver, match=r"no HIP runtime on this machine.*air compile"):
         open_library.__wrapped__(("libhip-is-not-here.so",))
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tilewright.gpu.device import DeviceError
 from tilewright.native.kernel_facts import KernelFacts
@@ -92,14 +92,10 @@ class Manifest:
     sites: tuple[Site, ...] = ()
     traps: tuple[TrapEntry, ...] = ()
     launches: tuple[LaunchEntry, ...] = ()
-    modules: tuple[ModuleEntry, ...] = field(default=())
+    modules: tuple[ModuleEntry, ...] = ()
 
     def text(self) -> str:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
-
-
-def is_bundle(path: Path) -> bool:
-    return (path / FILE).is_file()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -107,54 +103,33 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         contents: dict[str, Any] = json.loads((folder / FILE).read_text())
         written = contents.pop("format")
+    # a folder of something else, or a file that was cut off
     except (OSError, ValueError, KeyError) as error:
         raise DeviceError(f"{folder} is no bundle: {error}; make one with `tilewright air compile`") from error
+    # before anything else is looked at: other formats have other fields
     if written != FORMAT:
         raise DeviceError(f"{folder} is a bundle of format {written}, this runs format {FORMAT}: compile it again")
-    for name, make in _READERS.items():
-        contents[name] = tuple(make(entry) for entry in contents[name])
+    contents = _frozen(contents)
+    contents |= {name: tuple(map(make, contents[name])) for name, make in _READERS.items()}
     return Manifest(**contents)
 
 
-def _site(entry: dict[str, Any]) -> Site:
-    return Site(**entry)
-
-
-def _trap(entry: dict[str, Any]) -> TrapEntry:
-    return TrapEntry(_site(entry["site"]), entry["text"])
-
-
-def _launch(entry: dict[str, Any]) -> LaunchEntry:
-    return LaunchEntry(entry["module"], entry["kernel"], tuple(entry["parameters"]))
-
-
-def _parameter(entry: dict[str, Any]) -> EntryParameter:
-    return EntryParameter(entry["name"], entry["type"], _optional(entry["shape"]), tuple(entry["dynamic_strides"]))
+def _frozen(value: Any) -> Any:
+    """JSON knows no tuples."""
+    if isinstance(value, dict):
+        return {name: _frozen(entry) for name, entry in cast(dict[str, Any], value).items()}
+    return tuple(map(_frozen, cast(list[Any], value))) if isinstance(value, list) else value
 
 
 def _module(entry: dict[str, Any]) -> ModuleEntry:
-    return ModuleEntry(entry["name"], entry["file"], tuple(_kernel(kernel) for kernel in entry["kernels"]))
-
-
-def _kernel(entry: dict[str, Any]) -> KernelFacts:
-    parameters, block = tuple(entry["parameters"]), _optional(entry["block"])
-    return KernelFacts(entry["name"], parameters, entry["shared_bytes"], block, entry["waves"], entry["launch_bytes"])
-
-
-def _optional(numbers: Sequence[int] | None) -> Any:
-    return None if numbers is None else tuple(numbers)
-
-
-def _call(entry: list[str]) -> tuple[str, ...]:
-    return tuple(entry)
+    return ModuleEntry(entry["name"], entry["file"], tuple(KernelFacts(**kernel) for kernel in entry["kernels"]))
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "parameters": _parameter,
-    "calls": _call,
-    "sites": _site,
-    "traps": _trap,
-    "launches": _launch,
+    "parameters": lambda entry: EntryParameter(**entry),
+    "sites": lambda entry: Site(**entry),
+    "traps": lambda entry: TrapEntry(Site(**entry["site"]), entry["text"]),
+    "launches": lambda entry: LaunchEntry(**entry),
     "modules": _module,
 }
 """What makes of JSON what each of the lists holds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import struct
 import sys
 from argparse import ArgumentParser, Namespace
@@ -34,7 +33,7 @@ from tilewright.gpu.device import (
 from tilewright.gpu.driver_device import LoadableCode
 from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.processes import LocalWorld, RankProcess
-from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at
+from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at, shared_copy
 from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor
 from tilewright.support.output_files import array_files, write_files
 
@@ -78,6 +77,7 @@ def _run(folder: Path, args: Namespace) -> int:
     options = DeviceOptions(GPU_TARGETS[manifest.target], manifest.wave_size, settings=settings)
     arguments = prepare_arguments(manifest, args.arg)
     status = BundleRun(folder, manifest, options, ranks, arguments).run(checked_timeout(args.timeout))
+    # arrays of a run that failed are half done
     if args.out is not None and status == 0:
         save_arguments(Path(args.out), manifest, arguments)
     return status
@@ -144,6 +144,7 @@ def run_rank(
         finally:
             device.close()
     except Exited as error:
+        # as the system cuts it
         return error.status % 256
     except (DeviceError, RankLost) as error:
         print(error if isinstance(error, Located) else f"error: {error}", file=sys.stderr, flush=True)
@@ -170,6 +171,7 @@ class BundleRuntime(NativeRuntime):
 
     def call_entry(self, arguments: EntryArguments) -> int:
         """Gives the exit status."""
+        # on the device, where kernels and the host's code see the same memory
         placed = [self.place(array) for array in arguments.arrays]
         start = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self.code.address(self.manifest.start))
         results = self.run(start, entry_parts(self.manifest, arguments, placed), self.manifest.results)
@@ -226,16 +228,13 @@ def _array(parameter: EntryParameter, spec: str) -> Array:
             raise DeviceError(f"{parameter.name} has no size of its own: give it an array, --arg FILE.npy")
         if kind == "random":
             drawn = np.random.default_rng(int(seed or 0)).random(shape)
+            # integers below 1 would all be 0
             values = (drawn if type.kind == "f" else 100 * drawn).astype(type)
         else:
             values = (np.arange(prod(shape)) * (kind == "arange")).astype(type).reshape(shape)
     else:
         values = _read(parameter, spec)
-    # shared with the processes of ranks, so that results come back
-    memory = mmap.mmap(-1, max(values.nbytes, 1))
-    copy = np.frombuffer(memory, values.dtype, values.size).reshape(values.shape)
-    copy[...] = values
-    return copy
+    return shared_copy(values)
 
 
 def _is_like(given: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
@@ -260,10 +259,9 @@ def _read(parameter: EntryParameter, path: str) -> Array:
 
 def _bits(parameter: EntryParameter, text: str) -> int:
     try:
-        if parameter.type == "float32":
-            return struct.unpack("<I", struct.pack("<f", float(text)))[0]
-        if parameter.type == "float64":
-            return struct.unpack("<Q", struct.pack("<d", float(text)))[0]
+        packing = {"float32": "<f", "float64": "<d"}.get(parameter.type)
+        if packing is not None:
+            return int.from_bytes(struct.pack(packing, float(text)), "little")
         return int(text, 0) % (1 << 64)
     except ValueError as error:
         raise DeviceError(f"{parameter.name} is a {parameter.type}, got '{text}'") from error
@@ -280,6 +278,7 @@ def entry_parts(manifest: Manifest, arguments: EntryArguments, addresses: Sequen
         array, address = next(arrays)
         sizes = [size for size, known in zip(array.shape, parameter.shape, strict=True) if known == -1]
         strides = [array.strides[dimension] // array.itemsize for dimension in parameter.dynamic_strides]
+        # what the type says already is not passed; the offset always is
         parts += [address, array.nbytes, 0, *sizes, *strides]
     return parts
 

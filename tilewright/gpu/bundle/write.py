@@ -8,11 +8,10 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, IndexType, IntegerType, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, IndexType, IntegerType
 from xdsl.ir import Attribute, Operation
 
 import tilewright
-from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.bundle.manifest import (
@@ -25,6 +24,7 @@ from tilewright.gpu.bundle.manifest import (
     Site,
     TrapEntry,
 )
+from tilewright.gpu.host.arguments import argument_names, returns_status
 from tilewright.gpu.host.program import START, HostProgram, parameter_bytes
 from tilewright.ir.diagnostics import file_position
 from tilewright.native.functions import types_of_parts
@@ -91,6 +91,7 @@ def _runtime() -> bytes:
     data = io.BytesIO()
     root = Path(tilewright.__file__).parent
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        # empty: what they import is not in a bundle
         contents = {f"{package}__init__": b"" for package in PACKAGES}
         contents |= {name: (root / f"{name}.py").read_bytes() for name in RUNTIME_MODULES}
         for name, text in contents.items():
@@ -108,18 +109,19 @@ def _manifest(program: HostProgram, codes: Mapping[str, GpuCode], source: str, r
         source=source,
         entry=entry.sym_name.data,
         start=START,
-        returns_status=entry.sym_name.data == "main" and entry.function_type.outputs.data == (i32,),
+        returns_status=returns_status(entry),
         results=len(types_of_parts(entry.function_type.outputs)),
+        # a program without kernels still opens a device
         target=code.target.chip if code is not None else "sm_90",
         wave_size=code.wave_size if code is not None else 0,
         ranks=ranks,
         host=platform.machine(),
         context_bytes=program.context_bytes,
-        parameters=tuple(_parameters(entry)),
+        parameters=tuple(map(_parameter, argument_names(entry), entry.function_type.inputs)),
         calls=tuple((name, signature.codes) for name, signature in program.calls.items()),
-        sites=tuple(_site(op) for op in program.sites),
+        sites=tuple(map(_site, program.sites)),
         traps=tuple(TrapEntry(_site(trap.operation), trap.text) for trap in program.traps),
-        launches=tuple(_launch(op) for op in program.launches),
+        launches=tuple(map(_launch, program.launches)),
         modules=tuple(ModuleEntry(code.name, stem + code.suffix, tuple(code.kernels)) for stem, code in codes.items()),
     )
 
@@ -131,13 +133,6 @@ def _site(op: Operation) -> Site:
 
 def _launch(op: LaunchFuncOp) -> LaunchEntry:
     return LaunchEntry(op.kernel.root_reference.data, op.kernel_name, tuple(parameter_bytes(op)))
-
-
-def _parameters(entry: FuncOp) -> list[EntryParameter]:
-    arguments = entry.body.blocks[0].args
-    return [
-        _parameter(argument.name_hint or f"arg{number}", argument.type) for number, argument in enumerate(arguments)
-    ]
 
 
 def _parameter(name: str, type: Attribute) -> EntryParameter:
@@ -154,6 +149,7 @@ def _numpy_name(type: Attribute) -> str:
             return "int64"
         case IntegerType():
             return f"int{max(8, type.width.data)}"
+        # NumPy alone has no bfloat16: its bits
         case BFloat16Type():
             return "uint16"
         case _:

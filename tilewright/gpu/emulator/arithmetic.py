@@ -47,6 +47,7 @@ def place(base: Array, *factors: Array) -> Array:
     pairs, reach = list(zip(factors[::2], factors[1::2], strict=True)), _reach(base)
     for a, b in pairs:
         reach += _reach(a) * _reach(b)
+    # products and sums stay in 64 bits, whatever their signs
     if reach < -NOWHERE:
         for a, b in pairs:
             term = a if b.__class__ is int and b == 1 else a * b
@@ -54,6 +55,7 @@ def place(base: Array, *factors: Array) -> Array:
         return base
     if all(isinstance(part, int) for part in (base, *factors)):
         return _exact_place(base, *factors)
+    # Python's integers do not wrap; slow, but only numbers near 2^63 come here
     found: Array = np.frompyfunc(_exact_place, 1 + len(factors), 1)(base, *factors)
     return found.astype(np.int64)
 
@@ -70,6 +72,7 @@ def _reach(x: Array) -> int:
     """How far from zero a number is, or the farthest of an array."""
     if x.__class__ is int:
         return abs(x)
+    # one pass if none is below zero; as a number without a sign such a one is huge
     farthest = int(np.maximum.reduce(x.view(np.uint64)))
     return farthest if farthest < -NOWHERE else max(-int(x.min()), int(x.max()))
 
@@ -89,39 +92,21 @@ def rems(a: Array, b: Array) -> Array:
 
 
 def floordivs(a: Array, b: Array) -> Array:
-    if isinstance(b, int) and b == 0:
-        return a * 0
-    return a // b
-
-
-def ceildivs(a: Array, b: Array) -> Array:
-    if isinstance(b, int) and b == 0:
-        return a * 0
-    return a // b + (a % b != 0)
+    # Python raises where NumPy gives 0
+    return a * 0 if isinstance(b, int) and b == 0 else a // b
 
 
 def modulo(a: Array, b: Array) -> Array:
     """Never below zero, for a divisor above."""
-    if isinstance(b, int) and b == 0:
-        return a * 0
-    return a % b
+    return a * 0 if isinstance(b, int) and b == 0 else a % b
 
 
-def divu(a: Array, b: Array) -> Array:
-    """Of numbers without signs."""
-    if isinstance(b, int) and b == 0:
-        return a * 0
-    return a // b
+def ceildivs(a: Array, b: Array) -> Array:
+    return floordivs(a, b) + (modulo(a, b) != 0)
 
 
-def remu(a: Array, b: Array) -> Array:
-    if isinstance(b, int) and b == 0:
-        return a * 0
-    return a % b
-
-
-def ceildivu(a: Array, b: Array) -> Array:
-    return divu(a, b) + (remu(a, b) != 0)
+divu, remu, ceildivu = floordivs, modulo, ceildivs
+"""For numbers that were made unsigned before."""
 
 
 def shl(a: int, b: int, bits: int) -> int:
@@ -163,6 +148,7 @@ def to_integer(x: Array, dtype: np.dtype[Any], bits: int, signed: bool) -> Array
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     wide = np.trunc(np.nan_to_num(np.asarray(x, dtype=np.float64), nan=0.0, posinf=float(high), neginf=float(low)))
     target = np.dtype(f"{'i' if signed else 'u'}{bits // 8}") if bits > 1 else np.dtype(bool)
+    # 2^63 - 1 is no f64: the nearest one below the limit is
     inside = np.clip(wide, float(low), np.nextafter(float(high) + 1, 0))
     return inside.astype(target).view(dtype)
 
@@ -182,21 +168,8 @@ def _round(x: Array) -> Array:
 
 def _fma(a: Array, b: Array, c: Array) -> Array:
     """Rounded once; for f32 by way of f64, which holds the product."""
-    dtype = np.asarray(a).dtype
     wide = np.asarray(a, np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)
-    return wide.astype(dtype)
-
-
-def _ones(n: int, bits: int) -> int:
-    return n.bit_count()
-
-
-def _leading_zeros(n: int, bits: int) -> int:
-    return bits - n.bit_length()
-
-
-def _trailing_zeros(n: int, bits: int) -> int:
-    return bits if n == 0 else (n & -n).bit_length() - 1
+    return wide.astype(np.asarray(a).dtype)
 
 
 def _count(function: Callable[[int, int], int]) -> Any:
@@ -246,9 +219,9 @@ MATH: dict[str, Any] = {
     "round": _round,
     "fma": _fma,
     "erf": _erf,
-    "ctpop": _count(_ones),
-    "ctlz": _count(_leading_zeros),
-    "cttz": _count(_trailing_zeros),
+    "ctpop": _count(lambda n, bits: n.bit_count()),
+    "ctlz": _count(lambda n, bits: bits - n.bit_length()),
+    "cttz": _count(lambda n, bits: (n & -n).bit_length() - 1 if n else bits),
     "ipowi": _ipowi,
     **{
         name: getattr(np, name)
@@ -266,4 +239,5 @@ def call_math(name: str, dtype: np.dtype[Any], scalar: bool, *values: Array) -> 
     found = np.asarray(MATH[name](*wide)).astype(dtype)
     if not scalar:
         return found
+    # a float keeps its NumPy type: Python's have 64 bits
     return found[()] if dtype.kind in "fV" else found.item()

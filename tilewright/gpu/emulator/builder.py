@@ -12,16 +12,21 @@ from xdsl.ir import Block as IrBlock
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.llvm import LLVMArrayType, LLVMStructType
 from tilewright.gpu.emulator.arithmetic import fitting, wrap64
-from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, PrivateBuffer
-from tilewright.gpu.emulator.values import (
+from tilewright.gpu.emulator.program import (
     I64,
     LDS_WINDOW,
     PRIVATE_SHIFT,
     PRIVATE_WINDOW,
+    Block,
+    Branch,
     Constant,
+    Edge,
+    Goto,
+    Instruction,
     Kind,
-    MemRef,
+    MemRefParts,
     Operand,
+    PrivateBuffer,
     Register,
     Space,
     Struct,
@@ -38,12 +43,13 @@ from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
 """As LLVM aligns the variables of a block that vectors may be loaded from."""
-Handler = Callable[["Builder", Operation], None]
+Handler = Callable[["ProgramBuilder", Operation], "Value | None"]
+"""Translates an operation; gives the value of its first result, unless it has set the results itself."""
 FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
 """Operations that cost no lane anything."""
 
 
-class Builder:
+class ProgramBuilder:
     """The program so far, the block that instructions go to, and the values of operations translated so far."""
 
     def __init__(self, handlers: Mapping[str, Handler], wave_size: int):
@@ -54,12 +60,11 @@ class Builder:
         self.lds_bytes = 0
         self.lds_names: list[tuple[int, str]] = []
         self.values: dict[SSAValue, Value] = {}
+        # what is known of numbers from the operations that made them
         self._ranges, self._sources = Ranges(), dict[Register, SSAValue]()
         self.entry = self.block = Block()
         self.where: LocationAttr = UNKNOWN_LOC
         self.calls: list[str] = []
-
-    # Registers and instructions
 
     def register(self, kind: Kind, name: str | None = None) -> Register:
         made = Register(kind, len(self.registers), name=name)
@@ -72,12 +77,12 @@ class Builder:
             self.inputs[name] = self.register(kind, name)
         return self.inputs[name]
 
-    def emit(self, name: str, kind: Kind, *ins: Operand, **extra: Any) -> Register:
+    def emit(self, name: str, kind: Kind, /, *ins: Operand, **extra: Any) -> Register:
         result = self.register(kind)
-        self.block.instructions.append(Instruction(name, list(ins), [result], self.where, extra))
+        self.effect(name, *ins, outs=[result], **extra)
         return result
 
-    def effect(self, name: str, *ins: Operand, outs: Sequence[Register] = (), **extra: Any) -> None:
+    def effect(self, name: str, /, *ins: Operand, outs: Sequence[Register] = (), **extra: Any) -> None:
         """An instruction that is there for what it does."""
         self.block.instructions.append(Instruction(name, list(ins), list(outs), self.where, extra))
 
@@ -123,6 +128,7 @@ class Builder:
                 return dynamic[0] if dynamic[1] == index(1) else dynamic[1]
         elif known:
             dynamic += [index(known), index(1)]
+        # plain sums are faster than `place`, which looks at the numbers
         if self._stays_in_64_bits(base, dynamic):
             for lhs, rhs in zip(dynamic[::2], dynamic[1::2], strict=True):
                 base = self.plus(base, self.times(lhs, rhs))
@@ -141,8 +147,6 @@ class Builder:
         source = self._sources.get(operand)
         return None if source is None else self._ranges.of(source)
 
-    # Values of operations
-
     def __getitem__(self, value: SSAValue) -> Operand:
         found = self.values[value]
         if not isinstance(found, Register | Constant):
@@ -155,9 +159,9 @@ class Builder:
             self._sources.setdefault(result, value)
         self.values[value] = result
 
-    def memref(self, value: SSAValue) -> MemRef:
+    def memref(self, value: SSAValue) -> MemRefParts:
         found = self.values[value]
-        if not isinstance(found, MemRef):
+        if not isinstance(found, MemRefParts):
             raise Unsupported(f"{shown(value.type)} is no memref")
         return found
 
@@ -169,13 +173,12 @@ class Builder:
         dynamic = iter(values)
         return [self[next(dynamic)] if number == DYNAMIC_INDEX else index(number) for number in static]
 
-    # Values of types with several parts
-
     def fresh(self, type: Attribute, name: str | None = None) -> tuple[Value, list[Register]]:
         """A value in new registers, and these, in the order of `leaves`."""
         match type:
             case MemRefType():
-                return self._fresh_memref(type, name)
+                buffer = self.fresh_memref(type, name)
+                return buffer, [part for part in buffer.parts if isinstance(part, Register)]
             case LLVMStructType() | LLVMArrayType():
                 places = leaf_positions(type)
                 made = [self.register(kind_of(leaf_type(type, place))) for place in places]
@@ -184,49 +187,35 @@ class Builder:
                 register = self.register(kind_of(type), name)
                 return register, [register]
 
-    def _fresh_memref(self, type: MemRefType, name: str | None) -> tuple[Value, list[Register]]:
-        made = list[Register]()
-
-        def part(known: int | None) -> Operand:
-            if known is not None and known != DYNAMIC_INDEX:
-                return index(known)
-            made.append(self.register(I64, name))
-            return made[-1]
-
-        form = strided(type)
-        parts = [part(None), part(form.offset), *map(part, type.get_shape()), *map(part, form.strides)]
-        return memref_of_parts(type, parts), made
+    def fresh_memref(self, type: MemRefType, name: str | None = None) -> MemRefParts:
+        """A memref with registers for the parts that its type does not say."""
+        known = known_parts(type)
+        return memref_of_parts(type, [self.register(I64, name) if part is None else index(part) for part in known])
 
     def leaves(self, value: SSAValue) -> list[Operand]:
         """The parts of a value that its type does not already say."""
-        found = self.values[value]
-        match found:
-            case MemRef():
-                form = strided(cast(MemRefType, value.type))
-                known = [None, form.offset, *cast(MemRefType, value.type).get_shape(), *form.strides]
-                return [
-                    part
-                    for part, number in zip(found.parts, known, strict=True)
-                    if number is None or number == DYNAMIC_INDEX
-                ]
-            case Struct():
+        match self.values[value]:
+            case MemRefParts() as found:
+                known = known_parts(cast(MemRefType, value.type))
+                return [part for part, number in zip(found.parts, known, strict=True) if number is None]
+            case Struct() as found:
                 return [found.leaves[place] for place in leaf_positions(value.type)]
-            case _:
+            case found:
                 return [found]
 
     def private_buffer(self, kind: Kind, elements: int, where: LocationAttr, name: str | None = None) -> Constant:
         """Memory of a thread; gives its address."""
         self.private.append(PrivateBuffer(kind, elements, where, name))
+        # a number in the upper half of the address tells buffers apart, the lower half is the byte
         return index(PRIVATE_WINDOW + ((len(self.private) - 1) << PRIVATE_SHIFT))
 
-    def shared_buffer(self, kind: Kind, elements: int, name: str | None = None) -> MemRef:
+    def shared_buffer(self, kind: Kind, elements: int, name: str | None = None) -> MemRefParts:
         """Memory of a block."""
+        # one behind the other: a kernel's buffers live as long as its blocks
         start = -(-self.lds_bytes // LDS_ALIGNMENT) * LDS_ALIGNMENT
         self.lds_bytes = start + elements * kind.bytes
         self.lds_names.append((start, name or f"shared{len(self.lds_names)}"))
-        return MemRef(kind, Space.LDS, index(LDS_WINDOW + start), index(0), (index(elements),), (index(1),))
-
-    # Control flow
+        return MemRefParts(kind, Space.LDS, index(LDS_WINDOW + start), index(0), (index(elements),), (index(1),))
 
     def goto(self, target: Block, arguments: Sequence[Operand] = (), barrier: LocationAttr | None = None) -> None:
         self.block.end = Goto(Edge(target, list(arguments)), barrier)
@@ -249,27 +238,28 @@ class Builder:
                 (op, "lower it first to operations of memref, arith, math, vector, scf, cf, gpu or llvm"),
             )
         self.where = op.location
+        # counted as the program has them, not as instructions here
         if op.name not in FREE:
             self.block.lane_operations += 1
         try:
-            handler(self, op)
+            if (made := handler(self, op)) is not None:
+                self[op.results[0]] = made
         except Unsupported as error:
             fail_op(op, f"cannot be run by the emulator: {error}")
 
-    def lower_block(self, block: IrBlock) -> None:
-        """Everything but the terminator."""
+    def lower_block(self, block: IrBlock) -> Operation:
+        """Everything but the terminator; gives that."""
         for op in block.ops:
             if op.next_op is not None:
                 self.lower(op)
+        last = block.last_op
+        assert last is not None
+        self.where = last.location
+        return last
 
-    def yielded(self, region: Region, arguments: Sequence[Value]) -> list[SSAValue]:
+    def yielded(self, region: Region) -> Sequence[SSAValue]:
         """Run a region of one block here; gives what it yields."""
-        block = region.block
-        self.values.update(zip(block.args, arguments, strict=True))
-        self.lower_block(block)
-        assert block.last_op is not None
-        self.where = block.last_op.location
-        return list(block.last_op.operands)
+        return self.lower_block(region.block).operands
 
     def all_leaves(self, values: Iterable[SSAValue]) -> list[Operand]:
         return [leaf for value in values for leaf in self.leaves(value)]
@@ -282,26 +272,23 @@ def strided(type: MemRefType):
     return form
 
 
-def memref_of_parts(type: MemRefType, parts: Sequence[Operand]) -> MemRef:
-    """A memref of pointer, offset, sizes and strides."""
-    rank = type.get_num_dims()
-    return MemRef(
-        kind_of(type.element_type),
-        space_of(type),
-        parts[0],
-        parts[1],
-        tuple(parts[2 : 2 + rank]),
-        tuple(parts[2 + rank :]),
-    )
-
-
-def whole_memref(type: MemRefType, pointer: Operand, space: Space | None) -> MemRef:
-    """A buffer that is all there, of a static type."""
+def known_parts(type: MemRefType) -> list[int | None]:
+    """What a type says of pointer, offset, sizes and strides; None for what only a run knows."""
     form = strided(type)
-    if not type.has_static_shape() or form.offset is None or None in form.strides:
+    return [None, form.offset, *(None if size == DYNAMIC_INDEX else size for size in type.get_shape()), *form.strides]
+
+
+def memref_of_parts(type: MemRefType, parts: Sequence[Operand]) -> MemRefParts:
+    """A memref of pointer, offset, sizes and strides."""
+    return MemRefParts.of(kind_of(type.element_type), space_of(type), parts)
+
+
+def whole_memref(type: MemRefType, pointer: Operand, space: Space | None) -> MemRefParts:
+    """A buffer that is all there, of a static type."""
+    parts = known_parts(type)[1:]
+    if None in parts:
         raise Unsupported(f"{type} has no size")
-    sizes, strides = (tuple(index(cast(int, n)) for n in numbers) for numbers in (type.get_shape(), form.strides))
-    return MemRef(kind_of(type.element_type), space, pointer, index(form.offset), sizes, strides)
+    return MemRefParts.of(kind_of(type.element_type), space, [pointer, *(index(cast(int, part)) for part in parts)])
 
 
 def leaf_type(type: Attribute, place: Sequence[int]) -> Attribute:

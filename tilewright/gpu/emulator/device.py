@@ -1,11 +1,11 @@
-"""A GPU in this process: memory, kernels as plans, launches that run to their end."""
+"""A GPU in this process: memory, kernels as plans, launches within the limits of a target that run to their end."""
 
 from __future__ import annotations
 
 import ctypes
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,19 +13,18 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device.gpu_targets import GpuTarget
+from tilewright.device.gpu_targets import GpuTarget, Vendor
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.errors import ArgumentError, UnknownNameError
-from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3, World, whole_number
+from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, KernelModule, Size3, World, whole_number
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
 from tilewright.gpu.emulator.launch import Launch
-from tilewright.gpu.emulator.limits import check_kernel, check_launch, resident_blocks, spilled_bytes
-from tilewright.gpu.emulator.memory import Memory, Range
+from tilewright.gpu.emulator.memory import Memory, MemoryRange
 from tilewright.gpu.emulator.plan import Plan, make_plan
-from tilewright.gpu.emulator.shared_turns import Shared
-from tilewright.gpu.emulator.turns import Alone, Free, Turns
-from tilewright.gpu.emulator.values import Register
-from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.gpu.emulator.program import Register
+from tilewright.gpu.emulator.turns import FreeTurns, SharedTurns, SingleRankTurns, Turns
+from tilewright.ir.diagnostics import DiagnosedError, fail
+from tilewright.ir.run_errors import Fault
 
 DEFAULT_MEMORY_BYTES, MOST_MEMORY_BYTES = 1 << 30, 1 << 46
 CHOICES = {"reorder": ("off", "on"), "check": ("off", "races")}
@@ -52,6 +51,7 @@ class Settings:
             if value not in CHOICES[name]:
                 known = " or ".join(CHOICES[name])
                 raise ArgumentError(f"setting '{name}' of the emulator is {known}, not '{value}'")
+        # from Python it may be a number already
         text = written.get(MEMORY, str(DEFAULT_MEMORY_BYTES))
         size: object = int(text) if str(text).isdecimal() else text
         memory = whole_number(f"setting '{MEMORY}' of the emulator", size, 1, MOST_MEMORY_BYTES)
@@ -66,6 +66,7 @@ PLANS: WeakKeyDictionary[GPUFuncOp, Plans] = WeakKeyDictionary()
 def kernel_plan(function: GPUFuncOp, target: GpuTarget, wave_size: int, careful: bool) -> Plan:
     """A kernel's plan, made once; an error if the emulator cannot run it, or the chip cannot hold it."""
     plans, key = PLANS.setdefault(function, {}), (target, wave_size, careful)
+    # a program without an access model has fewer and larger blocks
     if key not in plans:
         plan = make_plan(function, wave_size, careful)
         check_kernel(plan, target)
@@ -88,14 +89,6 @@ class EmulatedKernel:
         return kernel_plan(self.function, self.device.target, self.device.wave_size, careful)
 
 
-@dataclass(eq=False)
-class EmulatedModule:
-    kernels: dict[str, EmulatedKernel]
-
-    def kernel(self, name: str) -> EmulatedKernel:
-        return self.kernels[name]
-
-
 class EmulatorDevice:
     """The `Device` of one rank. Its scheduler decides by the seed alone who has a turn."""
 
@@ -112,8 +105,10 @@ class EmulatorDevice:
         self.target, self.wave_size = target, wave_size or target.wave_size
         self.world = world if world is not None and world.size > 1 else None
         rank = self.world.rank if self.world is not None else 0
+        # another order on each rank, from one seed
         self.chance = random.Random(seed * 1_000_003 + rank)
         self.memory, self.memory_bytes = Memory(), memory_bytes
+        # a list, so that all groups count in the same place
         self.changes = [0]
         modes = (Mode.REORDER if reorder else Mode(0)) | (Mode.RACES if check else Mode(0))
         folder = self.world.folder if self.world is not None else None
@@ -124,15 +119,14 @@ class EmulatorDevice:
 
     def _turns(self, seed: int) -> Turns:
         if self.world is None:
-            return Alone()
+            return SingleRankTurns()
         if self.world.folder is None:
-            return Free()
-        turns = Shared(self.world.folder, self.world.rank, self.world.size, seed)
+            return FreeTurns()
+        turns = SharedTurns(self.world.folder, self.world.rank, self.world.size, seed)
+        # each rank has made its pipe before any writes to one
         self.world.barrier()
         turns.begin()
         return turns
-
-    # Memory
 
     def allocate(self, size_bytes: int, host_shared: bool = False) -> int:
         if self.memory.owned_bytes + size_bytes > self.memory_bytes:
@@ -167,7 +161,7 @@ class EmulatorDevice:
             ctypes.memmove(address, data, len(data))
         self.changes[0] += 1
 
-    def _within(self, address: int, size_bytes: int, way: str) -> Range | None:
+    def _within(self, address: int, size_bytes: int, way: str) -> MemoryRange | None:
         """The range of the device that some bytes are in; None if they are the host's."""
         found = self.memory.find(address)
         if found is not None and address + size_bytes > found.base + found.size:
@@ -188,6 +182,7 @@ class EmulatorDevice:
         return heap
 
     def drop_heap(self, heap: Heap) -> None:
+        # before ranks give the memory back
         for base in heap.bases:
             self.memory.remove(base)
         if self.access is not None:
@@ -196,13 +191,11 @@ class EmulatorDevice:
             with self.waiting():
                 self.world.drop_heap(heap)
 
-    # Kernels
-
-    def load(self, module: GPUModuleOp) -> EmulatedModule:
+    def load(self, module: GPUModuleOp) -> KernelModule[EmulatedKernel]:
         found = [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
         kernels = {op.symbol: EmulatedKernel(op, self) for op in found}
         self.kernels += kernels.values()
-        return EmulatedModule(kernels)
+        return KernelModule(kernels)
 
     def launch(
         self,
@@ -214,37 +207,18 @@ class EmulatorDevice:
         where: LocationAttr | None = None,
     ) -> None:
         assert isinstance(kernel, EmulatedKernel)
-        careful = self.access is not None
-        plan = kernel.plan(careful)
+        plan = kernel.plan(self.access is not None)
         grid, block = Size3(*grid), Size3(*block)
         check_launch(plan, self.target, grid, block, shared_bytes, where)
-        lds_bytes = -(-(plan.program.lds_bytes + shared_bytes) // 16) * 16
-        block_waves = -(-(block.x * block.y * block.z) // self.wave_size)
-        launch = Launch(
-            plan,
-            grid,
-            block,
-            lds_bytes,
-            _bound(plan, arguments),
-            memory=self.memory,
-            wave_size=self.wave_size,
-            resident_blocks=resident_blocks(self.target, block_waves, lds_bytes),
-            chip=self.target.chip,
-            lanes_are_free=self.target.lanes_are_free,
-            turns=self.turns,
-            chance=self.chance,
-            changes=self.changes,
-            access=self.access,
-            rank=self.world.rank if self.world is not None else None,
-            all_plans=self._all_plans,
-        )
+        launch = Launch(self, plan, grid, block, shared_bytes, _bound(plan, arguments))
         launch.run()
         self._count(launch)
 
-    def _all_plans(self) -> list[Plan]:
+    def all_plans(self) -> list[Plan]:
         """Plans of all kernels, also of those that only other ranks run; without those that cannot be run."""
         plans = list[Plan]()
         for kernel in self.kernels:
+            # a report must not fail because of a kernel that is not launched
             with suppress(DiagnosedError):
                 plans.append(kernel.plan(self.access is not None))
         return plans
@@ -260,12 +234,8 @@ class EmulatorDevice:
     def synchronize(self) -> None:
         """Launches run to their end at once."""
 
-    @contextmanager
-    def _waiting(self) -> Any:
-        yield from self.turns.waiting()
-
     def waiting(self) -> AbstractContextManager[None]:
-        return self._waiting()
+        return self.turns.waiting()
 
     def counters(self) -> Mapping[str, int]:
         return dict(self._counters)
@@ -292,6 +262,7 @@ def _bound(plan: Plan, arguments: Sequence[bytes]) -> list[tuple[Register, Any]]
     for register, data in zip(expected, arguments, strict=True):
         if register is None:
             continue
+        # what is longer is cut to the type
         if len(data) < register.kind.bytes:
             raise DeviceError(f"kernel @{plan.name} gets {len(data)} bytes for %{register.name}, too few for its type")
         value = np.frombuffer(data[: register.kind.bytes], register.kind.dtype)[0]
@@ -318,3 +289,67 @@ def open_device(world: World, options: DeviceOptions) -> EmulatorDevice:
         world=world,
         memory_bytes=settings.memory,
     )
+
+
+REGISTER_BYTES = 4
+
+
+def check_kernel(plan: Plan, target: GpuTarget) -> None:
+    """Whether the buffers of a kernel fit, before it is launched."""
+    program = plan.program
+    shared = "LDS" if target.vendor is Vendor.AMD else "shared memory"
+    if program.lds_bytes > target.shared_bytes:
+        notes = [(program.where, f"%{name} begins at byte {start}") for start, name in program.lds_names]
+        fail(
+            program.where,
+            f"kernel @{program.name} needs {program.lds_bytes} bytes of {shared} for a block;"
+            f" {target.chip} has {target.shared_bytes}",
+            *notes,
+            (program.where, "make the tiles of memory space L2 (workgroup) smaller"),
+        )
+    private = program.private_bytes
+    if private > target.max_thread_bytes:
+        fail(
+            program.where,
+            f"kernel @{program.name} needs {private} bytes of private memory for a thread;"
+            f" {target.chip} has {target.max_thread_bytes}",
+            (program.where, "make the buffers of memory space L1 (private) smaller, or share them in a block"),
+        )
+
+
+def spilled_bytes(plan: Plan, target: GpuTarget) -> int:
+    """Private memory that cannot be in registers even if a thread had nothing else there."""
+    return max(0, plan.program.private_bytes - target.max_thread_registers * REGISTER_BYTES)
+
+
+def check_launch(
+    plan: Plan, target: GpuTarget, grid: Size3, block: Size3, shared_bytes: int, where: LocationAttr | None
+) -> None:
+    """Whether a grid of such blocks can be started."""
+    place = where if where is not None else plan.program.where
+    threads = block.x * block.y * block.z
+    if min(*grid, *block) < 1:
+        raise Fault(
+            f"kernel @{plan.name} is launched with a grid of {tuple(grid)} and blocks of {tuple(block)}: both must be"
+            " at least 1 in every dimension",
+            place,
+        )
+    if threads > target.max_block_threads:
+        most = target.max_block_threads // target.wave_size
+        note = f"a herd of at most {most} tiles fits into a block: one wave of {target.wave_size} lanes for each"
+        raise Fault(
+            f"a block of {' x '.join(map(str, block))} = {threads} threads; {target.chip} takes at most"
+            f" {target.max_block_threads}",
+            place,
+            [(place, note)],
+        )
+    for name, size, most in zip("xyz", grid, target.max_grid, strict=True):
+        if size > most:
+            raise Fault(f"a grid of {size} blocks in {name}; {target.chip} takes at most {most}", place)
+    total = plan.program.lds_bytes + shared_bytes
+    if total > target.shared_bytes:
+        raise Fault(
+            f"{total} bytes of shared memory for a block, {shared_bytes} of them asked for at the launch;"
+            f" {target.chip} has {target.shared_bytes}",
+            place,
+        )

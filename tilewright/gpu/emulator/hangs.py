@@ -1,21 +1,37 @@
-"""Reports of hangs: each wave that waits, and what it waits for."""
+"""Loops that wait for others, those that end when memory says so, and reports of waits that never end.
+
+A wave in such a loop lets others have a turn. A report says of each wave that waits what it waits for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.gpu.emulator.program import Goto, Instruction
-from tilewright.gpu.emulator.spins import Spin
-from tilewright.gpu.emulator.values import LDS_WINDOW, PRIVATE_WINDOW, Constant, Operand
+from tilewright.dialects.arith.meaning import PREDICATES
+from tilewright.gpu.emulator.program import (
+    LDS_WINDOW,
+    PRIVATE_WINDOW,
+    Block,
+    Branch,
+    Constant,
+    Goto,
+    Instruction,
+    KernelProgram,
+    Loop,
+    Operand,
+    Register,
+    Space,
+)
 from tilewright.ir.diagnostics import Diagnostic, Severity
 from tilewright.ir.run_errors import Hang
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.launch import Launch
-    from tilewright.gpu.emulator.wave_group import WaveGroup
+    from tilewright.gpu.emulator.lockstep import LockstepGroup
 
 SHOWN = 4
 """Waits that a report shows; there are rarely more kinds."""
@@ -33,57 +49,52 @@ def report_hang(launch: Launch, why: str = "", others: Mapping[int, str] | None 
     """Raise a `Hang` with the waits of this rank."""
     found = list[Diagnostic]()
     for group in [*launch.ready, *launch.held]:
-        found += _barrier_waits(launch, group) if group.held else [_spin_wait(launch, group, why)]
+        found.append(_barrier_wait(group) if group.held else _spin_wait(launch, group, why))
         if len(found) >= SHOWN:
             break
+    # the rest is said once, of all
+    last, where = found[-1], launch.plan.program.where
     rest = len(launch.ready) + len(launch.held) - len(found)
     if rest > 0:
-        _note(found[-1], launch.plan.program.where, f"{rest} more gangs of waves wait as well")
+        last.note(where, f"{rest} more gangs of waves wait as well")
     if launch.started < launch.blocks:
         rest = launch.blocks - launch.started
-        text = f"{rest} blocks have not begun: {launch.resident_blocks} fit on this GPU at a time"
-        _note(found[-1], launch.plan.program.where, text)
+        last.note(where, f"{rest} blocks have not begun: {launch.resident_blocks} fit on this GPU at a time")
     for rank, state in sorted((others or {}).items()):
-        _note(found[-1], launch.plan.program.where, f"rank {rank} {state}")
+        last.note(where, f"rank {rank} {state}")
     raise Hang.of(found)
 
 
-def _note(diagnostic: Diagnostic, where: LocationAttr, text: str) -> None:
-    diagnostic.notes.append(Diagnostic(Severity.NOTE, text, where))
-
-
-def _spin_wait(launch: Launch, group: WaveGroup, why: str) -> Diagnostic:
+def _spin_wait(launch: Launch, group: LockstepGroup, why: str) -> Diagnostic:
     spin = launch.plan.spins.get(group.spinning_at if group.spinning_at is not None else -1)
     lane = int(group.active(group.m).argmax())
-    who = group.block_group.who(int(group.waves[lane // group.wave_size]))
+    who = group.batch.who(int(group.waves[lane // group.wave_size]))
     if spin is None:
         return Diagnostic(Severity.ERROR, f"{who} does not get on", launch.plan.program.where)
     error = Diagnostic(Severity.ERROR, f"{who} waits in this loop for ever{f': it {why}' if why else ''}", spin.where)
     for read in spin.reads[:SHOWN]:
-        _note(error, read.where, _what_it_reads(group, read, lane))
+        error.note(read.where, _what_it_reads(group, read, lane))
     if spin.comparison is not None:
-        _note(error, spin.comparison.where, _what_it_compares(group, spin, lane))
+        error.note(spin.comparison.where, _what_it_compares(group, spin.comparison, lane))
     for where, text in _writers(launch, spin):
-        _note(error, where, text)
+        error.note(where, text)
     if group.pending:
-        text = f"other lanes wait behind the loop for these: lanes of a wave go in step on {launch.chip}"
-        _note(error, spin.where, text)
+        text = f"other lanes wait behind the loop for these: lanes of a wave go in step on {launch.target.chip}"
+        error.note(spin.where, text)
     return error
 
 
-def _what_it_reads(group: WaveGroup, read: Instruction, lane: int) -> str:
+def _what_it_reads(group: LockstepGroup, read: Instruction, lane: int) -> str:
     pointer, place = read.ins[-2:] if read.name == "load" else read.ins[1:3]
     base, index = _value(group, pointer, lane), _value(group, place, lane)
     if base is None or index is None:
         return "it reads this"
     address = base + index * read.extra["kind"].bytes
     value = _value(group, read.outs[0], lane)
-    if value is None:
-        return f"it reads {name_of(group, address)}"
-    return f"it reads {value} from {name_of(group, address)}"
+    return f"it reads {'' if value is None else f'{value} from '}{name_of(group, address)}"
 
 
-def name_of(group: WaveGroup, address: int) -> str:
+def name_of(group: LockstepGroup, address: int) -> str:
     """Which buffer an address is in, and where."""
     if LDS_WINDOW <= address < PRIVATE_WINDOW:
         return _name_of_shared(group, address - LDS_WINDOW)
@@ -92,9 +103,10 @@ def name_of(group: WaveGroup, address: int) -> str:
     range = group.memory.find(address)
     if range is None:
         return f"address {address:#x}"
+    # an argument that points into the range says more than the allocation does
     starts = [
         (value, register.name)
-        for register, value in group.block_group.arguments
+        for register, value in group.batch.launch.arguments
         if isinstance(value, int) and range.base <= value <= address and register.name is not None
     ]
     if not starts:
@@ -103,34 +115,32 @@ def name_of(group: WaveGroup, address: int) -> str:
     return f"%{name} ({range.name}), byte {address - start}"
 
 
-def _name_of_shared(group: WaveGroup, offset: int) -> str:
+def _name_of_shared(group: LockstepGroup, offset: int) -> str:
     names = [(start, name) for start, name in group.plan.program.lds_names if start <= offset]
     return f"%{names[-1][1]} of its block, byte {offset - names[-1][0]}" if names else f"byte {offset} of its block"
 
 
-def _what_it_compares(group: WaveGroup, spin: Spin, lane: int) -> str:
-    assert spin.comparison is not None
-    values = [_value(group, operand, lane) for operand in spin.comparison.ins]
+def _what_it_compares(group: LockstepGroup, comparison: Instruction, lane: int) -> str:
+    values = [_value(group, operand, lane) for operand in comparison.ins]
     left, right = ("?" if value is None else value for value in values)
-    return f"and asks whether {left} {WORDS[spin.comparison.name]} {right}"
+    return f"and asks whether {left} {WORDS[comparison.name]} {right}"
 
 
 def _writers(launch: Launch, spin: Spin) -> Iterator[tuple[LocationAttr, str]]:
     """Who could end the wait: what writes to the same kind of memory."""
     spaces = {read.extra["space"] for read in spin.reads}
     kinds = {read.extra["kind"] for read in spin.reads}
-    own = {id(read) for read in spin.reads}
     seen = set[LocationAttr]()
-    for plan in launch.all_plans():
+    # of all kernels: another rank may be in another one
+    for plan in launch.device.all_plans():
         for writer in plan.writers:
-            if id(writer) in own or writer.extra["kind"] not in kinds or writer.extra["space"] not in spaces:
-                continue
-            if writer.where not in seen and len(seen) < SHOWN:
+            fits = writer.extra["kind"] in kinds and writer.extra["space"] in spaces and writer not in spin.reads
+            if fits and writer.where not in seen and len(seen) < SHOWN:
                 seen.add(writer.where)
                 yield writer.where, f"this could write to it, in kernel @{plan.name}"
 
 
-def _value(group: WaveGroup, operand: Operand, lane: int) -> Any:
+def _value(group: LockstepGroup, operand: Operand, lane: int) -> Any:
     if isinstance(operand, Constant):
         return operand.value
     value: Any = group.frame[operand.number]
@@ -139,20 +149,82 @@ def _value(group: WaveGroup, operand: Operand, lane: int) -> Any:
     return value[..., lane if value.shape[-1] == group.lanes else 0].tolist()
 
 
-def _barrier_waits(launch: Launch, group: WaveGroup) -> list[Diagnostic]:
+def _barrier_wait(group: LockstepGroup) -> Diagnostic:
     """Lanes at a barrier, and what keeps the others of their blocks away."""
-    held = group.held[0]
+    batch, held = group.batch, group.held[0]
     lane = int(held.mask.argmax())
     slot = int(group.slots[lane])
-    block = next(
-        block
-        for block in launch.plan.program.blocks
-        if isinstance(block.end, Goto) and block.end.barrier is not None and block.end.edge.target.number == held.target
-    )
-    assert isinstance(block.end, Goto) and block.end.barrier is not None
-    block_group = group.block_group
-    missing = int(block_group.alive[slot] - block_group.arrived[slot])
-    text = f"{block_group.who(int(group.waves[lane // group.wave_size]))} waits at this barrier for ever"
-    error = Diagnostic(Severity.ERROR, text, block.end.barrier)
-    _note(error, block.end.barrier, f"{missing} of {block_group.block_threads} threads of its block do not come")
-    return [error]
+    text = f"{batch.who(int(group.waves[lane // group.wave_size]))} waits at this barrier for ever"
+    missing = int(batch.alive[slot] - batch.arrived[slot])
+    away = f"{missing} of {batch.launch.block_threads} threads of its block do not come"
+    return Diagnostic(Severity.ERROR, text, held.where).note(held.where, away)
+
+
+READS = {"load", "atomic", "cmpxchg"}
+
+
+@dataclass(eq=False)
+class Spin:
+    """A loop that waits: where it is, what it reads, and what it compares."""
+
+    where: LocationAttr
+    reads: list[Instruction]
+    comparison: Instruction | None
+    """What decides whether lanes go on."""
+    carried: list[Register]
+    """What the loop carries round; if none of it changes, a turn brought nothing."""
+
+
+def find_spins(program: KernelProgram) -> dict[Block, Spin]:
+    """By the last block of each loop that waits; its way back gives others a turn."""
+    definitions = {
+        register: instruction
+        for block in program.blocks
+        for instruction in block.instructions
+        for register in instruction.outs
+    }
+    found = dict[Block, Spin]()
+    for loop in program.loops:
+        if (spin := _spin(loop, definitions)) is not None:
+            for block in loop.blocks:
+                if isinstance(block.end, Goto) and block.end.edge.target is loop.header:
+                    block.end.turn = True
+                    found[block] = spin
+    return found
+
+
+def _spin(loop: Loop, definitions: dict[Register, Instruction]) -> Spin | None:
+    for block in loop.exits():
+        if isinstance(block.end, Branch):
+            sources = _sources(loop, block.end.condition, definitions)
+            reads = [i for i in sources if i.name in READS and i.extra["space"] is not Space.PRIVATE]
+            compared = [i for i in sources if len(i.ins) == 2 and i.name in PREDICATES]
+            # a loop that no memory ends computes: others get no turn before it is done
+            if reads:
+                return Spin(block.end.where, reads, compared[0] if compared else None, loop.header.parameters)
+    return None
+
+
+def _sources(loop: Loop, operand: Operand, definitions: dict[Register, Instruction]) -> list[Instruction]:
+    """Instructions inside of a loop that a value comes from."""
+    inside = {instruction for block in loop.blocks for instruction in block.instructions}
+    parameters = {
+        register: (block, number) for block in loop.blocks for number, register in enumerate(block.parameters)
+    }
+    seen, work, found = set[Register](), [operand], list[Instruction]()
+    while work:
+        value = work.pop(0)
+        if isinstance(value, Constant) or value in seen:
+            continue
+        seen.add(value)
+        instruction = definitions.get(value)
+        if instruction is not None and instruction in inside:
+            found.append(instruction)
+            # whatever address it is read from, memory decides
+            work += [] if instruction.name in READS else instruction.ins
+        elif value in parameters:
+            target, number = parameters[value]
+            work += [
+                edge.arguments[number] for block in loop.blocks for edge in block.end.edges if edge.target is target
+            ]
+    return found

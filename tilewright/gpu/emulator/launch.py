@@ -1,25 +1,27 @@
-"""One launch of a kernel: which group has a turn, and when none can get on."""
+"""One launch of a kernel: its blocks with their memory and barriers, which group has a turn, when none can get on."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from xdsl.dialects.builtin import LocationAttr
 
+from tilewright.device.gpu_targets import GpuTarget
 from tilewright.gpu.device import Size3
-from tilewright.gpu.emulator.block_group import BlockGroup
+from tilewright.gpu.emulator.builder import LDS_ALIGNMENT
 from tilewright.gpu.emulator.hangs import report_hang
-from tilewright.gpu.emulator.memory import Memory
+from tilewright.gpu.emulator.lockstep import LockstepGroup, Outcome
+from tilewright.gpu.emulator.memory import Array
 from tilewright.gpu.emulator.plan import Plan
-from tilewright.gpu.emulator.program import Instruction
-from tilewright.gpu.emulator.turns import Stuck, Turns
-from tilewright.gpu.emulator.values import Register, Space
-from tilewright.gpu.emulator.wave_group import Outcome, WaveGroup
+from tilewright.gpu.emulator.program import Register, Space
+from tilewright.gpu.emulator.turns import Stuck
+from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.access_model import AccessModel
+    from tilewright.gpu.emulator.device import EmulatorDevice
 
 LANES_EACH = 1 << 14
 """Lanes of a group: enough that NumPy's overhead does not show, few enough for its arrays to stay in a cache."""
@@ -38,56 +40,45 @@ class Launch:
 
     def __init__(
         self,
+        device: EmulatorDevice,
         plan: Plan,
         grid: Size3,
         block: Size3,
-        lds_bytes: int,
-        arguments: Sequence[tuple[Register, Any]],
-        *,
-        memory: Memory,
-        wave_size: int,
-        resident_blocks: int,
-        chip: str,
-        lanes_are_free: bool,
-        turns: Turns,
-        chance: random.Random,
-        changes: list[int],
-        access: AccessModel | None = None,
-        rank: int | None = None,
-        all_plans: Callable[[], Sequence[Plan]] | None = None,
+        shared_bytes: int,
+        arguments: list[tuple[Register, Any]],
     ):
-        self.plan, self.grid, self.block, self.lds_bytes = plan, grid, block, lds_bytes
-        self.arguments, self.memory, self.wave_size = list(arguments), memory, wave_size
-        self.turns, self.chance, self.changes, self.access = turns, chance, changes, access
-        self.block_threads = block.x * block.y * block.z
-        self.block_waves = -(-self.block_threads // wave_size)
-        self.blocks = grid.x * grid.y * grid.z
-        self.resident_blocks, self.chip, self.lanes_are_free = resident_blocks, chip, lanes_are_free
-        self.all_plans = all_plans or (lambda: [plan])
-        """Of all kernels of the program, for reports."""
-        self.rank_name = "" if rank is None else f"rank {rank}, "
+        self.device, self.plan, self.grid, self.block, self.arguments = device, plan, grid, block, arguments
+        self.memory, self.wave_size, self.target = device.memory, device.wave_size, device.target
+        self.turns, self.chance, self.changes, self.access = device.turns, device.chance, device.changes, device.access
+        self.lds_bytes = -(-(plan.program.lds_bytes + shared_bytes) // LDS_ALIGNMENT) * LDS_ALIGNMENT
+        self.block_threads, self.blocks = prod(block), prod(grid)
+        self.block_waves = -(-self.block_threads // self.wave_size)
+        self.resident_blocks = _resident_blocks(self.target, self.block_waves, self.lds_bytes)
+        self.rank_name = "" if device.world is None else f"rank {device.world.rank}, "
         self.counts = [0] * len(plan.functions)
         self.barriers = 0
         self._has_opened = False
         self.started = 0
         self._told = -1
         """The count of changes when others last had a turn."""
-        self.ready: list[WaveGroup] = []
-        self.held: list[WaveGroup] = []
-        self.block_groups: list[BlockGroup] = []
+        self.ready: list[LockstepGroup] = []
+        self.held: list[LockstepGroup] = []
+        self.batches: list[BlockBatch] = []
 
     def run(self) -> None:
         """All blocks to their end."""
         if self.access is not None:
             self.access.begin(self)
+        # lanes that are not active compute with anything, and what overflows wraps
         with np.errstate(all="ignore"):
             while self.ready or self.held or self.started < self.blocks:
                 if not self._start_more() and (not self.ready or self._all_idle()):
                     self._let_others()
                     continue
                 self._turn()
+        # what a kernel wrote is seen by all when it has ended
         if self.access is not None:
-            self.access.end(self)
+            self.access.drain_all()
 
     def totals(self) -> dict[str, int]:
         """What lanes have done."""
@@ -98,26 +89,23 @@ class Launch:
                 for instruction in block.instructions:
                     name = COUNTED_AS.get(instruction.name)
                     if name is not None and instruction.extra["space"] is not Space.PRIVATE:
-                        size = 1 if name == "atomics" else instruction.extra["kind"].bytes * _elements(instruction)
-                        totals[name] += lanes * size
+                        value = (instruction.outs or instruction.ins)[0].kind
+                        totals[name] += lanes * (1 if name == "atomics" else value.bytes * value.elements)
         return totals
-
-    def add(self, group: WaveGroup) -> None:
-        self.ready.append(group)
 
     def _start_more(self) -> bool:
         """Start blocks if no other can do anything, or if the one that goes on is to be chosen by chance."""
         if self.started == self.blocks or (self.ready and self.access is None and not self._all_idle()):
             return False
-        unfinished = sum(block_group.count for block_group in self.block_groups)
-        room = self.resident_blocks - unfinished
+        room = self.resident_blocks - sum(batch.count for batch in self.batches)
         count = min(max(1, LANES_EACH // (self.block_waves * self.wave_size)), room, self.blocks - self.started)
         if count <= 0:
             return False
-        block_group = BlockGroup(self, self.started, count)
+        batch = BlockBatch(self, self.started, count)
         self.started += count
-        self.block_groups.append(block_group)
-        block_group.start(None if self.access is None else 1)
+        self.batches.append(batch)
+        # an access model looks at one wave at a time
+        batch.start(None if self.access is None else 1)
         return True
 
     def _all_idle(self) -> bool:
@@ -129,11 +117,12 @@ class Launch:
         number = self.chance.randrange(len(self.ready)) if self.access is not None else self._first_awake()
         group = self.ready.pop(number)
         if self.access is not None:
-            self.access.before_turn(group)
+            self.access.before_turn()
         outcome = group.run()
         if outcome is Outcome.TURN:
             self.ready.append(group)
             self._release()
+            # a loop that counts carries something new each time, so it is never idle
             if group.passes > MAX_PASSES:
                 report_hang(self, f"has gone round {MAX_PASSES} times")
             if self.access is not None and self.chance.randrange(SHARE) == 0:
@@ -142,6 +131,7 @@ class Launch:
             self.held.append(group)
             self._release()
         else:
+            # its end may open a barrier, or make room for blocks
             self.changes[0] += 1
             self._ended(group)
 
@@ -149,12 +139,12 @@ class Launch:
         now = self.changes[0]
         return next((number for number, group in enumerate(self.ready) if group.idle_since != now), 0)
 
-    def _ended(self, group: WaveGroup) -> None:
-        block_group = group.block_group
-        block_group.groups.remove(group)
-        if not block_group.groups:
-            self.block_groups.remove(block_group)
-            block_group.finish()
+    def _ended(self, group: LockstepGroup) -> None:
+        batch = group.batch
+        batch.groups.remove(group)
+        if not batch.groups:
+            self.batches.remove(batch)
+            batch.finish()
         self._release()
 
     def opened_barrier(self) -> None:
@@ -177,6 +167,7 @@ class Launch:
             self.changes[0] += 1
             self._pause(idle=False)
             return
+        # only other ranks could write what lanes on their way to the barrier wait for
         if self.held and not self.ready and not self.turns.others:
             report_hang(self)
         self._pause(idle=True)
@@ -191,6 +182,146 @@ class Launch:
         self._told = self.changes[0]
 
 
-def _elements(access: Instruction) -> int:
-    value = access.outs[0] if access.outs else access.ins[0]
-    return value.kind.elements
+def _resident_blocks(target: GpuTarget, block_waves: int, lds_bytes: int) -> int:
+    """How many blocks a GPU holds at the same time."""
+    by_waves = max(1, target.unit_waves // block_waves)
+    by_shared = max(1, target.unit_shared_bytes // lds_bytes) if lds_bytes else by_waves
+    return target.compute_units * min(by_waves, by_shared, target.unit_blocks)
+
+
+class BlockBatch:
+    """Some consecutive blocks of a launch. A slot is a block's place among them."""
+
+    def __init__(self, launch: Launch, first: int, count: int):
+        self.launch, self.first, self.count = launch, first, count
+        self.lds = launch.memory.allocate(max(1, count * launch.lds_bytes), "workgroup memory")
+        self.opened = np.zeros(count, np.int64)
+        """How often the barrier of each block has opened."""
+        self.arrived = np.zeros(count, np.int64)
+        self.alive = np.full(count, launch.block_threads, np.int64)
+        self.barrier_of: dict[int, LocationAttr] = {}
+        self.groups: list[LockstepGroup] = []
+
+    def start(self, waves_each: int | None) -> None:
+        """Make groups of so many waves, or one of all."""
+        each = self.launch.block_waves
+        waves = np.arange(self.first * each, (self.first + self.count) * each)
+        step = len(waves) if waves_each is None else waves_each
+        for begin in range(0, len(waves), step):
+            group = LockstepGroup(self, waves[begin : begin + step])
+            group.start()
+            self.add(group)
+
+    def add(self, group: LockstepGroup) -> None:
+        self.groups.append(group)
+        self.launch.ready.append(group)
+
+    def finish(self) -> None:
+        # what is late must not arrive in memory that is gone
+        if self.launch.access is not None:
+            self.launch.access.drain_all()
+        self.launch.memory.remove(self.lds.base)
+
+    def slot_of_wave(self, waves: Array) -> Array:
+        return waves // self.launch.block_waves - self.first
+
+    def is_whole(self, waves: Array) -> bool:
+        """Whether waves are all waves of their blocks."""
+        counts = np.bincount(self.slot_of_wave(waves), minlength=self.count)
+        return bool(((counts == 0) | (counts == self.launch.block_waves)).all())
+
+    def inputs(self, waves: Array) -> Mapping[str, Any]:
+        """Ids and sizes of the threads of some waves, by name."""
+        launch, program = self.launch, self.launch.plan.program
+        lane = np.tile(np.arange(launch.wave_size), len(waves))
+        wave = np.repeat(waves % launch.block_waves, launch.wave_size)
+        thread = wave * launch.wave_size + lane
+        number = np.repeat(waves // launch.block_waves, launch.wave_size)
+        known: dict[str, Any] = {"lane_id": lane, "subgroup_id": wave, "thread_number": thread}
+        for name, value, size in (("thread_id", thread, launch.block), ("block_id", number, launch.grid)):
+            known |= {f"{name}_{d}": part for d, part in zip("xyz", _split(value, size), strict=True)}
+        for name, size in (("block_dim", launch.block), ("grid_dim", launch.grid)):
+            known |= {f"{name}_{d}": part for d, part in zip("xyz", size, strict=True)}
+        known["num_subgroups"] = launch.block_waves
+        known["static_lds_bytes"] = program.lds_bytes
+        known["dynamic_lds_bytes"] = launch.lds_bytes - program.lds_bytes
+        return known
+
+    def who(self, wave: int) -> str:
+        each = self.launch.block_waves
+        return f"{self.launch.rank_name}block {_shown(wave // each, self.launch.grid)}, wave {wave % each}"
+
+    def thread(self, group: LockstepGroup, mask: Array) -> str:
+        """The first thread of a mask."""
+        launch, lane = self.launch, int(mask.argmax()) if mask.any() else 0
+        block, wave = divmod(int(group.waves[lane // launch.wave_size]), launch.block_waves)
+        number = wave * launch.wave_size + lane % launch.wave_size
+        return f"{launch.rank_name}thread {_shown(number, launch.block)} of block {_shown(block, launch.grid)}"
+
+    def pass_barrier(self, group: LockstepGroup) -> None:
+        """All threads of the blocks of a group go through a barrier together."""
+        if self.launch.access is not None:
+            self.launch.access.barrier(group.waves)
+
+    def arrive(self, group: LockstepGroup, mask: Array, where: LocationAttr) -> Array:
+        """Lanes come to a barrier; gives how often those of the blocks had opened before."""
+        before = self.opened.copy()
+        counts = np.bincount(group.slots[mask], minlength=self.count)
+        # a GPU would count both as arrived, and let the block go on
+        for slot in np.flatnonzero(counts):
+            other = self.barrier_of.setdefault(int(slot), where)
+            if other != where:
+                raise Fault(
+                    f"{self.thread(group, mask)} waits at this barrier while others of its block wait at another one",
+                    where,
+                    [
+                        (other, "the others are here"),
+                        (where, "all threads of a block have to come to the same barrier"),
+                    ],
+                )
+        self.arrived += counts
+        self._open(np.flatnonzero(counts))
+        return before
+
+    def _open(self, slots: Array) -> None:
+        for slot in slots:
+            if self.arrived[slot] and self.arrived[slot] == self.alive[slot]:
+                self.arrived[slot] = 0
+                self.opened[slot] += 1
+                self.barrier_of.pop(int(slot), None)
+                self.launch.opened_barrier()
+                if self.launch.access is not None:
+                    start = (self.first + int(slot)) * self.launch.block_waves
+                    self.launch.access.barrier(np.arange(start, start + self.launch.block_waves))
+
+    def left(self, group: LockstepGroup, m: Any) -> None:
+        """Lanes have ended; the barriers of their blocks no longer wait for them."""
+        counts = np.bincount(group.slots if m is None else group.slots[m], minlength=self.count)
+        self.alive -= counts
+        self._open(np.flatnonzero(counts))
+
+    def took_turn(self, group: LockstepGroup, latch: int) -> None:
+        """A group has come round; notice if nothing happened since it was here last."""
+        spin = self.launch.plan.spins.get(latch)
+        if spin is None:
+            group.idle_since = -1
+            return
+        carried = [group.frame[register.number] for register in spin.carried]
+        now = self.launch.changes[0]
+        again = group.spinning_at == latch and group.last_changes == now
+        group.idle_since = now if again and _equal(carried, group.carried) else -1
+        group.passes = group.passes + 1 if again else 0
+        group.spinning_at, group.carried, group.last_changes = latch, carried, now
+
+
+def _split(number: Any, size: Size3) -> tuple[Any, Any, Any]:
+    """A number as x, y and z, x fastest."""
+    return number % size.x, number // size.x % size.y, number // (size.x * size.y)
+
+
+def _shown(number: int, size: Size3) -> str:
+    return str(tuple(int(part) for part in _split(number, size)))
+
+
+def _equal(one: list[Any], other: list[Any]) -> bool:
+    return len(one) == len(other) and all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))

@@ -11,20 +11,24 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.gpu import lanes
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflOp, VoteSyncOp
-from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts, strided
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts, strided
 from tilewright.gpu.emulator.lane_operations import c_format
 from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
 from tilewright.gpu.emulator.lower_numbers import COMBINED
-from tilewright.gpu.emulator.program import Block, Edge
-from tilewright.gpu.emulator.values import (
+from tilewright.gpu.emulator.program import (
     I1,
     I32,
     I64,
     LDS_WINDOW,
+    Block,
     Constant,
+    Edge,
+    MemRefParts,
     Operand,
+    Register,
     Struct,
     Unsupported,
+    Value,
     index,
     kind_of,
 )
@@ -35,95 +39,87 @@ SCOPES = {MemScope.CTA: "workgroup", MemScope.CLUSTER: "workgroup", MemScope.GPU
 """Scopes of PTX as LLVM names them for AMD."""
 
 
+def _dimension(op: Operation) -> str:
+    return str(cast(DimensionAttr, op.properties["dimension"]).data)
+
+
 def _id(name: str) -> Handler:
     """An id or a size in a dimension; the launch knows all of them."""
-
-    def lower(b: Builder, op: Operation) -> None:
-        b[op.results[0]] = b.input(f"{name}_{cast(DimensionAttr, op.properties['dimension']).data}")
-
-    return lower
+    return lambda b, op: b.input(f"{name}_{_dimension(op)}")
 
 
-def _global_id(b: Builder, op: Operation) -> None:
-    dimension = cast(DimensionAttr, op.properties["dimension"]).data
-    block, size, thread = (b.input(f"{name}_{dimension}") for name in ("block_id", "block_dim", "thread_id"))
-    b[op.results[0]] = b.plus(b.times(block, size), thread)
+def _global_id(b: ProgramBuilder, op: Operation) -> Operand:
+    block, size, thread = (b.input(f"{name}_{_dimension(op)}") for name in ("block_id", "block_dim", "thread_id"))
+    return b.plus(b.times(block, size), thread)
 
 
-def _wave(name: str) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
-        b[op.results[0]] = b.input(name)
-
-    return lower
-
-
-def _wave_size(b: Builder, op: Operation) -> None:
-    b[op.results[0]] = Constant(kind_of(op.results[0].type), b.wave_size)
+def _wave_size(b: ProgramBuilder, op: Operation) -> Operand:
+    return Constant(kind_of(op.results[0].type), b.wave_size)
 
 
 def _register_read(name: str) -> Handler:
     """An id in 32 bits, as registers hold it."""
-
-    def lower(b: Builder, op: Operation) -> None:
-        b[op.results[0]] = b.emit("resize", kind_of(op.results[0].type), b.input(name), signed=True)
-
-    return lower
+    return lambda b, op: b.emit("resize", kind_of(op.results[0].type), b.input(name), signed=True)
 
 
 def _grid_threads(dimension: str) -> Handler:
     """AMD counts a grid in threads."""
 
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: ProgramBuilder, op: Operation) -> Operand:
         total = b.times(b.input(f"grid_dim_{dimension}"), b.input(f"block_dim_{dimension}"))
-        b[op.results[0]] = b.emit("resize", kind_of(op.results[0].type), total, signed=True)
+        return b.emit("resize", kind_of(op.results[0].type), total, signed=True)
 
     return lower
 
 
-def _barrier(b: Builder, op: Operation) -> None:
+def _barrier(b: ProgramBuilder, op: Operation) -> None:
     after = Block()
     b.goto(after, barrier=op.location)
     b.block = after
 
 
-def _nvvm_barrier(b: Builder, op: Operation) -> None:
+def _nvvm_barrier(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, BarrierOp)
     if op.number_of_threads is not None:
         raise Unsupported("barriers are for all threads of a block here")
     _barrier(b, op)
 
 
-def _shuffle(b: Builder, op: Operation) -> None:
-    assert isinstance(op, lanes.ShuffleOp)
-    value, offset, width = b.operands(op)
+def _shuffled(
+    b: ProgramBuilder, mode: str, value: Operand, offset: Operand, width: Operand
+) -> tuple[Register, Register]:
+    """The value of another lane, and whether there is such a lane."""
     found, valid = b.register(value.kind), b.register(I1)
-    b.effect("shuffle", value, offset, width, outs=[found, valid], mode=str(op.mode.data))
-    b[op.shuffle_result], b[op.valid] = found, valid
+    b.effect("shuffle", value, offset, width, outs=[found, valid], mode=mode)
+    return found, valid
 
 
-def _shfl(b: Builder, op: Operation) -> None:
+def _shuffle(b: ProgramBuilder, op: Operation) -> None:
+    assert isinstance(op, lanes.ShuffleOp)
+    b[op.shuffle_result], b[op.valid] = _shuffled(b, str(op.mode.data), *b.operands(op))
+
+
+def _shfl(b: ProgramBuilder, op: Operation) -> Value:
     """NVIDIA's: the mask of segments stands beside the last lane of one."""
     assert isinstance(op, ShflOp)
+    # the mask of lanes that take part says nothing here: a shuffle refuses to read from lanes that are not active
     _, value, offset, clamp = b.operands(op)
     if not isinstance(clamp, Constant):
         raise Unsupported("how many lanes take part must be known")
-    width = b.wave_size - (clamp.value >> 8 & b.wave_size - 1)
-    modes = {"bfly": "xor", "up": "up", "down": "down", "idx": "idx"}
-    found, valid = b.register(value.kind), b.register(I1)
-    b.effect("shuffle", value, offset, Constant(I32, width), outs=[found, valid], mode=modes[str(op.kind.data)])
-    both = op.return_value_and_is_valid is not None
-    b[op.res] = Struct({(0,): found, (1,): valid}) if both else found
+    width = Constant(I32, b.wave_size - (clamp.value >> 8 & b.wave_size - 1))
+    kind = str(op.kind.data)
+    found, valid = _shuffled(b, "xor" if kind == "bfly" else kind, value, offset, width)
+    return found if op.return_value_and_is_valid is None else Struct({(0,): found, (1,): valid})
 
 
-def _subgroup_reduce(b: Builder, op: Operation) -> None:
+def _subgroup_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, lanes.SubgroupReduceOp)
     size = b.wave_size if op.cluster_size is None else op.cluster_size.value.data
-    value = b[op.value]
-    stride = op.cluster_stride.value.data
-    b[op.result] = b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
+    value, stride = b[op.value], op.cluster_stride.value.data
+    return b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
 
 
-def _all_reduce(b: Builder, op: Operation) -> None:
+def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     """Of a block: a lane of each wave leaves the wave's part in memory of the block, and all combine these."""
     assert isinstance(op, lanes.AllReduceOp)
     if op.op is None:
@@ -135,85 +131,70 @@ def _all_reduce(b: Builder, op: Operation) -> None:
     _barrier(b, op)
     head, inside, after = Block(), Block(), Block()
     counter, total = b.register(I64), b.register(value.kind)
-    first = load_value(b, scratch, [index(0)])
     head.parameters = [counter, total]
-    b.goto(head, [index(1), first])
+    b.goto(head, [index(1), load_value(b, scratch, [index(0)])])
     b.block = head
     b.branch(b.emit("slt", I1, counter, b.input("num_subgroups")), Edge(inside), Edge(after))
     b.block = inside
     combined = b.emit(COMBINED[combine, value.kind.is_float], value.kind, total, load_value(b, scratch, [counter]))
     b.goto(head, [b.plus(counter, index(1)), combined])
     b.block = after
+    # the next reduction may write to the parts while a slower wave still reads them
     _barrier(b, op)
-    b[op.result] = total
+    return total
 
 
-def _printf(b: Builder, op: Operation) -> None:
+def _printf(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, lanes.PrintfOp)
-    values = b.operands(op)
+    values, format = b.operands(op), c_format(op.format.data)
+    # tried now, so that no lane prints half of it before
     try:
-        _ = c_format(op.format.data) % tuple(0.0 if value.kind.is_float else 0 for value in values)
+        _ = format % tuple(0.0 if value.kind.is_float else 0 for value in values)
     except (TypeError, ValueError) as error:
         raise Unsupported(f"its format does not fit what it prints: {error}") from error
-    b.effect("printf", *values, format=c_format(op.format.data))
+    b.effect("printf", *values, format=format)
 
 
-def _dynamic_shared(b: Builder, op: Operation) -> None:
+def _dynamic_shared(b: ProgramBuilder, op: Operation) -> MemRefParts:
     """It begins behind what the kernel declares."""
     type = cast(MemRefType, op.results[0].type)
     pointer = b.plus(index(LDS_WINDOW), b.input("static_lds_bytes"))
-    form = strided(type)
     sizes = [b.input("dynamic_lds_bytes") if size < 0 else index(size) for size in type.get_shape()]
-    b[op.results[0]] = memref_of_parts(type, [pointer, index(form.offset or 0), *sizes, index(1)])
+    return memref_of_parts(type, [pointer, index(strided(type).offset or 0), *sizes, index(1)])
 
 
-def _ballot(b: Builder, op: Operation) -> None:
-    b[op.results[0]] = b.emit("ballot", kind_of(op.results[0].type), b[op.operands[0]])
+def _ballot(b: ProgramBuilder, op: Operation) -> Operand:
+    return b.emit("ballot", kind_of(op.results[0].type), b[op.operands[0]])
 
 
-def _vote(b: Builder, op: Operation) -> None:
+def _vote(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, VoteSyncOp)
     kind = str(op.kind.data)
     if kind == "uni":
         raise Unsupported("whether lanes agree cannot be asked here")
-    name = "ballot" if kind == "ballot" else "vote"
-    b[op.res] = b.emit(name, kind_of(op.res.type), b[op.pred], all=kind == "all")
+    return b.emit("ballot" if kind == "ballot" else "vote", kind_of(op.res.type), b[op.pred], all=kind == "all")
 
 
-def _read_lane(b: Builder, op: Operation) -> None:
-    value = b[op.operands[0]]
-    lane: Operand = b[op.operands[1]] if len(op.operands) > 1 else Constant(I32, -1)
-    b[op.results[0]] = b.emit("readlane", value.kind, value, lane)
+def _read_lane(b: ProgramBuilder, op: Operation) -> Operand:
+    value, *lane = b.operands(op)
+    # below zero: the first lane that is active
+    return b.emit("readlane", value.kind, value, *(lane or [Constant(I32, -1)]))
 
 
-def _bpermute(b: Builder, op: Operation) -> None:
+def _bpermute(b: ProgramBuilder, op: Operation) -> Operand:
     place, value = b.operands(op)
-    found, valid = b.register(value.kind), b.register(I1)
+    # AMD counts places in bytes, four to a lane
     lane = b.emit("shrs", I32, place, Constant(I32, 2))
-    b.effect("shuffle", value, lane, Constant(I32, b.wave_size), outs=[found, valid], mode="idx")
-    b[op.results[0]] = found
+    return _shuffled(b, "idx", value, lane, Constant(I32, b.wave_size))[0]
 
 
 def _mbcnt(high: bool) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
-        mask, start = b.operands(op)
-        b[op.results[0]] = b.emit("mbcnt", I32, mask, start, b.input("lane_id"), high=high)
-
-    return lower
+    return lambda b, op: b.emit("mbcnt", I32, *b.operands(op), b.input("lane_id"), high=high)
 
 
-def _memory_barrier(b: Builder, op: Operation) -> None:
+def _memory_barrier(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, MemoryBarrierOp)
     b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
-
-
-def _cluster(name: str, number: int) -> Handler:
-    """Without clusters a block is one of its own."""
-
-    def lower(b: Builder, op: Operation) -> None:
-        b[op.results[0]] = index(number)
-
-    return lower
 
 
 _NVVM = {"tid": "thread_id", "ctaid": "block_id", "ntid": "block_dim", "nctaid": "grid_dim"}
@@ -223,22 +204,19 @@ HANDLERS: dict[str, Handler] = {
     **{f"nvvm.read.ptx.sreg.{name}.{d}": _register_read(f"{full}_{d}") for name, full in _NVVM.items() for d in "xyz"},
     **{f"rocdl.{name}.{d}": _register_read(f"{full}_{d}") for name, full in _ROCDL.items() for d in "xyz"},
     **{f"rocdl.grid.dim.{d}": _grid_threads(d) for d in "xyz"},
-    **{f"gpu.{name}": _cluster(name, number) for name, number in (("cluster_block_id", 0), ("cluster_dim_blocks", 1))},
+    # without clusters a block is one of its own
+    "gpu.cluster_block_id": lambda b, op: index(0),
+    "gpu.cluster_dim_blocks": lambda b, op: index(1),
     "gpu.cluster_id": _id("block_id"),
     "gpu.cluster_dim": _id("grid_dim"),
     "gpu.global_id": _global_id,
-    "gpu.lane_id": _wave("lane_id"),
-    "gpu.subgroup_id": _wave("subgroup_id"),
-    "gpu.num_subgroups": _wave("num_subgroups"),
-    "gpu.subgroup_size": _wave_size,
+    "gpu.lane_id": lambda b, op: b.input("lane_id"),
+    "gpu.subgroup_id": lambda b, op: b.input("subgroup_id"),
+    "gpu.num_subgroups": lambda b, op: b.input("num_subgroups"),
     "nvvm.read.ptx.sreg.laneid": _register_read("lane_id"),
-    "nvvm.read.ptx.sreg.warpsize": _wave_size,
-    "rocdl.wavefrontsize": _wave_size,
-    "gpu.barrier": _barrier,
-    "nvvm.barrier0": _barrier,
+    **dict.fromkeys(("gpu.subgroup_size", "nvvm.read.ptx.sreg.warpsize", "rocdl.wavefrontsize"), _wave_size),
+    **dict.fromkeys(("gpu.barrier", "nvvm.barrier0", "rocdl.barrier", "rocdl.s.barrier"), _barrier),
     "nvvm.barrier": _nvvm_barrier,
-    "rocdl.barrier": _barrier,
-    "rocdl.s.barrier": _barrier,
     "gpu.shuffle": _shuffle,
     "nvvm.shfl.sync": _shfl,
     "rocdl.ds_bpermute": _bpermute,

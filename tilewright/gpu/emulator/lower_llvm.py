@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnrealizedConversionCastOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import llvm
-from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
+from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, AtomicRMWOp, Ordering
 from tilewright.dialects.aie.data_layout import type_bytes
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.emulator.builder import Builder, Handler, memref_of_parts
-from tilewright.gpu.emulator.lower_memory import Order, element_pointer, update
-from tilewright.gpu.emulator.values import (
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts
+from tilewright.gpu.emulator.lower_memory import Order, element_pointer
+from tilewright.gpu.emulator.program import (
     I1,
     I64,
     Constant,
     Kind,
-    MemRef,
+    MemRefParts,
     Operand,
     Space,
     Struct,
     Unsupported,
+    Value,
     index,
     kind_of,
     leaf_positions,
@@ -46,6 +47,7 @@ UPDATES = {
     AtomicBinOp.fmax: "fmax",
     AtomicBinOp.fmin: "fmin",
 }
+# 0 is the generic space: the address tells which it is
 _SPACES = {0: None, 1: Space.GLOBAL, 3: Space.LDS, 5: Space.PRIVATE}
 DYNAMIC = -(2**31)
 """Among the constant indices of a getelementptr: this one is a value."""
@@ -59,12 +61,12 @@ def order_of(op: Operation, name: str = "ordering") -> Order:
     )
 
 
-def at(pointer: Operand, type: Attribute, kind: Kind) -> MemRef:
-    """What a pointer points to, as a memref of one element."""
-    space = None
+def _about(pointer: SSAValue, kind: Kind, order: Order) -> dict[str, Any]:
+    """What an access through a pointer has to know; how far its buffer reaches is not known."""
+    type, space = pointer.type, None
     if isinstance(type, LLVMPointerType) and isinstance(type.addr_space, IntegerAttr):
         space = _SPACES.get(type.addr_space.value.data)
-    return MemRef(kind.element, space, pointer, index(0), (), ())
+    return {"space": space, "kind": kind.element, "limit": None, "order": order}
 
 
 def bytes_of(type: Attribute) -> int:
@@ -79,164 +81,123 @@ def bytes_of(type: Attribute) -> int:
             return type_bytes(type)
 
 
-def _load(b: Builder, op: Operation) -> None:
+def _load(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, llvm.LoadOp)
     kind = kind_of(op.results[0].type)
-    result, buffer = b.register(kind), at(b[op.ptr], op.ptr.type, kind)
-    b.effect(
-        "load",
-        buffer.pointer,
-        index(0),
-        outs=[result],
-        space=buffer.space,
-        kind=kind.element,
-        limit=None,
-        order=order_of(op),
-    )
-    b[op.results[0]] = result
+    return b.emit("load", kind, b[op.ptr], index(0), **_about(op.ptr, kind, order_of(op)))
 
 
-def _store(b: Builder, op: Operation) -> None:
+def _store(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, llvm.StoreOp)
     value = b[op.value]
-    buffer = at(b[op.ptr], op.ptr.type, value.kind)
-    b.effect(
-        "store", value, buffer.pointer, index(0), space=buffer.space, kind=buffer.kind, limit=None, order=order_of(op)
-    )
+    b.effect("store", value, b[op.ptr], index(0), **_about(op.ptr, value.kind, order_of(op)))
 
 
-def _atomic_rmw(b: Builder, op: Operation) -> None:
+def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, AtomicRMWOp)
-    kind = AtomicBinOp(op.bin_op.value.data)
+    kind, value = AtomicBinOp(op.bin_op.value.data), b[op.val]
     if kind not in UPDATES:
         raise Unsupported(f"there is no update {kind.name}")
-    value = b[op.val]
-    buffer = at(b[op.ptr], op.ptr.type, value.kind)
-    b[op.res] = update(b, value, buffer, (), UPDATES[kind], order_of(op))
+    about = _about(op.ptr, value.kind, order_of(op))
+    return b.emit("atomic", value.kind, value, b[op.ptr], index(0), update=UPDATES[kind], **about)
 
 
-def _cmpxchg(b: Builder, op: Operation) -> None:
+def _cmpxchg(b: ProgramBuilder, op: Operation) -> Struct:
     assert isinstance(op, AtomicCmpXchgOp)
     expected, value = b[op.cmp], b[op.val]
-    old, buffer = b.register(value.kind), at(b[op.ptr], op.ptr.type, value.kind)
-    b.effect(
-        "cmpxchg",
-        *(value, buffer.pointer, index(0), expected),
-        outs=[old],
-        space=buffer.space,
-        kind=buffer.kind,
-        limit=None,
-        order=order_of(op, "success_ordering"),
-        update="cmpxchg",
-    )
-    b[op.res] = Struct({(0,): old, (1,): b.emit("eq", I1, old, expected)})
+    # the order of a failure is never stronger than that of a success
+    about = _about(op.ptr, value.kind, order_of(op, "success_ordering"))
+    old = b.emit("cmpxchg", value.kind, value, b[op.ptr], index(0), expected, update="cmpxchg", **about)
+    return Struct({(0,): old, (1,): b.emit("eq", I1, old, expected)})
 
 
-def _fence(b: Builder, op: Operation) -> None:
-    assert isinstance(op, FenceOp)
-    b.effect("fence", order=order_of(op))
-
-
-def _gep(b: Builder, op: Operation) -> None:
+def _gep(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, llvm.GEPOp)
+    # constants stand in the operation, with marks for those that are values
     dynamic = iter(op.ssa_indices)
     indices: list[Operand] = [
         b[next(dynamic)] if number == DYNAMIC else index(number) for number in op.rawConstantIndices.get_values()
     ]
     pointer, type = b[op.ptr], op.elem_type
     for depth, number in enumerate(indices):
+        # the first index steps over whole elements, each further one into what was found
         if depth:
             if not isinstance(type, LLVMArrayType):
                 raise Unsupported("elements of structs have no addresses here")
             type = type.type
         pointer = element_pointer(b, pointer, number, bytes_of(type))
-    b[op.result] = pointer
+    return pointer
 
 
-def _alloca(b: Builder, op: Operation) -> None:
+def _alloca(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, llvm.AllocaOp)
     count = b[op.size]
     if not isinstance(count, Constant):
         raise Unsupported("how large it is must be known")
-    b[op.results[0]] = b.private_buffer(kind_of(op.elem_type), count.value, op.location)
+    return b.private_buffer(kind_of(op.elem_type), count.value, op.location)
 
 
-def _same(b: Builder, op: Operation) -> None:
-    b[op.results[0]] = b[op.operands[0]]
-
-
-def _integer_cast(b: Builder, op: Operation) -> None:
+def _integer_cast(b: ProgramBuilder, op: Operation) -> Operand:
     """A pointer as an integer, or the other way."""
     value, kind = b[op.operands[0]], kind_of(op.results[0].type)
-    b[op.results[0]] = value if value.kind == kind else b.emit("resize", kind, value, signed=False)
+    return value if value.kind == kind else b.emit("resize", kind, value, signed=False)
 
 
-def _anything(b: Builder, op: Operation) -> None:
+def _anything(b: ProgramBuilder, op: Operation) -> Value:
     """Zero, which poison and undefined values may be as well."""
     type = op.results[0].type
     if isinstance(type, LLVMStructType | LLVMArrayType):
-        b[op.results[0]] = Struct({place: Constant(I64, 0) for place in leaf_positions(type)})
-    else:
-        kind = kind_of(type)
-        b[op.results[0]] = Constant(kind, kind.dtype.type(0).item())
+        return Struct({place: Constant(I64, 0) for place in leaf_positions(type)})
+    kind = kind_of(type)
+    return Constant(kind, kind.dtype.type(0).item())
 
 
-def _struct(b: Builder, op: Operation) -> Struct:
+def _struct(b: ProgramBuilder, op: Operation) -> Struct:
     found = b.values[op.operands[0]]
     if not isinstance(found, Struct):
         raise Unsupported("its first operand is no aggregate")
     return found
 
 
-def _insert_value(b: Builder, op: Operation) -> None:
+def _insert_value(b: ProgramBuilder, op: Operation) -> Struct:
     assert isinstance(op, llvm.InsertValueOp)
     value, place = b.values[op.value], tuple(op.position.get_values())
-    leaves = dict(_struct(b, op).leaves)
     inner = value.leaves if isinstance(value, Struct) else {(): b[op.value]}
-    leaves |= {(*place, *rest): leaf for rest, leaf in inner.items()}
-    b[op.results[0]] = Struct(leaves)
+    return Struct(_struct(b, op).leaves | {(*place, *rest): leaf for rest, leaf in inner.items()})
 
 
-def _extract_value(b: Builder, op: Operation) -> None:
+def _extract_value(b: ProgramBuilder, op: Operation) -> Value:
     assert isinstance(op, llvm.ExtractValueOp)
     place, leaves = tuple(op.position.get_values()), _struct(b, op).leaves
     if place in leaves:
-        b[op.results[0]] = leaves[place]
-        return
-    inner = {full[len(place) :]: leaf for full, leaf in leaves.items() if full[: len(place)] == place}
-    b[op.results[0]] = Struct(inner)
+        return leaves[place]
+    return Struct({full[len(place) :]: leaf for full, leaf in leaves.items() if full[: len(place)] == place})
 
 
-def _conversion(b: Builder, op: Operation) -> None:
+def _conversion(b: ProgramBuilder, op: Operation) -> None:
     """A descriptor as a memref, a memref as a descriptor, or the same number under another name."""
     assert isinstance(op, UnrealizedConversionCastOp)
     for source, result in zip(op.inputs, op.outputs, strict=True):
         value, type = b.values[source], result.type
         if isinstance(value, Struct) and is_ranked(type):
             b[result] = memref_of_descriptor(value, type)
-        elif isinstance(value, MemRef) and isinstance(type, LLVMStructType):
+        elif isinstance(value, MemRefParts) and isinstance(type, LLVMStructType):
             b[result] = descriptor_of(value)
         else:
             b[result] = value
 
 
-def memref_of_descriptor(value: Struct, type: MemRefType) -> MemRef:
-    rank = type.get_num_dims()
-    places = [(1,), (2,), *((3, d) for d in range(rank)), *((4, d) for d in range(rank))]
+def memref_of_descriptor(value: Struct, type: MemRefType) -> MemRefParts:
+    rank = range(type.get_num_dims())
+    # the first of the two pointers is for `free` alone
+    places = [(1,), (2,), *((3, d) for d in rank), *((4, d) for d in rank)]
     return memref_of_parts(type, [value.leaves[place] for place in places])
 
 
-def descriptor_of(value: MemRef) -> Struct:
+def descriptor_of(value: MemRefParts) -> Struct:
     leaves: dict[tuple[int, ...], Operand] = {(0,): value.pointer, (1,): value.pointer, (2,): value.offset}
     leaves |= {(3, d): size for d, size in enumerate(value.sizes)}
-    leaves |= {(4, d): stride for d, stride in enumerate(value.strides)}
-    return Struct(leaves)
-
-
-def _icmp(b: Builder, op: Operation) -> None:
-    assert isinstance(op, llvm.ICmpOp)
-    names = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-    b[op.results[0]] = b.emit(names[cast(IntegerAttr, op.predicate).value.data], I1, *b.operands(op))
+    return Struct(leaves | {(4, d): stride for d, stride in enumerate(value.strides)})
 
 
 HANDLERS: dict[str, Handler] = {
@@ -244,17 +205,16 @@ HANDLERS: dict[str, Handler] = {
     "llvm.store": _store,
     "llvm.atomicrmw": _atomic_rmw,
     "llvm.cmpxchg": _cmpxchg,
-    "llvm.fence": _fence,
+    "llvm.fence": lambda b, op: b.effect("fence", order=order_of(op)),
     "llvm.getelementptr": _gep,
     "llvm.alloca": _alloca,
     "llvm.inttoptr": _integer_cast,
     "llvm.ptrtoint": _integer_cast,
-    "llvm.addrspacecast": _same,
+    "llvm.addrspacecast": lambda b, op: b[op.operands[0]],
     "llvm.mlir.poison": _anything,
     "llvm.mlir.undef": _anything,
     "llvm.mlir.zero": _anything,
     "llvm.insertvalue": _insert_value,
     "llvm.extractvalue": _extract_value,
-    "llvm.icmp": _icmp,
     "builtin.unrealized_conversion_cast": _conversion,
 }

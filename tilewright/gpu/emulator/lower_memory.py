@@ -1,24 +1,37 @@
-"""`memref` and memory of `affine` and `llvm`: addresses as instructions, accesses with the order they demand."""
+"""`memref` and `affine`: expressions and addresses as instructions, accesses with the order they demand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import cast
+from math import prod
+from typing import Any, cast
 
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineConstraintKind,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+    AffineSet,
+    AffineSymExpr,
+)
 
 from tilewright.dialects import memref
 from tilewright.dialects._llvm_memory import Ordering
-from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
-from tilewright.gpu.emulator.builder import Builder, Handler, whole_memref
-from tilewright.gpu.emulator.lower_affine import map_results
-from tilewright.gpu.emulator.values import (
+from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
+from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, whole_memref
+from tilewright.gpu.emulator.program import (
+    I1,
     I64,
     Constant,
-    MemRef,
+    MemRefParts,
     Operand,
     Space,
     Unsupported,
@@ -27,6 +40,78 @@ from tilewright.gpu.emulator.values import (
     space_of,
 )
 from tilewright.ir.diagnostics import fail_op
+
+_DIVISIONS = {
+    AffineBinaryOpKind.FloorDiv: "floordivs",
+    AffineBinaryOpKind.CeilDiv: "ceildivs",
+    AffineBinaryOpKind.Mod: "modulo",
+}
+_COMPARISONS = {AffineConstraintKind.eq: "eq", AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle"}
+
+
+def expression(b: ProgramBuilder, expr: AffineExpr, dims: int, operands: Sequence[SSAValue]) -> Operand:
+    match expr:
+        case AffineConstantExpr():
+            return index(expr.value)
+        case AffineDimExpr():
+            return b[operands[expr.position]]
+        case AffineSymExpr():
+            return b[operands[dims + expr.position]]
+        case AffineBinaryOpExpr():
+            lhs, rhs = (expression(b, side, dims, operands) for side in (expr.lhs, expr.rhs))
+            match expr.kind:
+                case AffineBinaryOpKind.Add:
+                    return b.plus(lhs, rhs)
+                case AffineBinaryOpKind.Mul:
+                    return b.times(lhs, rhs)
+                case kind:
+                    return b.emit(_DIVISIONS[kind], I64, lhs, rhs)
+        case _:
+            raise TypeError(expr)
+
+
+def results(b: ProgramBuilder, map: AffineMap, operands: Sequence[SSAValue]) -> list[Operand]:
+    return [expression(b, result, map.num_dims, operands) for result in map.results]
+
+
+def map_results(b: ProgramBuilder, op: Operation, operands: Sequence[SSAValue]) -> list[Operand]:
+    return results(b, cast(AffineMapAttr, op.properties["map"]).data, operands)
+
+
+def extreme(b: ProgramBuilder, name: str, values: Sequence[Operand]) -> Operand:
+    """The least or the greatest of some numbers."""
+    return reduce(lambda x, y: b.emit(name, I64, x, y), values)
+
+
+def holds(b: ProgramBuilder, condition: AffineSet, operands: Sequence[SSAValue]) -> Operand:
+    """Whether all constraints of a set do."""
+    answer: Operand = Constant(I1, True)
+    for constraint in condition.constraints:
+        lhs, rhs = (expression(b, side, condition.num_dims, operands) for side in (constraint.lhs, constraint.rhs))
+        answer = b.emit("and", I1, answer, b.emit(_COMPARISONS[constraint.kind], I1, lhs, rhs))
+    return answer
+
+
+def _linearize(b: ProgramBuilder, op: Operation) -> Operand:
+    assert isinstance(op, LinearizeIndexOp)
+    basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
+    total, *digits = [b[value] for value in op.multi_index]
+    # a basis may begin with the size of the outermost digit, which says nothing about the sum
+    for digit, size in zip(digits, basis[len(basis) - len(digits) :], strict=True):
+        total = b.plus(b.times(total, size), digit)
+    return total
+
+
+def _delinearize(b: ProgramBuilder, op: Operation) -> None:
+    """Digits from the last to the first; the first has no limit."""
+    assert isinstance(op, DelinearizeIndexOp)
+    rest, digits = b[op.linear_index], list[Operand]()
+    basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
+    # a basis may begin with the size of the outermost digit, which is what remains
+    for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
+        digits.insert(0, b.emit("modulo", I64, rest, size))
+        rest = b.emit("floordivs", I64, rest, size)
+    b.values.update(zip(op.results, [rest, *digits], strict=True))
 
 
 @dataclass(frozen=True)
@@ -74,13 +159,14 @@ UPDATES = {
 }
 
 
-def position(b: Builder, buffer: MemRef, indices: Sequence[Operand]) -> Operand:
+def position(b: ProgramBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
     """Which element from the pointer on an element of the memref is."""
     return b.place(buffer.offset, *zip(indices, buffer.strides, strict=True))
 
 
-def extent(buffer: MemRef) -> int | None:
+def extent(buffer: MemRefParts) -> int | None:
     """Elements from the pointer to the end of the memref, where all its parts are known."""
+    # a check at the access then needs no numbers but the place
     parts = [buffer.offset, *buffer.sizes, *buffer.strides]
     if not all(isinstance(part, Constant) for part in parts):
         return None
@@ -89,120 +175,89 @@ def extent(buffer: MemRef) -> int | None:
     return offset + 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
-def load_value(b: Builder, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> Operand:
+def about(buffer: MemRefParts, order: Order = PLAIN) -> dict[str, Any]:
+    """What an access to a buffer has to know besides its operands."""
+    return {"space": buffer.space, "kind": buffer.kind, "limit": extent(buffer), "order": order}
+
+
+def load_value(b: ProgramBuilder, buffer: MemRefParts, indices: Sequence[Operand]) -> Operand:
     """An element of a buffer."""
-    result = b.register(buffer.kind)
-    place = position(b, buffer, indices)
-    b.effect(
-        "load",
-        buffer.pointer,
-        place,
-        outs=[result],
-        space=buffer.space,
-        kind=buffer.kind,
-        limit=extent(buffer),
-        order=order,
-    )
-    return result
+    return b.emit("load", buffer.kind, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def store_to(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand], order: Order = PLAIN) -> None:
-    place = position(b, buffer, indices)
-    b.effect(
-        "store", value, buffer.pointer, place, space=buffer.space, kind=buffer.kind, limit=extent(buffer), order=order
-    )
+def store_to(b: ProgramBuilder, value: Operand, buffer: MemRefParts, indices: Sequence[Operand]) -> None:
+    b.effect("store", value, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def _load(b: Builder, op: Operation) -> None:
+def _load(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, memref.LoadOp)
-    b[op.res] = load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
+    return load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _store(b: Builder, op: Operation) -> None:
+def _store(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, memref.StoreOp)
     store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _affine_load(b: Builder, op: Operation) -> None:
+def _affine_load(b: ProgramBuilder, op: Operation) -> Operand:
     buffer, *indices = op.operands
-    b[op.results[0]] = load_value(b, b.memref(buffer), map_results(b, op, indices))
+    return load_value(b, b.memref(buffer), map_results(b, op, indices))
 
 
-def _affine_store(b: Builder, op: Operation) -> None:
+def _affine_store(b: ProgramBuilder, op: Operation) -> None:
     value, buffer, *indices = op.operands
     store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
 
 
-def update(b: Builder, value: Operand, buffer: MemRef, indices: Sequence[Operand], name: str, order: Order) -> Operand:
-    """Change an element as one step; gives what it was."""
-    place, old = position(b, buffer, indices), b.register(value.kind)
-    b.effect(
-        "atomic",
-        *(value, buffer.pointer, place),
-        outs=[old],
-        space=buffer.space,
-        kind=buffer.kind,
-        limit=extent(buffer),
-        order=order,
-        update=name,
-    )
-    return old
-
-
-def _atomic_rmw(b: Builder, op: Operation) -> None:
+def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, AtomicRMWOp)
-    buffer, indices = b.memref(op.memref), [b[value] for value in op.indices]
-    b[op.result] = update(b, b[op.value], buffer, indices, UPDATES[op.update], MEMREF_ATOMIC)
+    value, buffer = b[op.value], b.memref(op.memref)
+    place = position(b, buffer, [b[number] for number in op.indices])
+    name = UPDATES[op.update]
+    return b.emit("atomic", value.kind, value, buffer.pointer, place, update=name, **about(buffer, MEMREF_ATOMIC))
 
 
-def _generic_atomic_rmw(b: Builder, op: Operation) -> None:
-    assert isinstance(op, GenericAtomicRMWOp)
+def _generic_atomic_rmw(b: ProgramBuilder, op: Operation) -> None:
+    # MLIR lowers it to a loop around cmpxchg, which the region would have to be inlined into
     raise Unsupported("an update by a region is not atomic here: write memref.atomic_rmw or llvm.cmpxchg")
 
 
-def _dim(b: Builder, op: Operation) -> None:
+def _dim(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, memref.DimOp)
     sizes, which = b.memref(op.source).sizes, b[op.index]
     if not isinstance(which, Constant):
         raise Unsupported("which dimension it asks for is not known")
     if not 0 <= which.value < len(sizes):
         fail_op(op, f"asks for dimension {which.value} of a memref that has {len(sizes)}")
-    b[op.result] = sizes[which.value]
+    return sizes[int(which.value)]
 
 
-def _rank(b: Builder, op: Operation) -> None:
-    assert isinstance(op, memref.RankOp)
-    b[op.rank] = index(len(b.memref(op.source).sizes))
-
-
-def _alloca(b: Builder, op: Operation) -> None:
+def _alloca(b: ProgramBuilder, op: Operation) -> MemRefParts:
     """A buffer of every thread, wherever in the kernel it stands."""
     type = cast(MemRefType, op.results[0].type)
     if not type.has_static_shape():
         raise Unsupported("how large it is must be known")
     if space_of(type) is Space.LDS:
         raise Unsupported("memory of a block is an attribution of the kernel, not allocated in it")
-    elements = reduce(lambda x, y: x * y, type.get_shape(), 1)
-    pointer = b.private_buffer(kind_of(type.element_type), elements, op.location, op.results[0].name_hint)
-    b[op.results[0]] = whole_memref(type, pointer, Space.PRIVATE)
+    # one buffer, however often a loop comes by
+    size, name = prod(type.get_shape()), op.results[0].name_hint
+    return whole_memref(type, b.private_buffer(kind_of(type.element_type), size, op.location, name), Space.PRIVATE)
 
 
-def _pointer_as_index(b: Builder, op: Operation) -> None:
-    b[op.results[0]] = b.memref(op.operands[0]).pointer
-
-
-def _nothing(b: Builder, op: Operation) -> None:
-    """Says something about memory that does not change what a kernel does."""
-
-
-def element_pointer(b: Builder, pointer: Operand, number: Operand, size: int) -> Operand:
+def element_pointer(b: ProgramBuilder, pointer: Operand, number: Operand, size: int) -> Operand:
     """An address some elements further on."""
-    if isinstance(number, Constant) or number.kind == I64:
-        return b.plus(pointer, b.times(number, index(size)))
-    return b.plus(pointer, b.times(b.emit("resize", I64, number, signed=True), index(size)))
+    # getelementptr takes indices of any width as signed
+    if not isinstance(number, Constant) and number.kind != I64:
+        number = b.emit("resize", I64, number, signed=True)
+    return b.plus(pointer, b.times(number, index(size)))
 
 
 HANDLERS: dict[str, Handler] = {
+    "affine.apply": lambda b, op: map_results(b, op, op.operands)[0],
+    "affine.min": lambda b, op: extreme(b, "mins", map_results(b, op, op.operands)),
+    "affine.max": lambda b, op: extreme(b, "maxs", map_results(b, op, op.operands)),
+    "affine.linearize_index": _linearize,
+    "affine.delinearize_index": _delinearize,
     "memref.load": _load,
     "memref.store": _store,
     "affine.load": _affine_load,
@@ -210,8 +265,8 @@ HANDLERS: dict[str, Handler] = {
     "memref.atomic_rmw": _atomic_rmw,
     "memref.generic_atomic_rmw": _generic_atomic_rmw,
     "memref.dim": _dim,
-    "memref.rank": _rank,
+    "memref.rank": lambda b, op: index(len(b.memref(op.operands[0]).sizes)),
     "memref.alloca": _alloca,
-    "memref.extract_aligned_pointer_as_index": _pointer_as_index,
-    "memref.prefetch": _nothing,
+    "memref.extract_aligned_pointer_as_index": lambda b, op: b.memref(op.operands[0]).pointer,
+    "memref.prefetch": lambda b, op: None,
 }

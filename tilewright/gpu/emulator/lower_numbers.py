@@ -1,16 +1,41 @@
-"""`arith`, `index` and `math` as instructions; most are one row of a table."""
+"""`arith`, `index`, `math` and `vector` as instructions; most are one row of a table."""
 
 from __future__ import annotations
 
-import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
-from xdsl.ir import Attribute, Operation
+from collections.abc import Sequence
+from typing import cast
 
-from tilewright.dialects import arith
+import numpy as np
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    BoolAttr,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.dialects import arith, vector
 from tilewright.dialects import index as index_dialect
 from tilewright.dialects.arith.meaning import PREDICATES, RESIZES, SAME_IN_INDEX, SAME_IN_LLVM
-from tilewright.gpu.emulator.builder import Builder, Handler
-from tilewright.gpu.emulator.values import I1, I64, Constant, Kind, MemRef, Operand, Struct, Unsupported, kind_of
+from tilewright.dialects.vector import shape
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
+from tilewright.gpu.emulator.lower_memory import about, position
+from tilewright.gpu.emulator.program import (
+    I1,
+    I64,
+    Constant,
+    Kind,
+    MemRefParts,
+    Operand,
+    Struct,
+    Unsupported,
+    Value,
+    index,
+    kind_of,
+)
 
 _FLOATS = ("add", "sub", "mul", "div", "rem")
 _ROWS = {
@@ -21,13 +46,8 @@ _ROWS = {
 }
 """Operations that are one instruction; those on integers are called as in `index`."""
 COMBINED = {
-    ("add", False): "add",
-    ("mul", False): "mul",
-    ("add", True): "fadd",
-    ("mul", True): "fmul",
-    ("and", False): "and",
-    ("or", False): "or",
-    ("xor", False): "xor",
+    **{(name, False): name for name in ("add", "mul", "and", "or", "xor")},
+    **{(name, True): f"f{name}" for name in ("add", "mul")},
     ("minsi", False): "mins",
     ("maxsi", False): "maxs",
     ("minui", False): "minu",
@@ -47,13 +67,9 @@ FUNCTIONS = (
 """Of `math`, by the names that generated code calls them by."""
 
 
-def _row(name: str) -> Handler:
+def _row(name: str, **extra: object) -> Handler:
     """An operation that is one instruction."""
-
-    def lower(b: Builder, op: Operation) -> None:
-        b[op.results[0]] = b.emit(name, kind_of(op.results[0].type), *b.operands(op))
-
-    return lower
+    return lambda b, op: b.emit(name, kind_of(op.results[0].type), *b.operands(op), **extra)
 
 
 def number_constant(kind: Kind, value: object) -> Constant:
@@ -71,150 +87,232 @@ def attribute_constant(value: Attribute, type: Attribute) -> Constant:
             return number_constant(kind, value.value.data)
         case DenseIntOrFPElementsAttr():
             numbers = [number_constant(kind.element, number).value for number in value.get_values()]
-            array = np.array(numbers, dtype=kind.dtype).reshape(*kind.shape, 1)
-            return Constant(kind, array)
+            # one lane, which NumPy spreads over all
+            return Constant(kind, np.array(numbers, dtype=kind.dtype).reshape(*kind.shape, 1))
         case _:
             raise Unsupported(f"{value} is no number and no list of numbers")
 
 
-def _constant(b: Builder, op: Operation) -> None:
-    b[op.results[0]] = attribute_constant(op.properties["value"], op.results[0].type)
+def _constant(b: ProgramBuilder, op: Operation) -> Operand:
+    return attribute_constant(op.properties["value"], op.results[0].type)
 
 
-def _cmpi(b: Builder, op: Operation) -> None:
-    assert isinstance(op, arith.CmpiOp)
-    b[op.result] = b.emit(PREDICATES[op.predicate.value.data], kind_of(op.result.type), *b.operands(op))
+def _compare(b: ProgramBuilder, op: Operation) -> Operand:
+    name = PREDICATES[cast(IntegerAttr, op.properties["predicate"]).value.data]
+    return b.emit(name, kind_of(op.results[0].type), *b.operands(op))
 
 
-def _index_cmp(b: Builder, op: Operation) -> None:
+def _index_cmp(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, index_dialect.CmpOp)
-    b[op.result] = b.emit(str(op.pred.data), I1, *b.operands(op))
+    return b.emit(str(op.pred.data), I1, *b.operands(op))
 
 
-def _cmpf(b: Builder, op: Operation) -> None:
+def _cmpf(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, arith.CmpfOp)
-    b[op.result] = b.emit("fcmp", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
+    return b.emit("fcmp", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
 
 
-def _select(b: Builder, op: Operation) -> None:
+def _select(b: ProgramBuilder, op: Operation) -> Value:
     """A choice; of memrefs, of all their parts."""
     condition, yes, no = op.operands
     chosen = b[condition]
-    values = b.values[yes], b.values[no]
-    match values:
-        case MemRef() as first, MemRef() as second:
+    match b.values[yes], b.values[no]:
+        case MemRefParts() as first, MemRefParts() as second:
             parts = [_choose(b, chosen, x, y) for x, y in zip(first.parts, second.parts, strict=True)]
-            rank = len(first.sizes)
-            space = first.space if first.space == second.space else None
-            b[op.results[0]] = MemRef(
-                first.kind, space, parts[0], parts[1], tuple(parts[2 : 2 + rank]), tuple(parts[2 + rank :])
-            )
+            # of two spaces, only the address tells at the access
+            return MemRefParts.of(first.kind, first.space if first.space == second.space else None, parts)
         case Struct() as first, Struct() as second:
-            b[op.results[0]] = Struct(
-                {place: _choose(b, chosen, leaf, second.leaves[place]) for place, leaf in first.leaves.items()}
-            )
+            leaves = second.leaves
+            return Struct({place: _choose(b, chosen, leaf, leaves[place]) for place, leaf in first.leaves.items()})
         case _:
-            b[op.results[0]] = _choose(b, chosen, b[yes], b[no])
+            return _choose(b, chosen, b[yes], b[no])
 
 
-def _choose(b: Builder, condition: Operand, yes: Operand, no: Operand) -> Operand:
-    if yes == no:
-        return yes
-    return b.emit("select", yes.kind, condition, yes, no)
+def _choose(b: ProgramBuilder, condition: Operand, yes: Operand, no: Operand) -> Operand:
+    return yes if yes == no else b.emit("select", yes.kind, condition, yes, no)
 
 
 def _cast(name: str, **extra: object) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: ProgramBuilder, op: Operation) -> Operand:
         value, kind = b[op.operands[0]], kind_of(op.results[0].type)
         if value.kind == kind:
-            b[op.results[0]] = value
-        elif isinstance(value, Constant) and name == "resize" and not kind.shape:
+            return value
+        # what is known stays so: operations that ask for a dimension or a size need constants
+        if isinstance(value, Constant) and name == "resize" and not kind.shape:
             number = int(value.value) & ((1 << value.kind.bits) - 1) if not extra["signed"] else _signed(value)
-            b[op.results[0]] = number_constant(kind, number)
-        else:
-            b[op.results[0]] = b.emit(name, kind, value, **extra)
+            return number_constant(kind, number)
+        return b.emit(name, kind, value, **extra)
 
     return lower
 
 
 def _signed(constant: Constant) -> int:
+    # a bit that is set is -1, which Python's True is not
     return -int(constant.value) if constant.kind.bits == 1 else constant.value
 
 
-def _function(name: str) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
-        b[op.results[0]] = b.emit("math", kind_of(op.results[0].type), *b.operands(op), function=name)
-
-    return lower
-
-
-def _negf(b: Builder, op: Operation) -> None:
-    b[op.results[0]] = b.emit("fneg", kind_of(op.results[0].type), *b.operands(op))
-
-
 def _extended(signed: bool) -> Handler:
-    def lower(b: Builder, op: Operation) -> None:
+    def lower(b: ProgramBuilder, op: Operation) -> Operand:
         kind, values = kind_of(op.results[0].type), b.operands(op)
-        b[op.results[0]] = b.emit("mul", kind, *values)
         b[op.results[1]] = b.emit("mulhigh", kind, *values, signed=signed)
+        return b.emit("mul", kind, *values)
 
     return lower
 
 
-def _add_extended(b: Builder, op: Operation) -> None:
+def _add_extended(b: ProgramBuilder, op: Operation) -> Operand:
     kind, values = kind_of(op.results[0].type), b.operands(op)
     total = b.emit("add", kind, *values)
-    b[op.results[0]] = total
+    # a sum without signs that wrapped is below both sides
     b[op.results[1]] = b.emit("ult", kind_of(op.results[1].type), total, values[0])
+    return total
 
 
-def _clampf(b: Builder, op: Operation) -> None:
+def _clampf(b: ProgramBuilder, op: Operation) -> Operand:
     kind, (value, low, high) = kind_of(op.results[0].type), b.operands(op)
-    b[op.results[0]] = b.emit("fminnum", kind, b.emit("fmaxnum", kind, value, low), high)
+    return b.emit("fminnum", kind, b.emit("fmaxnum", kind, value, low), high)
 
 
-def _width(b: Builder, op: Operation) -> None:
-    b[op.results[0]] = Constant(I64, I64.bits)
+def _pattern(buffer: MemRefParts, type: VectorType) -> np.ndarray:
+    """Where the elements of a vector are, from its first one on: it lies along the last dimensions."""
+    sizes = tuple(type.get_shape())
+    strides = buffer.strides[len(buffer.strides) - len(sizes) :]
+    if len(strides) < len(sizes) or not all(isinstance(stride, Constant) for stride in strides):
+        raise Unsupported("how the rows of the buffer lie must be known")
+    numbers = [cast(Constant, stride).value for stride in strides]
+    grid = np.indices(sizes, dtype=np.int64)
+    return sum((axis * stride for axis, stride in zip(grid, numbers, strict=True)), np.zeros(sizes, np.int64))
 
 
+def _load_rows(b: ProgramBuilder, result: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> Operand:
+    buffer, type = b.memref(base), cast(VectorType, result.type)
+    place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type)
+    return b.emit("load", kind_of(type), buffer.pointer, place, pattern=pattern, **about(buffer))
+
+
+def _store_rows(b: ProgramBuilder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
+    buffer, type = b.memref(base), cast(VectorType, value.type)
+    place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type)
+    b.effect("store", b[value], buffer.pointer, place, pattern=pattern, **about(buffer))
+
+
+def _load(b: ProgramBuilder, op: Operation) -> Operand:
+    assert isinstance(op, vector.LoadOp)
+    return _load_rows(b, op.result, op.base, op.indices)
+
+
+def _store(b: ProgramBuilder, op: Operation) -> None:
+    assert isinstance(op, vector.StoreOp)
+    _store_rows(b, op.vector, op.base, op.indices)
+
+
+def _check_plain(op: Operation, mask: SSAValue | None) -> None:
+    map = cast(AffineMapAttr, op.properties["permutation_map"]).data
+    bounds = cast("ArrayAttr[BoolAttr]", op.properties["in_bounds"])
+    # anything else pads or masks, element by element
+    if mask is not None or not map.is_minor_identity() or not all(bound.value.data for bound in bounds):
+        raise Unsupported("only transfers of whole rows that are in bounds; lower it to loops first")
+
+
+def _transfer_read(b: ProgramBuilder, op: Operation) -> Operand:
+    assert isinstance(op, vector.TransferReadOp)
+    _check_plain(op, op.mask)
+    return _load_rows(b, op.result, op.source, op.indices)
+
+
+def _transfer_write(b: ProgramBuilder, op: Operation) -> None:
+    assert isinstance(op, vector.TransferWriteOp)
+    _check_plain(op, op.mask)
+    _store_rows(b, op.vector, op.source, op.indices)
+
+
+def _static(position: Sequence[Operand]) -> tuple[int, ...] | None:
+    found = tuple(part.value for part in position if isinstance(part, Constant))
+    return found if len(found) == len(position) else None
+
+
+def _extract(b: ProgramBuilder, op: Operation) -> Operand:
+    assert isinstance(op, vector.ExtractOp)
+    position = b.mixed(op.dynamic_position, op.static_position.get_values())
+    kind, value, static = kind_of(op.result.type), b[op.vector], _static(position)
+    if static is not None:
+        return b.emit("vextract", kind, value, position=static)
+    if len(position) == 1 and not kind.shape:
+        return b.emit("vpick", kind, value, position[0])
+    raise Unsupported("which part it takes must be known")
+
+
+def _insert(b: ProgramBuilder, op: Operation) -> Operand:
+    assert isinstance(op, vector.InsertOp)
+    static = _static(b.mixed(op.dynamic_position, op.static_position.get_values()))
+    if static is None:
+        raise Unsupported("where it inserts must be known")
+    return b.emit("vinsert", kind_of(op.result.type), b[op.source], b[op.dest], position=static)
+
+
+def _extract_slice(b: ProgramBuilder, op: Operation) -> Operand:
+    assert isinstance(op, shape.ExtractStridedSliceOp)
+    kind, starts = kind_of(op.result.type), tuple(entry.value.data for entry in op.offsets)
+    # dimensions behind those that are named are taken whole
+    ends = tuple(start + size for start, size in zip(starts, kind.shape, strict=False))
+    return b.emit("vslice", kind, b[op.source], starts=starts, ends=ends)
+
+
+def _to_elements(b: ProgramBuilder, op: Operation) -> None:
+    value = b[op.operands[0]]
+    for result, place in zip(op.results, np.ndindex(*value.kind.shape), strict=True):
+        b[result] = b.emit("vextract", kind_of(result.type), value, position=tuple(place))
+
+
+def _reduction(b: ProgramBuilder, op: Operation) -> Operand:
+    assert isinstance(op, vector.ReductionOp)
+    kind, combine = kind_of(op.dest.type), str(op.kind.data[0] if isinstance(op.kind.data, tuple) else op.kind.data)
+    result = b.emit("vreduce", kind, b[op.vector], combine=combine)
+    return result if op.acc is None else b.emit(COMBINED[combine, kind.is_float], kind, result, b[op.acc])
+
+
+_FLOAT_CASTS = {
+    "sitofp": _cast("tofloat", signed=True),
+    "uitofp": _cast("tofloat", signed=False),
+    "fptosi": _cast("toint", signed=True),
+    "fptoui": _cast("toint", signed=False),
+}
 HANDLERS: dict[str, Handler] = {
     **{name: _row(instruction) for name, instruction in _ROWS.items()},
     **{f"llvm.{name}": _row(_ROWS[same]) for name, same in SAME_IN_LLVM.items()},
-    **{f"math.{name}": _function(name) for name in FUNCTIONS},
-    "arith.constant": _constant,
-    "index.constant": _constant,
-    "index.bool.constant": _constant,
-    "llvm.mlir.constant": _constant,
-    "index.sizeof": _width,
-    "arith.cmpi": _cmpi,
+    **{f"math.{name}": _row("math", function=name) for name in FUNCTIONS},
+    **dict.fromkeys(("arith.constant", "index.constant", "index.bool.constant", "llvm.mlir.constant"), _constant),
+    "index.sizeof": lambda b, op: index(I64.bits),
+    "arith.cmpi": _compare,
+    "llvm.icmp": _compare,
     "index.cmp": _index_cmp,
     "arith.cmpf": _cmpf,
     "arith.select": _select,
     "llvm.select": _select,
-    "arith.negf": _negf,
-    "llvm.fneg": _negf,
+    "arith.negf": _row("fneg"),
+    "llvm.fneg": _row("fneg"),
     "arith.mulsi_extended": _extended(signed=True),
     "arith.mului_extended": _extended(signed=False),
     "arith.addui_extended": _add_extended,
     "math.clampf": _clampf,
     **{name: _cast("resize", signed=signed) for name, signed in RESIZES.items()},
-    "index.casts": _cast("resize", signed=True),
-    "index.castu": _cast("resize", signed=False),
-    "llvm.trunc": _cast("resize", signed=False),
-    "llvm.zext": _cast("resize", signed=False),
-    "llvm.sext": _cast("resize", signed=True),
-    "arith.sitofp": _cast("tofloat", signed=True),
-    "arith.uitofp": _cast("tofloat", signed=False),
-    "llvm.sitofp": _cast("tofloat", signed=True),
-    "llvm.uitofp": _cast("tofloat", signed=False),
-    "arith.fptosi": _cast("toint", signed=True),
-    "arith.fptoui": _cast("toint", signed=False),
-    "llvm.fptosi": _cast("toint", signed=True),
-    "llvm.fptoui": _cast("toint", signed=False),
-    "arith.extf": _cast("fpcast"),
-    "arith.truncf": _cast("fpcast"),
-    "llvm.fpext": _cast("fpcast"),
-    "llvm.fptrunc": _cast("fpcast"),
-    "arith.bitcast": _cast("bitcast"),
-    "llvm.bitcast": _cast("bitcast"),
+    **dict.fromkeys(("index.casts", "llvm.sext"), _cast("resize", signed=True)),
+    **dict.fromkeys(("index.castu", "llvm.trunc", "llvm.zext"), _cast("resize", signed=False)),
+    **{f"{dialect}.{name}": cast for dialect in ("arith", "llvm") for name, cast in _FLOAT_CASTS.items()},
+    **dict.fromkeys(("arith.extf", "arith.truncf", "llvm.fpext", "llvm.fptrunc"), _cast("fpcast")),
+    **dict.fromkeys(("arith.bitcast", "llvm.bitcast"), _cast("bitcast")),
+    "vector.load": _load,
+    "vector.store": _store,
+    "vector.transfer_read": _transfer_read,
+    "vector.transfer_write": _transfer_write,
+    "vector.broadcast": _row("vbroadcast"),
+    "vector.splat": _row("vbroadcast"),
+    "vector.extract": _extract,
+    "vector.insert": _insert,
+    "vector.shape_cast": _row("vreshape"),
+    "vector.extract_strided_slice": _extract_slice,
+    "vector.from_elements": _row("vgather"),
+    "vector.to_elements": _to_elements,
+    "vector.reduction": _reduction,
+    "vector.fma": _row("math", function="fma"),
 }

@@ -1,12 +1,14 @@
-"""Memory that kernels see: ranges of this process's addresses, each with a name and as NumPy arrays."""
+"""Memory that kernels see: ranges of this process's addresses as NumPy arrays, and atomic updates of them."""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(eq=False)
-class Range:
+class MemoryRange:
     """Consecutive addresses that belong together."""
 
     base: int
@@ -88,9 +90,9 @@ class Memory:
 
     def __init__(self) -> None:
         self._bases: list[int] = []
-        self._ranges: dict[int, Range] = {}
+        self._ranges: dict[int, MemoryRange] = {}
         self._views: dict[tuple[int, np.dtype[Any]], Any] = {}
-        self._last: Range | None = None
+        self._last: MemoryRange | None = None
         self._owned: dict[int, Any] = {}
         self.owned_bytes = 0
         """Of everything that was allocated here."""
@@ -102,9 +104,9 @@ class Memory:
         name: str,
         remote: RemoteMemory | None = None,
         updates: RemoteMemory | None = None,
-    ) -> Range:
+    ) -> MemoryRange:
         data = np.empty(0, np.uint8) if remote is not None else bytes_at(base, size)
-        made = self._ranges[base] = Range(base, size, name, data, remote, updates)
+        made = self._ranges[base] = MemoryRange(base, size, name, data, remote, updates)
         insort(self._bases, base)
         return made
 
@@ -113,32 +115,31 @@ class Memory:
         size = self._ranges.pop(base).size
         if self._owned.pop(base, None) is not None:
             self.owned_bytes -= size
+        # views of the range would keep its memory
         self._views.clear()
         self._last = None
 
-    def allocate(self, size: int, name: str) -> Range:
+    def allocate(self, size: int, name: str) -> MemoryRange:
         """Fresh memory, full of junk."""
         storage = np.full(max(size, 1) + ALIGNMENT, JUNK, np.uint8)
-        base = -(-storage.ctypes.data // ALIGNMENT) * ALIGNMENT
-        made = self.add(base, size, name)
-        self._owned[base] = storage
-        self.owned_bytes += size
-        return made
+        return self._own(-(-storage.ctypes.data // ALIGNMENT) * ALIGNMENT, size, name, storage)
 
-    def add_cleared(self, size: int, name: str) -> Range:
+    def add_cleared(self, size: int, name: str) -> MemoryRange:
         """Fresh memory, all zeros, that costs nothing before it is used."""
         try:
             storage = mmap.mmap(-1, size)
         except (OSError, ValueError, OverflowError) as error:
             raise DeviceError(f"no {name} of {size} bytes: {error}") from error
-        base = ctypes.addressof(ctypes.c_char.from_buffer(storage))
-        made = self.add(base, size, name)
+        return self._own(ctypes.addressof(ctypes.c_char.from_buffer(storage)), size, name, storage)
+
+    def _own(self, base: int, size: int, name: str, storage: Any) -> MemoryRange:
         self._owned[base] = storage
         self.owned_bytes += size
-        return made
+        return self.add(base, size, name)
 
-    def find(self, address: int) -> Range | None:
+    def find(self, address: int) -> MemoryRange | None:
         """The range that an address is in."""
+        # most accesses follow one to the same range
         last = self._last
         if last is not None and last.base <= address < last.base + last.size:
             return last
@@ -157,6 +158,7 @@ class Memory:
             range = self.find(pointer)
             if range is None:
                 return None
+            # pointers that run through a buffer make a view each
             if len(self._views) > MOST_VIEWS:
                 self._views.clear()
             start = pointer - range.base
@@ -171,8 +173,83 @@ class Memory:
         return found
 
 
+def map_file(path: Path, size: int) -> mmap.mmap:
+    """Bytes that all processes share which map the same file."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    os.ftruncate(handle, size)
+    # the mapping outlives the handle
+    mapped = mmap.mmap(handle, size)
+    os.close(handle)
+    return mapped
+
+
 def bytes_at(address: int, size: int) -> Array:
     """The bytes of this process from an address on."""
     if size == 0:
         return np.empty(0, np.uint8)
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+def _unsigned(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def update(old: Any, new: Any) -> Any:
+        kind = np.dtype(f"u{old.dtype.itemsize}")
+        return function(old.view(kind), new.view(kind)).view(old.dtype)
+
+    return update
+
+
+UPDATES: dict[str, Callable[[Any, Any], Any]] = {
+    "xchg": lambda old, new: new,
+    "add": lambda old, new: old + new,
+    "sub": lambda old, new: old - new,
+    "mul": lambda old, new: old * new,
+    "and": lambda old, new: old & new,
+    "nand": lambda old, new: ~(old & new),
+    "or": lambda old, new: old | new,
+    "xor": lambda old, new: old ^ new,
+    "maxs": np.maximum,
+    "mins": np.minimum,
+    "maxu": _unsigned(np.maximum),
+    "minu": _unsigned(np.minimum),
+    "fadd": lambda old, new: old + new,
+    "fsub": lambda old, new: old - new,
+    "fmul": lambda old, new: old * new,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
+}
+
+
+def update(view: Any, places: Array, values: Array, name: str, expected: Array | None) -> tuple[Array, bool]:
+    """Update elements of a view, in the order of the places; gives what they were, and whether any changed."""
+    # all at once where no two lanes meet
+    if isinstance(view, Guarded) or np.unique(places).size != places.size:
+        return _one_by_one(view, places, values, name, expected)
+    old = view.take(places)
+    new = np.where(old == expected, values, old) if expected is not None else UPDATES[name](old, values)
+    changed = not np.array_equal(old, new)
+    if changed:
+        view[places] = new
+    return old, changed
+
+
+def _one_by_one(view: Any, places: Array, values: Array, name: str, expected: Array | None) -> tuple[Array, bool]:
+    dtype: np.dtype[Any] = view.dtype
+    old, changed = np.empty(places.shape, dtype), False
+    # lanes that update one place do it one after the other, so each gets what the one before left
+    for number, place in enumerate(places):
+        value = values[number : number + 1]
+
+        def change(now: Any, number: int = number, value: Any = value) -> Any:
+            now = np.asarray([now], dtype)
+            if expected is not None:
+                return value[0] if now[0] == expected[number] else now[0]
+            return UPDATES[name](now, value)[0]
+
+        if isinstance(view, Guarded):
+            old[number] = view.update(int(place), change)
+            changed |= bool(change(old[number]) != old[number])
+        else:
+            old[number] = view[place]
+            view[place] = change(old[number])
+            changed |= bool(view[place] != old[number])
+    return old, changed

@@ -1,25 +1,28 @@
-"""Stores that others do not see yet.
+"""Stores that others do not see yet, and values that memory held a while ago.
 
 A store is seen by its own wave at once. Everyone else sees it when it has come far enough: to the waves of its block,
 to all waves of its GPU, or to memory, which all ranks share. It gets there by chance, in any order with stores to other
 addresses, or because a release demands it. Stores of one instruction go separately, lane by lane, but a store that
 fills a whole line of 128 bytes goes as one: that is what the `line` protocol of channels relies on.
+
+A wave may see memory as it was at any time since its last acquire. Every write that arrives in memory notes what it
+replaces, in a list that all ranks share, so a load can take writes back that came after the time that it sees.
 """
 
 from __future__ import annotations
 
+import mmap
 import random
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
-from tilewright.gpu.emulator.history import History
-from tilewright.gpu.emulator.memory import Memory
+from tilewright.gpu.emulator.memory import Array, Memory, map_file
 
-Array = np.ndarray[Any, np.dtype[Any]]
 LINE_BYTES = 128
 MOST = 64
 """Stores of a wave that can be on their way; more push the oldest on."""
@@ -77,11 +80,9 @@ class StoreBuffers:
         self.memory, self.chance, self.block_waves, self.history = memory, chance, block_waves, history
         self.lists: dict[tuple[Level, int], list[Pending]] = {}
 
-    def above(self, wave: int) -> Iterator[tuple[Level, int]]:
-        """Where stores are that a wave sees, those further away first."""
-        yield Level.DEVICE, 0
-        yield Level.BLOCK, wave // self.block_waves
-        yield Level.WAVE, wave
+    def _path(self, wave: int) -> list[tuple[Level, int]]:
+        """Where stores of a wave go on their way to memory."""
+        return [(Level.WAVE, wave), (Level.BLOCK, wave // self.block_waves), (Level.DEVICE, 0)]
 
     def store(self, wave: int, addresses: Array, values: Array) -> None:
         """Stores of one instruction, as units that arrive together."""
@@ -89,35 +90,31 @@ class StoreBuffers:
         waiting = self.lists.setdefault((Level.WAVE, wave), [])
         for unit in units(addresses, data.shape[1]):
             waiting.append(Pending(addresses[unit], data[unit], wave))
+        # a buffer of finite size: what does not fit moves on
         while len(waiting) > MOST:
             self._advance((Level.WAVE, wave), self.chance.randrange(len(waiting)))
 
     def load(self, wave: int, addresses: Array, values: Array) -> Array:
         """What a wave sees, given what memory holds."""
         data: Array = values.reshape(-1, 1).view(np.uint8).copy()
-        for key in self.above(wave):
+        # nearer ones are newer and cover those further away
+        for key in reversed(self._path(wave)):
             for pending in self.lists.get(key, ()):
                 _overlay(addresses, data, pending)
         return data.view(values.dtype).reshape(values.shape)
 
     def flush(self, wave: int, level: Level) -> None:
         """Everything that a wave has stored or seen of others is seen by those of a level."""
-        path = [(Level.WAVE, wave), (Level.BLOCK, wave // self.block_waves), (Level.DEVICE, 0)]
-        for key in path[:level]:
+        for key in self._path(wave)[:level]:
             while self.lists.get(key):
                 self._advance(key, 0)
 
     def settle(self, wave: int, addresses: Array, size: int) -> None:
         """Stores to some addresses go to memory before the wave updates them there."""
         target = Pending(addresses, np.zeros((len(addresses), size), np.uint8), wave)
-        for key in ((Level.WAVE, wave), (Level.BLOCK, wave // self.block_waves), (Level.DEVICE, 0)):
-            number = 0
-            while number < len(self.lists.get(key, ())):
-                if self.lists[key][number].overlaps(target):
-                    self._advance(key, number)
-                    number = 0
-                else:
-                    number += 1
+        for key in self._path(wave):
+            while (hit := _first_overlap(self.lists.get(key, ()), target)) is not None:
+                self._advance(key, hit)
 
     def drain_some(self) -> bool:
         """By chance, one store comes one step further; whether there was one."""
@@ -141,8 +138,8 @@ class StoreBuffers:
         """A store goes one level on, and with it all older ones to the same addresses."""
         waiting = self.lists[key]
         chosen = waiting[number]
-        first = next(older for older, pending in enumerate(waiting) if pending.overlaps(chosen))
-        moved = waiting.pop(first)
+        # it overlaps itself, so there is one
+        moved = waiting.pop(_first_overlap(waiting, chosen) or 0)
         level, owner = key
         if level is Level.WAVE:
             self.lists.setdefault((Level.BLOCK, owner // self.block_waves), []).append(moved)
@@ -155,16 +152,15 @@ class StoreBuffers:
 
     def write(self, pending: Pending) -> None:
         """A store arrives in memory."""
-        first = int(pending.addresses[0])
-        range = self.memory.find(first)
+        range = self.memory.find(int(pending.addresses[0]))
+        # freed before it arrived
         if range is None:
             return
         if range.remote is not None:
             for address, row in zip(pending.addresses.tolist(), pending.data, strict=True):
                 range.remote.write(address, row.tobytes())
             return
-        starts: Array = pending.addresses - range.base
-        places = np.add.outer(starts, np.arange(pending.size))
+        places = np.add.outer(pending.addresses - range.base, np.arange(pending.size))
         old = range.data[places]
         range.data[places] = pending.data
         self.history.wrote(pending.wave, pending.addresses, old)
@@ -185,29 +181,139 @@ def units(addresses: Array, size: int) -> list[Array]:
     return found + alone
 
 
+def _first_overlap(waiting: Sequence[Pending], other: Pending) -> int | None:
+    """The oldest store to an address of another one."""
+    return next((number for number, pending in enumerate(waiting) if pending.overlaps(other)), None)
+
+
 def _overlay(addresses: Array, data: Array, pending: Pending) -> None:
     """Put bytes of a store over what was loaded from the same addresses."""
     size = data.shape[1]
     if pending.end <= int(addresses.min()) or int(addresses.max()) + size <= pending.start:
         return
+    gap = addresses[:, None] - pending.addresses[None, :]
     if pending.size == size:
-        hits = addresses[:, None] == pending.addresses[None, :]
-        lanes = hits.any(1)
-        if lanes.any():
-            last = hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)
-            data[lanes] = pending.data[last]
-        if not _shifted(addresses, pending):
+        _cover(data, gap == 0, pending.data)
+        # most accesses of one size are at the same addresses or apart; the others go byte by byte
+        if not ((gap != 0) & (abs(gap) < size)).any():
             return
     for byte in range(size):
         for other in range(pending.size):
-            hits = (addresses + byte)[:, None] == (pending.addresses + other)[None, :]
-            lanes = hits.any(1)
-            if lanes.any():
-                last = hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)
-                data[lanes, byte] = pending.data[last, other]
+            _cover(data[:, byte], gap == other - byte, pending.data[:, other])
 
 
-def _shifted(addresses: Array, pending: Pending) -> bool:
-    """Whether accesses of the same size overlap without being the same."""
-    gap = addresses[:, None] - pending.addresses[None, :]
-    return bool(((gap != 0) & (abs(gap) < pending.size)).any())
+def _cover(data: Array, hits: Array, stored: Array) -> None:
+    """Put what was stored over the data of lanes that hit an address; where one hits several, the last counts."""
+    lanes = hits.any(1)
+    if lanes.any():
+        data[lanes] = stored[hits.shape[1] - 1 - hits[lanes][:, ::-1].argmax(1)]
+
+
+RECORD = struct.Struct("=qqqq8s")
+"""When, in whose memory, where in it, how many bytes, and what they were."""
+HEADER = struct.Struct("=qq")
+"""How many records there have been, and what time it is."""
+CAPACITY = 1 << 14
+KEPT = 256
+"""Writes to a line that are remembered."""
+
+
+class Log:
+    """Records of the last writes of all ranks; `folder` is where they share it, None if there is only one."""
+
+    def __init__(self, folder: Path | None):
+        size = HEADER.size + CAPACITY * RECORD.size
+        self._map = mmap.mmap(-1, size) if folder is None else map_file(folder / "writes", size)
+
+    @property
+    def now(self) -> int:
+        return HEADER.unpack_from(self._map, 0)[1]
+
+    def append(self, records: Sequence[tuple[int, int, int, bytes]]) -> int:
+        """Note what one write replaces; gives the time after it."""
+        count, now = HEADER.unpack_from(self._map, 0)
+        for space, offset, size, old in records:
+            RECORD.pack_into(self._map, HEADER.size + count % CAPACITY * RECORD.size, now, space, offset, size, old)
+            count += 1
+        HEADER.pack_into(self._map, 0, count, now + 1)
+        return now + 1
+
+    def since(self, number: int) -> Iterator[tuple[int, tuple[int, int, int, int, bytes]]]:
+        """Records from a number on, as far as they are still there, each with its number."""
+        count, _ = HEADER.unpack_from(self._map, 0)
+        for index in range(max(number, count - CAPACITY), count):
+            yield index, RECORD.unpack_from(self._map, HEADER.size + index % CAPACITY * RECORD.size)
+
+
+class History:
+    """What a rank knows of the past. Spaces are heaps by their rank, and below zero the memory of each rank's own."""
+
+    def __init__(self, rank: int, folder: Path | None):
+        self.own = -1 - rank
+        self.log = Log(folder)
+        self.heaps: list[tuple[int, int]] = []
+        """Where the heap of each rank begins here, and how large it is."""
+        self._read = 0
+        self._lines: dict[tuple[int, int], list[tuple[int, int, int, bytes]]] = {}
+        self._seen: dict[tuple[int, int], int] = {}
+        """The time that a wave has seen an address at."""
+        self._acquired: dict[int, int] = {}
+
+    def place(self, address: int) -> tuple[int, int]:
+        """The space of an address, and where in it."""
+        for rank, (base, size) in enumerate(self.heaps):
+            if base <= address < base + size:
+                return rank, address - base
+        return self.own, address
+
+    def begin(self, waves: int) -> None:
+        """A kernel starts: it sees all that was written before."""
+        self._seen.clear()
+        self._acquired = dict.fromkeys(range(waves), self.log.now)
+
+    def acquire(self, wave: int) -> None:
+        self._acquired[wave] = self.log.now
+
+    def catch_up(self) -> bool:
+        """Let everyone see the present; whether anyone did not."""
+        now = self.log.now
+        behind = [wave for wave, time in self._acquired.items() if time < now]
+        self._acquired.update(dict.fromkeys(behind, now))
+        return bool(behind)
+
+    def wrote(self, wave: int, addresses: Array, old: Array) -> None:
+        """A write has arrived; `old` has a row of bytes for each address."""
+        rows = zip(addresses.tolist(), old, strict=True)
+        time = self.log.append([(*self.place(address), len(row), row.tobytes()) for address, row in rows])
+        # a wave never sees an address as it was before its own write
+        self._seen.update({(wave, address): time for address in addresses.tolist()})
+
+    def earliest(self, wave: int, addresses: Array) -> int:
+        """The first time that a load of these addresses may see."""
+        start = self._acquired.get(wave, self.log.now)
+        return max([start, *(self._seen.get((wave, address), 0) for address in addresses.tolist())])
+
+    def load(self, wave: int, addresses: Array, values: Array, time: int) -> Array:
+        """What memory held at a time, given what it holds now."""
+        self._catch_records()
+        data: Array = values.reshape(-1, 1).view(np.uint8).copy()
+        size = data.shape[1]
+        for number, address in enumerate(addresses.tolist()):
+            self._seen[wave, address] = max(time, self._seen.get((wave, address), 0))
+            space, offset = self.place(address)
+            # newest first: each takes back one write, down to the time that is seen
+            for when, start, count, old in reversed(self._lines.get((space, offset // LINE_BYTES), ())):
+                if when < time:
+                    break
+                low, high = max(offset, start), min(offset + size, start + count)
+                if low < high:
+                    data[number, low - offset : high - offset] = list(old[low - start : high - start])
+        return data.view(values.dtype).reshape(values.shape)
+
+    def _catch_records(self) -> None:
+        for index, (when, space, offset, size, old) in self.log.since(self._read):
+            line = self._lines.setdefault((space, offset // LINE_BYTES), [])
+            line.append((when, offset, size, old))
+            if len(line) > KEPT:
+                del line[: KEPT // 2]
+            self._read = index + 1

@@ -6,18 +6,31 @@ all), their number `n`, and the group `g`. It returns the number of the next blo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tilewright.gpu.emulator import arithmetic, vectors
-from tilewright.gpu.emulator.program import Block, Branch, Edge, Goto, Instruction, Program
-from tilewright.gpu.emulator.uniformity import definitions, is_uniform, uses
-from tilewright.gpu.emulator.values import Kind, Operand, Register
-from tilewright.gpu.emulator.write_lanes import LANES, VECTORS
-from tilewright.gpu.emulator.write_memory import MEMORY
-from tilewright.gpu.emulator.write_numbers import NUMBERS
+from tilewright.gpu.emulator import arithmetic, lane_operations
+from tilewright.gpu.emulator.order import definitions, is_uniform, uses
+from tilewright.gpu.emulator.program import (
+    LDS_WINDOW,
+    PRIVATE_SHIFT,
+    PRIVATE_WINDOW,
+    Block,
+    Branch,
+    Constant,
+    Edge,
+    Goto,
+    Instruction,
+    KernelProgram,
+    Kind,
+    Operand,
+    Register,
+    Space,
+    Unsupported,
+)
+from tilewright.gpu.emulator.write_numbers import NUMBERS, Write
 
 TURN = -1_000_000
 """Added to the number of the next block: others have a turn first."""
@@ -28,12 +41,13 @@ EXIT = -3_000_000
 class Writer:
     """Text of all blocks, and the objects that it names."""
 
-    def __init__(self, program: Program, careful: bool):
+    def __init__(self, program: KernelProgram, careful: bool):
         self.program, self.careful = program, careful
+        # globals of the generated functions
         self.names: dict[str, Any] = {
             "np": np,
             **{name: getattr(arithmetic, name) for name in _FUNCTIONS},
-            **{function.__name__: function for function in vectors.FUNCTIONS},
+            **{function.__name__: function for function in lane_operations.FUNCTIONS},
             **{f"I{bits}": np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
             **{f"U{bits}": np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)},
         }
@@ -55,8 +69,6 @@ class Writer:
 
     def line(self, text: str) -> None:
         self.lines.append("    " + text)
-
-    # Operands
 
     def is_array(self, operand: Operand) -> bool:
         return bool(operand.kind.shape) or not is_uniform(operand)
@@ -80,6 +92,7 @@ class Writer:
         if isinstance(operand, Register):
             text = self.text(operand)
             return text if self.is_array(operand) else f"{self.dtype(operand.kind)}.type({text})"
+        # vectors cannot be written down: the code names the array
         if operand.kind.shape:
             return self.name(f"v{id(operand.value)}", operand.value)
         value = operand.kind.dtype.type(operand.value)
@@ -104,16 +117,13 @@ class Writer:
         self.sites.append(instruction)
         return len(self.sites) - 1
 
-    # Instructions
-
     def instruction(self, instruction: Instruction) -> None:
-        if instruction.name in MEMORY:
-            MEMORY[instruction.name](self, instruction)
-        elif instruction.name in LANES:
-            LANES[instruction.name](self, instruction)
+        name = instruction.name
+        if name in EFFECTS:
+            EFFECTS[name](self, instruction)
         else:
-            text = (NUMBERS.get(instruction.name) or VECTORS[instruction.name])(self, instruction)
-            self.assign(instruction.outs[0], text, self.makes_array(instruction))
+            text = EXPRESSIONS[name](self, instruction)
+            self.assign(instruction.outs[0], text, name in LANES or self.makes_array(instruction))
 
     def assign(self, register: Register, text: str, is_array: bool) -> None:
         """Set a register in the lanes that are active."""
@@ -121,20 +131,14 @@ class Writer:
             text = f"np.full(g.lanes, {text}, {self.dtype(register.kind)})"
         elif not register.uniform and register.kind.shape:
             text = f"np.broadcast_to({text}, {(*register.kind.shape,)} + (g.lanes,))"
-        name = f"r{register.number}"
+        name, old = f"r{register.number}", f"f[{register.number}]"
+        self.line(f"{name} = {text}")
+        # lanes that are elsewhere keep theirs
         if register.merges and register in self.framed:
-            self.line(f"{name} = {text}")
-            self.line(
-                f"if m is not None and f[{register.number}] is not None: "
-                f"{name} = np.where(m, {name}, f[{register.number}])"
-            )
-        else:
-            self.line(f"{name} = {text}")
+            self.line(f"if m is not None and {old} is not None: {name} = np.where(m, {name}, {old})")
         self.local.add(register)
         if register in self.framed:
-            self.line(f"f[{register.number}] = {name}")
-
-    # Ways out of a block
+            self.line(f"{old} = {name}")
 
     def end(self, block: Block) -> None:
         match block.end:
@@ -146,48 +150,38 @@ class Writer:
                 elif end.turn:
                     number += TURN
                 self.line(f"return {number}")
-            case Branch() as end if is_uniform(end.condition):
-                self.uniform_branch(end)
             case Branch() as end:
-                self.parting(end)
+                self.branch(end)
             case _:
                 self.line(f"return {EXIT}")
 
-    def uniform_branch(self, end: Branch) -> None:
+    def branch(self, end: Branch) -> None:
         condition = self.text(end.condition)
-        self.load([argument for edge in end.edges for argument in edge.arguments])
-        self.line(f"if {condition}:")
-        self.indented(lambda: self.moves(end.yes, "m"))
-        self.line(f"    return {end.yes.target.number}")
-        self.moves(end.no, "m")
-        self.line(f"return {end.no.target.number}")
-
-    def parting(self, end: Branch) -> None:
-        """Lanes that may go two ways."""
-        yes, no = end.yes.target.number, end.no.target.number
-        self.load([argument for edge in end.edges for argument in edge.arguments])
-        self.line(f"c = {self.text(end.condition)}")
-        self.line("y = c if m is None else c & m")
+        # registers that both ways take along are loaded before the ways part
+        for argument in (*end.yes.arguments, *end.no.arguments):
+            self.text(argument)
+        if is_uniform(end.condition):
+            self.way(f"if {condition}:", end.yes)
+            self.moves(end.no, "m")
+            self.line(f"return {end.no.target.number}")
+            return
+        self.line(f"y = {condition} if m is None else {condition} & m")
         self.line("k = int(np.count_nonzero(y))")
-        self.line("if k == n:")
-        self.indented(lambda: self.moves(end.yes, "m"))
-        self.line(f"    return {yes}")
-        self.line("if k == 0:")
-        self.indented(lambda: self.moves(end.no, "m"))
-        self.line(f"    return {no}")
-        self.line("o = ~c if m is None else m & ~c")
+        # lanes that all go one way keep their mask
+        self.way("if k == n:", end.yes)
+        self.way("if k == 0:", end.no)
+        self.line(f"o = ~{condition} if m is None else m & ~{condition}")
         self.moves(end.yes, "y")
         self.moves(end.no, "o")
-        self.line(f"return {yes}, y, k, {no}, o, n - k")
+        self.line(f"return {end.yes.target.number}, y, k, {end.no.target.number}, o, n - k")
 
-    def indented(self, write: Any) -> None:
+    def way(self, question: str, edge: Edge) -> None:
+        """Go to a block with all lanes if the answer is yes."""
+        self.line(question)
         before = len(self.lines)
-        write()
+        self.moves(edge, "m")
+        self.line(f"return {edge.target.number}")
         self.lines[before:] = ["    " + line for line in self.lines[before:]]
-
-    def load(self, operands: Iterable[Operand]) -> None:
-        for operand in operands:
-            self.text(operand)
 
     def moves(self, edge: Edge, mask: str) -> None:
         """Parameters of the next block, all at once."""
@@ -196,6 +190,7 @@ class Writer:
             for register, argument in zip(edge.target.parameters, edge.arguments, strict=True)
             if register is not argument
         ]
+        # all are computed before any is set: an argument may be a parameter of the same block
         texts = [self.moved(register, argument, mask) for register, argument in pairs]
         for number, text in enumerate(texts):
             self.line(f"p{number} = {text}")
@@ -209,13 +204,48 @@ class Writer:
         return f"{text} if {mask} is None or {old} is None else np.where({mask}, {text}, {old})"
 
 
+def _shuffle(w: Writer, i: Instruction) -> None:
+    value, offset, width = i.ins
+    call = f"g.shuffle({w.spread(value)}, {w.text(offset)}, {w.text(width)}, {i.extra['mode']!r}, m, {w.site(i)})"
+    w.line(f"s0, s1 = {call}")
+    for number, register in enumerate(i.outs):
+        w.assign(register, f"s{number}", True)
+
+
+def _printf(w: Writer, i: Instruction) -> None:
+    w.line(f"g.printf({i.extra['format']!r}, m, [{', '.join(map(w.spread, i.ins))}])")
+
+
+def _reduce(w: Writer, i: Instruction) -> str:
+    combine, size, stride = (i.extra[name] for name in ("combine", "size", "stride"))
+    return f"g.reduce({w.spread(i.ins[0])}, {combine!r}, {size}, {stride}, m)"
+
+
+def _number(i: Instruction, text: str) -> str:
+    """A result that is no vector; of a uniform vector it is a single number."""
+    return f"one({text})" if i.outs[0].uniform and not i.outs[0].kind.shape else text
+
+
+def _pick(w: Writer, i: Instruction) -> str:
+    lanes = "1" if i.outs[0].uniform else "g.lanes"
+    return _number(i, f"vpick({w.text(i.ins[0])}, {w.text(i.ins[1])}, {lanes})")
+
+
+def _broadcast(w: Writer, i: Instruction) -> str:
+    return f"vbroadcast({w.text(i.ins[0])}, {i.outs[0].kind.shape}, {w.dtype(i.outs[0].kind)})"
+
+
+def _gather(w: Writer, i: Instruction) -> str:
+    return f"vgather([{', '.join(map(w.text, i.ins))}], {i.outs[0].kind.shape}, {w.dtype(i.outs[0].kind)})"
+
+
 _FUNCTIONS = (
     *("wrap8", "wrap16", "wrap32", "wrap64", "divs", "rems", "floordivs", "ceildivs", "modulo", "divu", "remu"),
     *("ceildivu", "mulhigh", "to_integer", "bitcast", "call_math", "place", "shl", "shrs", "shru"),
 )
 
 
-def _framed(program: Program) -> set[Register]:
+def _framed(program: KernelProgram) -> set[Register]:
     """Registers that are used outside of the block that they are set in, and all that come in from outside."""
     home = {register: block for block in program.blocks for register in (r for i in block.instructions for r in i.outs)}
     framed = {register for block in program.blocks for register in block.parameters}
@@ -225,3 +255,139 @@ def _framed(program: Program) -> set[Register]:
                 framed.add(operand)
     framed |= program.kept
     return framed | {register for block in program.blocks for register in definitions(block) if register.merges}
+
+
+def _private(w: Writer, pointer: Operand, place: Operand, size: int) -> tuple[int, str] | None:
+    """Which private buffer a pointer points into, and at which element."""
+    if not isinstance(pointer, Constant) or pointer.value < PRIVATE_WINDOW:
+        return None
+    number, start = divmod(pointer.value - PRIVATE_WINDOW, 1 << PRIVATE_SHIFT)
+    if start % size:
+        raise Unsupported("an address inside of a private buffer lies between two elements")
+    return number, w.text(place) if start == 0 else f"{w.text(place)} + {start // size}"
+
+
+def _shared_start(pointer: Operand) -> int | None:
+    """At which byte of the block's memory a pointer points."""
+    if isinstance(pointer, Constant) and LDS_WINDOW <= pointer.value < PRIVATE_WINDOW:
+        return pointer.value - LDS_WINDOW
+    return None
+
+
+def _address(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> str:
+    size, limit = i.extra["kind"].bytes, i.extra.get("limit")
+    if isinstance(place, Constant) and place.value == 0 and (limit is None or limit > 0) and _pattern(w, i) == "None":
+        return w.text(pointer)
+    return f"g.address({w.text(pointer)}, {w.text(place)}, {size}, m, {limit}, {w.site(i)}, {_pattern(w, i)})"
+
+
+def _pattern(w: Writer, i: Instruction) -> str:
+    """Which elements behind the first one a vector is made of."""
+    pattern = i.extra.get("pattern")
+    return "None" if pattern is None else w.name(f"pattern{id(pattern)}", pattern)
+
+
+def _load(w: Writer, i: Instruction) -> None:
+    pointer, place = i.ins
+    kind, result = i.extra["kind"], i.outs[0]
+    private = _private(w, pointer, place, kind.bytes)
+    if private is not None:
+        number, text = private
+        name = "gather" if w.is_array(place) else "load"
+        w.assign(result, f"g.private[{number}].{name}({text}, m, {w.site(i)}, {_pattern(w, i)})", True)
+    else:
+        w.assign(result, _shared_load(w, i, pointer, place), not result.uniform or bool(result.kind.shape))
+
+
+def _shared_load(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> str:
+    kind, limit, site, pattern = w.dtype(i.extra["kind"]), i.extra["limit"], w.site(i), _pattern(w, i)
+    one = i.outs[0].uniform
+    if w.careful:
+        address = _address(w, i, pointer, place)
+        return f"g.access.{'load_one' if one else 'load'}(g, {address}, {kind}, m, {site}, {pattern})"
+    # the common case: a buffer of the block, known when the code is written
+    start = _shared_start(pointer)
+    if start is not None:
+        return f"g.load_lds({start}, {w.text(place)}, {kind}, m, {limit}, {site}, {pattern})"
+    # one pointer into global memory is one range, which all lanes index; anything else is sorted by ranges first
+    if w.is_array(pointer) or i.extra["space"] is not Space.GLOBAL:
+        return f"g.load_any({_address(w, i, pointer, place)}, {kind}, m, {site}, {pattern})"
+    name = "load_one" if one else "load"
+    return f"g.{name}({w.text(pointer)}, {w.text(place)}, {kind}, m, {limit}, {site}, {pattern})"
+
+
+def _store(w: Writer, i: Instruction) -> None:
+    value, pointer, place = i.ins
+    kind, limit, site, pattern = w.dtype(i.extra["kind"]), i.extra["limit"], w.site(i), _pattern(w, i)
+    private = _private(w, pointer, place, i.extra["kind"].bytes)
+    if private is not None:
+        number, text = private
+        name = "scatter" if w.is_array(place) else "store"
+        w.line(f"g.private[{number}].{name}({text}, {w.spread(value)}, m, {site}, {pattern})")
+        return
+    start = _shared_start(pointer)
+    text = w.typed(value)
+    if w.careful:
+        w.line(f"g.access.store(g, {_address(w, i, pointer, place)}, {text}, {kind}, m, {site}, {pattern})")
+    elif start is not None:
+        w.line(f"g.store_lds({start}, {w.text(place)}, {text}, {kind}, m, {limit}, {site}, {pattern})")
+    elif w.is_array(pointer) or i.extra["space"] is not Space.GLOBAL:
+        w.line(f"g.store_any({_address(w, i, pointer, place)}, {text}, {kind}, m, {site}, {pattern})")
+    else:
+        w.line(f"g.store({w.text(pointer)}, {w.text(place)}, {text}, {kind}, m, {limit}, {site}, {pattern})")
+
+
+def _atomic(w: Writer, i: Instruction) -> None:
+    value, pointer, place, *expected = i.ins
+    if _private(w, pointer, place, i.extra["kind"].bytes) is not None:
+        raise Unsupported("no other thread sees private memory: an atomic update of it makes no sense")
+    if i.outs[0].kind.shape:
+        raise Unsupported("vectors cannot be updated atomically")
+    arguments = [_address(w, i, pointer, place), w.spread(value), w.dtype(i.extra["kind"]), "m", str(w.site(i))]
+    arguments += [repr(i.extra["update"]), *map(w.spread, expected)]
+    call = "g.access.atomic(g, " if w.careful else "g.atomic("
+    w.assign(i.outs[0], f"{call}{', '.join(arguments)})", True)
+
+
+def _fence(w: Writer, i: Instruction) -> None:
+    # without an access model every store is seen at once
+    if w.careful:
+        w.line(f"g.access.fence(g, m, {w.site(i)})")
+
+
+def _check(w: Writer, i: Instruction) -> None:
+    w.line(f"g.check({w.text(i.ins[0])}, m, {w.site(i)}, {i.extra['text']!r})")
+
+
+LANES: dict[str, Write] = {
+    "readlane": lambda w, i: f"g.read_lane({w.spread(i.ins[0])}, {w.text(i.ins[1])}, m, {w.site(i)})",
+    "ballot": lambda w, i: f"g.ballot({w.spread(i.ins[0])}, m, {w.dtype(i.outs[0].kind)})",
+    "vote": lambda w, i: f"g.vote({w.spread(i.ins[0])}, m, {i.extra['all']})",
+    "wavereduce": _reduce,
+    "mbcnt": lambda w, i: f"g.count_below({', '.join(map(w.text, i.ins))}, {i.extra['high']})",
+}
+"""Operations that lanes of a wave do together, as calls that give arrays over lanes."""
+EXPRESSIONS: dict[str, Write] = {
+    **NUMBERS,
+    **LANES,
+    "vbroadcast": _broadcast,
+    "vextract": lambda w, i: _number(i, f"vextract({w.text(i.ins[0])}, {i.extra['position']})"),
+    "vpick": _pick,
+    "vinsert": lambda w, i: f"vinsert({w.typed(i.ins[0])}, {w.text(i.ins[1])}, {i.extra['position']})",
+    "vreshape": lambda w, i: f"vreshape({w.text(i.ins[0])}, {i.outs[0].kind.shape})",
+    "vslice": lambda w, i: f"vslice({w.text(i.ins[0])}, {i.extra['starts']}, {i.extra['ends']})",
+    "vgather": _gather,
+    "vreduce": lambda w, i: _number(i, f"vreduce({w.text(i.ins[0])}, {i.extra['combine']!r})"),
+}
+"""Instructions as the expressions of their results; vectors are short rows of numbers in every lane."""
+EFFECTS: dict[str, Callable[[Writer, Instruction], None]] = {
+    "load": _load,
+    "store": _store,
+    "atomic": _atomic,
+    "cmpxchg": _atomic,
+    "fence": _fence,
+    "check": _check,
+    "shuffle": _shuffle,
+    "printf": _printf,
+}
+"""Instructions that write their results themselves."""

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tilewright.dialects.arith.meaning import COMPARISONS, PREDICATES
-from tilewright.gpu.emulator.program import Instruction
-from tilewright.gpu.emulator.values import Constant, Kind, Operand
+from tilewright.gpu.emulator.program import Constant, Instruction, Kind, Operand
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.write import Writer
@@ -18,6 +17,7 @@ Write = Callable[["Writer", Instruction], str]
 _WRAPPING = {"add": "+", "sub": "-", "mul": "*"}
 _BITWISE = {"and": "&", "or": "|", "xor": "^"}
 _ON_BITS = {
+    # modulo 2: NumPy's + of truth values is `or`, and it has no -
     "add": "^",
     "sub": "^",
     "mul": "&",
@@ -199,6 +199,7 @@ def _resize(w: Writer, i: Instruction) -> str:
 def _to_float(w: Writer, i: Instruction) -> str:
     a, name = i.ins[0], w.dtype(i.outs[0].kind)
     if i.extra["signed"]:
+        # NumPy negates no truth values
         text = w.text(a) if a.kind.bits > 1 else f"-({w.text(a)} * 1)"
     else:
         text = unsigned(w, a)

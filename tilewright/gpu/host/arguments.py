@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
 import operator
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import Any, TypeAlias, cast
@@ -57,25 +55,6 @@ VIEWS = frozenset(
 )
 PRINTS = "printMemref"
 """How the names of functions begin that print a buffer and leave it as it is."""
-
-
-@dataclass
-class SharedArray:
-    """A copy of an array in memory that processes which part keep sharing."""
-
-    array: Array
-
-    @classmethod
-    def of(cls, source: Array) -> SharedArray:
-        # anonymous and shared: changes of a rank are seen by the process that started it
-        memory = mmap.mmap(-1, max(source.nbytes, 1))
-        copy = np.frombuffer(memory, source.dtype, source.size).reshape(source.shape)
-        copy[...] = source
-        return cls(copy)
-
-    @property
-    def address(self) -> int:
-        return self.array.ctypes.data
 
 
 def argument_names(entry: FuncOp) -> list[str]:
@@ -136,6 +115,7 @@ def _is_row_major(shape: Sequence[int], strides: Sequence[int | None]) -> bool:
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size != 1 and None not in (stride, step) and stride != step:
             return False
+        # behind a size that is not known, any stride may be right
         step = None if step is None or size == DYNAMIC_INDEX else step * size
     return True
 
@@ -160,6 +140,7 @@ def _whole_number(what: str, type: IntegerType | IndexType, value: object) -> in
 
 def _real_number(what: str, type: Float32Type | Float64Type, value: object) -> float:
     given: object = cast(Any, value).item() if isinstance(value, np.generic) else value
+    # a truth value is a number only to Python
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise ArgumentError(f"{what} is of type {type}, got {shown(given)}; pass a number")
     try:
@@ -175,6 +156,7 @@ def _check_writes(program: HostProgram, arrays: dict[int, Array]) -> None:
     names = argument_names(program.entry)
     unusual = [n for n, array in arrays.items() if not array.flags.writeable or overlaps_itself(array)]
     shared = [(n, m) for n, m in combinations(arrays, 2) if share_memory(arrays[n], arrays[m])]
+    # the walk over the program is only worth it where it matters
     written = written_arguments(program.module, program.entry) if unusual or shared else set[int]()
     for number in unusual:
         if number in written:
@@ -234,10 +216,9 @@ def scalar_value(type: Attribute, bits: int) -> int | float | None:
             return None
 
 
-def exit_status(entry: FuncOp, values: Sequence[int | float | None]) -> int:
-    """What C makes of what `main` returns."""
-    returns_status = entry.sym_name.data == "main" and entry.function_type.outputs.data == (i32,)
-    return int(values[0] or 0) % 256 if returns_status else 0
+def returns_status(entry: FuncOp) -> bool:
+    """Whether a program ends with what its entry returns, as C's do."""
+    return entry.sym_name.data == "main" and entry.function_type.outputs.data == (i32,)
 
 
 def written_arguments(module: ModuleOp, entry: FuncOp) -> set[int]:
@@ -247,6 +228,7 @@ def written_arguments(module: ModuleOp, entry: FuncOp) -> set[int]:
 
 
 def _is_written(module: ModuleOp, buffer: SSAValue) -> bool:
+    # calls and kernels may hand a buffer round, so values are looked at once
     seen, work = set[SSAValue](), [buffer]
     while work:
         value = work.pop()

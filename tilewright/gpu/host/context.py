@@ -19,6 +19,7 @@ STOPPED = 1
 SITE, BUSY, FUNCTIONS = HEADER_BYTES, HEADER_BYTES + SLOT_BYTES, HEADER_BYTES + 2 * SLOT_BYTES
 """Where the context says which call of the runtime was the last, whether it is under way, and where functions are."""
 TYPES: dict[str, Any] = {
+    # not c_void_p, which gives None for a null pointer
     "p": ctypes.c_uint64,
     "l": ctypes.c_int64,
     "i": ctypes.c_int32,

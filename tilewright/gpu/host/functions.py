@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,7 +16,7 @@ from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.llvm import LLVMVoidType
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.host.context import FUNCTIONS, SITE
-from tilewright.gpu.host.signatures import SYMBOLS, VOID, CSignature, declared_signature
+from tilewright.gpu.host.signatures import LAUNCH, SYMBOLS, VOID, CSignature, declared_signature
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol
@@ -55,9 +55,6 @@ class FunctionPointer(ir.PointerType):
         super().__init__()
         self.pointee = function
 
-    def __new__(cls, function: ir.FunctionType) -> FunctionPointer:
-        return object.__new__(cls)
-
 
 class _Attributes(ir.FunctionAttributes):
     """With an access through a null pointer being one that fails, where LLVM would take it for impossible."""
@@ -68,32 +65,32 @@ class _Attributes(ir.FunctionAttributes):
 class HostBody(FunctionLowering):
     """One function. Its loops may run as long as they like: the process that waits for it has a clock."""
 
-    def __init__(
-        self, unit: HostUnit, op: Operation, name: str, results: Iterable[Attribute], arguments: Sequence[ir.Type]
-    ):
-        super().__init__(unit, op, name, results, arguments)
+    def __init__(self, unit: HostUnit, function: func.FuncOp):
+        name, type = unit.module.get_unique_name(f"host.{function.sym_name.data}"), function.function_type
+        super().__init__(unit, function, name, type.outputs, types_of_parts(type.inputs))
         self.function.attributes = _Attributes((*self.function.attributes, "null_pointer_is_valid"))
-        self.host, self.op_at_work = unit, op
+        self.host = unit
+        self.op_at_work: Operation = function
 
     def pause(self, often: bool) -> None:
         """Nothing else runs in this process."""
 
     def check_division(self, name: str, lhs: ir.Value, rhs: ir.Value) -> None:
         """Stop at what is undefined: by zero, or where the quotient does not fit."""
-        element, divisor = element_of(lhs.type), number_of(rhs)
+        element = element_of(lhs.type)
         # a constant that cannot fail
-        if divisor not in (None, 0, -1):
+        if number_of(rhs) not in (None, 0, -1):
             return
         some = _all(self.builder, self.builder.icmp_signed("!=", rhs, constant_like(rhs, 0)))
         self.trap_unless(self.op_at_work, some, "divides by zero")
         if name.endswith("ui"):
             return
-        lowest = constant_like(lhs, -(1 << element.width - 1))
+        lowest = -(1 << element.width - 1)
         fine = self.builder.or_(
-            self.builder.icmp_signed("!=", lhs, lowest),
+            self.builder.icmp_signed("!=", lhs, constant_like(lhs, lowest)),
             self.builder.icmp_signed("!=", rhs, constant_like(rhs, -1)),
         )
-        text = f"divides {-(1 << element.width - 1)} by -1, which does not fit into {element.width} bits"
+        text = f"divides {lowest} by -1, which does not fit into {element.width} bits"
         self.trap_unless(self.op_at_work, _all(self.builder, fine), text)
 
     def lower(self, op: Operation) -> None:
@@ -116,10 +113,9 @@ def host_body(lowering: Lowering) -> HostBody:
     return lowering
 
 
-def call_runtime(
-    body: HostBody, op: Operation, name: str, signature: CSignature, arguments: Sequence[ir.Value]
-) -> ir.Value:
+def call_runtime(body: HostBody, op: Operation, name: str, arguments: Sequence[ir.Value]) -> ir.Value:
     """Call a function of the runtime, and leave if that ended the program."""
+    signature = LAUNCH if name == "launch" else SYMBOLS[name]
     builder, unit = body.builder, body.host
     unit.sites.append(op)
     builder.store(index(len(unit.sites) - 1), body.in_context(SITE))
@@ -139,9 +135,13 @@ def in_row(body: HostBody, parts: Sequence[ir.Value]) -> ir.Value:
     """Values one after the other in memory, eight bytes for each."""
     room = body.variable(I64, max(len(parts), 1))
     for number, part in enumerate(parts):
-        place = body.builder.gep(room, [index(SLOT_BYTES * number)], source_etype=I8)
-        body.builder.store(part, place)
+        body.builder.store(part, slot_at(body.builder, room, number))
     return room
+
+
+def slot_at(builder: ir.IRBuilder, base: ir.Value, number: int) -> ir.Value:
+    """The place of a value among others, eight bytes for each."""
+    return builder.gep(base, [index(SLOT_BYTES * number)], source_etype=I8)
 
 
 def _func_call(lowering: Lowering, op: Operation) -> None:
@@ -157,36 +157,23 @@ def _func_call(lowering: Lowering, op: Operation) -> None:
 
 
 def _own(body: HostBody, op: func.CallOp, callee: func.FuncOp) -> list[Value]:
-    """A function of the program, which is translated when it is called first."""
-    type, native = callee.function_type, own_function(body, callee)
+    type, native = callee.function_type, host_function(body.host, callee)
     arguments = parts_of_all(type.inputs, [body.get(argument) for argument in op.arguments])
     # a function that is still being translated calls itself: its depth is counted
     with nullcontext() if callee in body.unit.finished else counted_depth(body, op):
         return run(body, native, list(type.outputs), arguments)
 
 
-def own_function(body: HostBody, callee: func.FuncOp) -> ir.Function:
-    if callee not in body.unit.functions:
-        build_function(HostBody(body.host, callee, *_naming(body, callee)), callee)
-    return body.unit.functions[callee]
-
-
-def _naming(body: HostBody, callee: func.FuncOp) -> tuple[str, Sequence[Attribute], Sequence[ir.Type]]:
-    type = callee.function_type
-    return (
-        body.unit.module.get_unique_name(f"host.{callee.sym_name.data}"),
-        type.outputs.data,
-        types_of_parts(type.inputs),
-    )
-
-
-def build_function(body: HostBody, callee: func.FuncOp) -> None:
-    """Fill in a function that has been begun."""
-    body.unit.functions[callee] = body.function
-    type = callee.function_type
-    arguments = rebuild_all(type.inputs, body.arguments)
-    body.finish(type.outputs, body.lower_region(callee.body, arguments, type.outputs))
-    body.unit.finished.add(callee)
+def host_function(unit: HostUnit, function: func.FuncOp) -> ir.Function:
+    """A function of the program, which is translated when it is called first."""
+    if function not in unit.functions:
+        body, type = HostBody(unit, function), function.function_type
+        # known before it is translated: it may call itself
+        unit.functions[function] = body.function
+        arguments = rebuild_all(type.inputs, body.arguments)
+        body.finish(type.outputs, body.lower_region(function.body, arguments, type.outputs))
+        unit.finished.add(function)
+    return unit.functions[function]
 
 
 def _llvm_call(lowering: Lowering, op: Operation) -> None:
@@ -225,13 +212,17 @@ def _external(
     """A function from outside: of the runtime if it has one of that name, else of the C library."""
     values = [part for argument in arguments for part in _passed(body, argument)]
     if name in SYMBOLS:
-        _check(declaration, name, SYMBOLS[name], declared_signature(inputs, outputs))
-        widened = [_widened(body.builder, value) for value in values]
-        result = call_runtime(body, op, name, SYMBOLS[name], widened)
+        declared, signature = declared_signature(inputs, outputs), SYMBOLS[name]
+        if declared != signature:
+            notes = (declaration, f"the runtime's is {signature}")
+            fail_op(declaration, f"declares @{name} as {declared}, which is not what the runtime has", notes)
+        result = call_runtime(body, op, name, [_widened(body.builder, value) for value in values])
     else:
         result = _library(body, op, name, values, inputs, outputs, is_variadic)
+    # C gives small integers back in 32 bits
     for value in op.results:
-        body[value] = _narrowed(body.builder, result, value_type(value.type))
+        type = value_type(value.type)
+        body[value] = result if result.type == type else body.builder.trunc(result, type)
 
 
 def _passed(body: HostBody, argument: SSAValue) -> list[ir.Value]:
@@ -240,12 +231,6 @@ def _passed(body: HostBody, argument: SSAValue) -> list[ir.Value]:
     if isinstance(value, MemRef) and not is_ranked(argument.type):
         return [index(len(value.sizes)), in_row(body, flattened(value))]
     return flattened(value)
-
-
-def _check(declaration: Operation, name: str, signature: CSignature, declared: CSignature) -> None:
-    if declared != signature:
-        notes = (declaration, f"the runtime's is {signature}")
-        fail_op(declaration, f"declares @{name} as {declared}, which is not what the runtime has", notes)
 
 
 def _library(
@@ -277,12 +262,9 @@ def _promoted(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
 
 def _widened(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     if isinstance(value.type, ir.IntType) and value.type.width < I32.width:
+        # a truth value is 0 or 1 in C, other integers have a sign
         return builder.zext(value, I32) if value.type.width == 1 else builder.sext(value, I32)
     return value
-
-
-def _narrowed(builder: ir.IRBuilder, value: ir.Value, type: ir.Type) -> ir.Value:
-    return value if value.type == type else builder.trunc(value, type)
 
 
 HANDLERS: dict[str, Handler] = {"func.call": _func_call, "llvm.call": _llvm_call}

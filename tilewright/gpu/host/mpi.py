@@ -14,7 +14,6 @@ from typing import Any
 
 from tilewright.errors import Error
 from tilewright.gpu.device import DeviceError, Heap
-from tilewright.gpu.host.arguments import SharedArray
 from tilewright.gpu.host.context import HostContext
 from tilewright.gpu.host.outcome import RankReport
 from tilewright.gpu.host.printing import flush_all, print_lines_at_once
@@ -145,7 +144,7 @@ def run_mpi_rank(job: RankJob, mpi: Any, by_messages: bool = False) -> RankRepor
     job.program.prepare()
     arguments = share_arguments(job)
     report = run_rank(job, MpiWorld(mpi, by_messages), HostContext(job.program.context_bytes), arguments)
-    report.arrays = [value.array for value in arguments if isinstance(value, SharedArray)]
+    report.arrays = [value for value in arguments if not isinstance(value, int | float)]
     flush_all()
     return report
 

@@ -135,6 +135,7 @@ class AirRunResult:
         if Ending.INTERNAL in endings:
             # a bug of ours is not reported as a fault of the program
             raise AssertionError("\n".join(map(str, found)))
+        # the gravest of the causes gives the kind of error
         if Ending.COMPILE in endings:
             return CompileError(found)
         return Fault.of(found) if Ending.FAULT in endings else Hang.of(found)

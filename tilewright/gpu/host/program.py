@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects.builtin import LocationAttr, MemRefType, ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.calls import LaunchFuncOp
@@ -17,8 +16,8 @@ from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.dialects.gpu.memory import AllocOp, DeallocOp, MemcpyOp, MemsetOp, SetDefaultDeviceOp
 from tilewright.dialects.memref.types import is_ranked, memref_type
 from tilewright.gpu.host.functions import HANDLERS as CALLS
-from tilewright.gpu.host.functions import HostBody, HostUnit, build_function, call_runtime, host_body, in_row
-from tilewright.gpu.host.signatures import LAUNCH, SYMBOLS, CSignature
+from tilewright.gpu.host.functions import HostBody, HostUnit, call_runtime, host_body, host_function, in_row, slot_at
+from tilewright.gpu.host.signatures import CSignature
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.symbols import symbol_in, unchanging_symbols
 from tilewright.native import aggregates, host_buffers, pointers
@@ -28,16 +27,17 @@ from tilewright.native.casts import resize
 from tilewright.native.functions import types_of_parts
 from tilewright.native.host import NativeModule
 from tilewright.native.host_buffers import check_size, sized_memref
-from tilewright.native.lowering import SLOT_BYTES, Handler, Lowering, Trap
+from tilewright.native.lowering import Handler, Lowering, Trap
 from tilewright.native.operations import OPERATIONS
-from tilewright.native.values import I8, I32, I64, POINTER, MemRef, Untranslatable, Value, index
+from tilewright.native.values import I8, I32, I64, POINTER, MemRef, Untranslatable, index
 from tilewright.native.views import mixed
 
 MAIN = "main"
 START = "start"
 """The name of `int64_t start(context, arguments, results)`, which calls the entry."""
 NO_STREAM = ir.Constant(POINTER, None)
-SIZES = ("grid", "block")
+_FLOAT_BYTES: dict[type, int] = {ir.HalfType: 2, ir.FloatType: 4}
+"""Of LLVM's types that are no integers; all others have 8."""
 
 
 @dataclass
@@ -53,29 +53,24 @@ class HostProgram:
     launches: list[LaunchFuncOp]
     traps: list[Trap]
     context_bytes: int
-    _native: ir.Module
+    native_module: ir.Module
+    """What machine code is made of."""
     _code: NativeModule | None = None
     _start: int = 0
 
-    @property
-    def native_module(self) -> ir.Module:
-        """What machine code is made of."""
-        return self._native
-
     def kernels(self) -> list[GPUFuncOp]:
         """The kernels that it launches."""
-        modules = [symbol_in(self.module, launch.kernel.root_reference.data) for launch in self.launches]
         found = [
             symbol_in(module, launch.kernel_name)
-            for module, launch in zip(modules, self.launches, strict=True)
-            if module is not None
+            for launch in self.launches
+            if (module := symbol_in(self.module, launch.kernel.root_reference.data)) is not None
         ]
         return [kernel for kernel in dict.fromkeys(found) if isinstance(kernel, GPUFuncOp)]
 
     def prepare(self) -> None:
         """Make machine code; done once, before processes part: what made it may be at work for another thread then."""
         if self._code is None:
-            self._code = NativeModule(self._native)
+            self._code = NativeModule(self.native_module)
             self._start = self._code.address(START)
 
     def start(self, context: int, arguments: int, results: int) -> int:
@@ -107,11 +102,9 @@ def host_program(module: ModuleOp, entry: str | None = None) -> HostProgram:
     with unchanging_symbols():
         function = find_entry(module, entry)
         # hosts take no time that is modelled
-        unit = HostUnit(ir.Module("host"), OPERATION_HANDLERS, _no_cycles, _undeclared, _never)
+        unit = HostUnit(ir.Module("host"), OPERATION_HANDLERS, lambda op: 0, lambda op: None, lambda op: False)
         try:
-            body = _begin(unit, function)
-            build_function(body, function)
-            _define_start(unit, function, body.function)
+            _define_start(unit, function, host_function(unit, function))
         except Untranslatable as error:
             fail_op(function, f"has no native translation: {error}")
     return HostProgram(
@@ -129,37 +122,8 @@ def host_program(module: ModuleOp, entry: str | None = None) -> HostProgram:
 
 def parameter_bytes(launch: LaunchFuncOp) -> list[int]:
     """How many bytes each of the flattened parameters of a kernel has."""
-    types = [part for operand in launch.kernel_operands for part in flattened_types(operand.type)]
-    return [_bytes(type) for type in types]
-
-
-def _bytes(type: ir.Type) -> int:
-    match type:
-        case ir.IntType():
-            return -(-type.width // 8)
-        case ir.HalfType():
-            return 2
-        case ir.FloatType():
-            return 4
-        case _:
-            return 8
-
-
-def _no_cycles(op: Operation) -> int:
-    return 0
-
-
-def _undeclared(op: Operation) -> None:
-    """No function of the host says how long it takes."""
-
-
-def _never(op: Operation) -> bool:
-    return False
-
-
-def _begin(unit: HostUnit, function: FuncOp) -> HostBody:
-    type = function.function_type
-    return HostBody(unit, function, f"host.{function.sym_name.data}", type.outputs, types_of_parts(type.inputs))
+    parts = [part for operand in launch.kernel_operands for part in flattened_types(operand.type)]
+    return [-(-p.width // 8) if isinstance(p, ir.IntType) else _FLOAT_BYTES.get(p.__class__, 8) for p in parts]
 
 
 def _define_start(unit: HostUnit, entry: FuncOp, native: ir.Function) -> None:
@@ -168,20 +132,10 @@ def _define_start(unit: HostUnit, entry: FuncOp, native: ir.Function) -> None:
     builder = ir.IRBuilder(start.append_basic_block("entry"))
     context, arguments, results = start.args
     type = entry.function_type
-    rooms = [_slot(builder, results, number) for number in range(len(types_of_parts(type.outputs)))]
-    values = [
-        builder.load(_slot(builder, arguments, number), typ=part)
-        for number, part in enumerate(types_of_parts(type.inputs))
-    ]
+    rooms = [slot_at(builder, results, number) for number in range(len(types_of_parts(type.outputs)))]
+    parts = enumerate(types_of_parts(type.inputs))
+    values = [builder.load(slot_at(builder, arguments, number), typ=part) for number, part in parts]
     builder.ret(builder.call(native, [context, *rooms, *values]))
-
-
-def _slot(builder: ir.IRBuilder, base: ir.Value, number: int) -> ir.Value:
-    return builder.gep(base, [index(SLOT_BYTES * number)], source_etype=I8)
-
-
-def result_types(program: HostProgram) -> Sequence[Attribute]:
-    return program.entry.function_type.outputs.data
 
 
 def _launch(lowering: Lowering, op: Operation) -> None:
@@ -190,20 +144,17 @@ def _launch(lowering: Lowering, op: Operation) -> None:
     if op.cluster_size_x is not None:
         fail_op(op, "has clusters of blocks, which no backend here knows")
     parts = [part for operand in op.kernel_operands for part in flattened(body.get(operand))]
-    sizes = [
-        op.grid_size_x,
-        op.grid_size_y,
-        op.grid_size_z,
-        op.block_size_x,
-        op.block_size_y,
-        op.block_size_z,
-    ]
+    sizes = (
+        *(op.grid_size_x, op.grid_size_y, op.grid_size_z),
+        *(op.block_size_x, op.block_size_y, op.block_size_z),
+    )
     shared = op.dynamic_shared_memory_size
     numbers = [resize(body.builder, body[size], I64, unsigned=False) for size in sizes]
     numbers.append(index(0) if shared is None else body.builder.zext(body[shared], I64))
+    # kernels and places in the source are looked up by the number of the launch
     body.host.launches.append(op)
     site = ir.Constant(I32, len(body.host.launches) - 1)
-    call_runtime(body, op, "launch", LAUNCH, [site, *numbers, in_row(body, parts)])
+    call_runtime(body, op, "launch", [site, *numbers, in_row(body, parts)])
     _finish(body, op)
 
 
@@ -211,17 +162,18 @@ def _finish(body: HostBody, op: Operation) -> None:
     """Tokens stand for what is done already."""
     token = getattr(op, "async_token", None)
     if token is not None:
-        body[token] = ir.Constant(POINTER, None)
+        body[token] = NO_STREAM
 
 
 def _allocate(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     body, type = host_body(lowering), memref_type(op.memref)
     sizes = mixed(lowering, op.dynamic_sizes, type.get_shape())
+    # before the product of sizes is computed, which might wrap
     check_size(lowering, op, sizes, type)
     wanted = sized_memref(lowering, op, type, sizes)
     shared = ir.Constant(I32, int(op.host_shared is not None))
-    base = _call(body, op, "mgpuMemAlloc", [wanted.limit, NO_STREAM, shared])
+    base = call_runtime(body, op, "mgpuMemAlloc", [wanted.limit, NO_STREAM, shared])
     lowering[op.memref] = MemRef(base, wanted.limit, index(0), wanted.sizes, wanted.strides)
     _finish(body, op)
 
@@ -229,7 +181,7 @@ def _allocate(lowering: Lowering, op: Operation) -> None:
 def _deallocate(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, DeallocOp)
     body = host_body(lowering)
-    _call(body, op, "mgpuMemFree", [lowering.memref(op.memref).base, NO_STREAM])
+    call_runtime(body, op, "mgpuMemFree", [lowering.memref(op.memref).base, NO_STREAM])
     _finish(body, op)
 
 
@@ -237,15 +189,17 @@ def _copy(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, MemcpyOp)
     body = host_body(lowering)
     target, source = (_contiguous(body, op, lowering.memref(side), memref_type(side)) for side in (op.dst, op.src))
+    # types may agree where sizes that only a run knows do not
     same = body.builder.icmp_signed("==", target[1], source[1])
     body.trap_unless(op, same, "copies {} bytes to a buffer of {}", source[1], target[1])
-    _call(body, op, "mgpuMemcpy", [target[0], source[0], source[1], NO_STREAM])
+    call_runtime(body, op, "mgpuMemcpy", [target[0], source[0], source[1], NO_STREAM])
     _finish(body, op)
 
 
 def _contiguous(body: HostBody, op: Operation, memref: MemRef, type: MemRefType) -> tuple[ir.Value, ir.Value]:
     """Where the elements begin, and how many bytes they are; they must be there, with no gaps between them."""
     builder, step, exact = body.builder, cast(ir.Value, index(1)), ExactNumbers(body)
+    # of one row or none, its stride says nothing
     for size, stride in zip(reversed(memref.sizes), reversed(memref.strides), strict=True):
         fine = builder.or_(builder.icmp_signed("==", stride, step), builder.icmp_signed("<=", size, index(1)))
         body.trap_unless(op, fine, "copies a buffer with gaps between its rows, which no driver does")
@@ -253,6 +207,7 @@ def _contiguous(body: HostBody, op: Operation, memref: MemRef, type: MemRefType)
     width = index(aggregates.element_bytes(type))
     begin, length = exact.times(memref.offset, width), exact.product([*memref.sizes, width])
     end = exact.plus(begin, length)
+    # a sum that wrapped would pass the comparisons
     exact.check(op, "is about more bytes than 64 bits can count")
     inside = builder.icmp_signed(">=", begin, index(0))
     for low, high in ((begin, end), (end, memref.limit)):
@@ -269,52 +224,34 @@ def _fill(lowering: Lowering, op: Operation) -> None:
     if width not in names:
         fail_op(op, f"fills elements of {width} bits; drivers fill those of 16 and 32")
     start, length = _contiguous(body, op, lowering.memref(op.dst), type)
-    bits = (
-        builder.bitcast(lowering[op.value], ir.IntType(width)) if _is_float(lowering[op.value]) else lowering[op.value]
-    )
-    value = resize(builder, bits, I32, unsigned=True)
-    count = builder.udiv(length, index(width // 8))
-    _call(body, op, names[width], [start, value, count, NO_STREAM])
+    bits = lowering[op.value]
+    if isinstance(bits.type, ir.FloatType | ir.HalfType):
+        bits = builder.bitcast(bits, ir.IntType(width))
+    value, count = resize(builder, bits, I32, unsigned=True), builder.udiv(length, index(width // 8))
+    call_runtime(body, op, names[width], [start, value, count, NO_STREAM])
     _finish(body, op)
-
-
-def _is_float(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.FloatType | ir.HalfType)
-
-
-def _wait(lowering: Lowering, op: Operation) -> None:
-    """Nothing is left to wait for."""
-    _finish(host_body(lowering), op)
 
 
 def _register(lowering: Lowering, op: Operation) -> None:
     """Lets kernels access a buffer of the host."""
-    body = host_body(lowering)
     memref = lowering.memref(op.operands[0])
-    arguments: list[ir.Value] = [memref.base]
-    name = "mgpuMemHostUnregister"
     if op.name == "gpu.host_register":
-        name, arguments = "mgpuMemHostRegister", [memref.base, memref.limit]
-    _call(body, op, name, arguments)
+        call_runtime(host_body(lowering), op, "mgpuMemHostRegister", [memref.base, memref.limit])
+    else:
+        call_runtime(host_body(lowering), op, "mgpuMemHostUnregister", [memref.base])
 
 
 def _set_device(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, SetDefaultDeviceOp)
-    _call(host_body(lowering), op, "mgpuSetDefaultDevice", [lowering[op.device]])
-
-
-def _call(body: HostBody, op: Operation, name: str, arguments: Sequence[ir.Value]) -> ir.Value:
-    return call_runtime(body, op, name, SYMBOLS[name], arguments)
+    call_runtime(host_body(lowering), op, "mgpuSetDefaultDevice", [lowering[op.device]])
 
 
 def _forget_rank(lowering: Lowering, op: Operation) -> None:
     """A cast to a memref without a rank keeps what is known; only the registration of buffers has use for it."""
-    source: Value = lowering.get(op.operands[0])
-    result = op.results[0]
-    if is_ranked(result.type):
+    if is_ranked(op.results[0].type):
         OPERATIONS["memref.cast"](lowering, op)
     else:
-        lowering[result] = source
+        lowering[op.results[0]] = lowering.get(op.operands[0])
 
 
 OPERATION_HANDLERS: dict[str, Handler] = {
@@ -329,7 +266,8 @@ OPERATION_HANDLERS: dict[str, Handler] = {
     "gpu.dealloc": _deallocate,
     "gpu.memcpy": _copy,
     "gpu.memset": _fill,
-    "gpu.wait": _wait,
+    # nothing is left to wait for
+    "gpu.wait": lambda lowering, op: _finish(host_body(lowering), op),
     "gpu.host_register": _register,
     "gpu.host_unregister": _register,
     "gpu.set_default_device": _set_device,

@@ -1,11 +1,14 @@
-"""One rank of a run: opens its device, calls the entry, and reports the end of it."""
+"""Ranks of a run: each opens its device, calls the entry, and reports the end of it, in a process of its own."""
 
 from __future__ import annotations
 
 import os
+import signal
+import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.gpu.kernels import GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
+from tilewright.errors import Error
 from tilewright.gpu.device import (
     BACKENDS,
     DeviceError,
@@ -28,17 +32,18 @@ from tilewright.gpu.device import (
 )
 from tilewright.gpu.host.arguments import (
     Argument,
-    SharedArray,
     array_parts,
     checked_arguments,
-    exit_status,
+    returns_status,
     scalar_bits,
     scalar_value,
 )
 from tilewright.gpu.host.context import HostContext
-from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, DiagnosticRecord, Ending, RankReport
+from tilewright.gpu.host.outcome import FAILED, INTERNAL_ERROR, AirRunResult, DiagnosticRecord, Ending, RankReport
+from tilewright.gpu.host.processes import RankProcess
 from tilewright.gpu.host.program import HostProgram, parameter_bytes
-from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at
+from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at, shared_copy
+from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor, Show
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
 from tilewright.ir.run_errors import Fault, Hang
 from tilewright.ir.symbols import symbol_in
@@ -65,12 +70,9 @@ class RankJob:
         return replace(self, arguments=checked_arguments(self.program, arguments))
 
 
-Given = Sequence[SharedArray | int | float]
-
-
-def share_arguments(job: RankJob) -> list[SharedArray | int | float]:
+def share_arguments(job: RankJob) -> list[Argument]:
     """The arguments of one rank: copies of all arrays."""
-    return [value if isinstance(value, int | float) else SharedArray.of(value) for value in job.arguments]
+    return [value if isinstance(value, int | float) else shared_copy(value) for value in job.arguments]
 
 
 def backend_named(name: str) -> OpenDevice:
@@ -81,7 +83,7 @@ def backend_named(name: str) -> OpenDevice:
     return import_module(home).open_device
 
 
-def run_rank(job: RankJob, world: World, context: HostContext, arguments: Given) -> RankReport:
+def run_rank(job: RankJob, world: World, context: HostContext, arguments: Sequence[Argument]) -> RankReport:
     """Run the entry here; gives a report whatever happens."""
     report = RankReport(world.rank)
     try:
@@ -117,25 +119,31 @@ def _ending(error: DiagnosedError) -> Ending:
 
 
 def _call_entry(
-    job: RankJob, world: World, device: GpuDevice, context: HostContext, arguments: Given, report: RankReport
+    job: RankJob,
+    world: World,
+    device: GpuDevice,
+    context: HostContext,
+    arguments: Sequence[Argument],
+    report: RankReport,
 ) -> None:
     program = job.program
     runtime = ProgramRuntime(program, world, device, context)
     types = program.entry.function_type
-    placed = [runtime.place(value.array) if isinstance(value, SharedArray) else 0 for value in arguments]
+    placed = [0 if isinstance(value, int | float) else runtime.place(value) for value in arguments]
     parts = list[int]()
     for type, value, address in zip(types.inputs, arguments, placed, strict=True):
-        if isinstance(value, SharedArray):
-            assert is_ranked(type), "arguments were checked"
-            parts += array_parts(type, value.array, address)
-        else:
+        if isinstance(value, int | float):
             parts.append(scalar_bits(type, value))
+        else:
+            assert is_ranked(type), "arguments were checked"
+            parts += array_parts(type, value, address)
     bits = runtime.run(program.start, parts, len(types_of_parts(types.outputs)))
     for value, address in zip(arguments, placed, strict=True):
-        if isinstance(value, SharedArray):
-            runtime.take_back(value.array, address)
+        if not isinstance(value, int | float):
+            runtime.take_back(value, address)
     report.values = [scalar_value(type, number) for type, number in zip(types.outputs, bits, strict=False)]
-    report.status = exit_status(program.entry, report.values)
+    # cut as the system does
+    report.status = int(report.values[0] or 0) % 256 if returns_status(program.entry) else 0
 
 
 def _internal(error: Exception) -> DiagnosticRecord:
@@ -153,7 +161,7 @@ class ProgramRuntime(NativeRuntime):
     def __init__(self, program: HostProgram, world: World, device: GpuDevice, context: HostContext):
         super().__init__(world, device, context)
         self.program = program
-        self._modules: dict[str, KernelModule] = {}
+        self._modules: dict[str, KernelModule[LoadedKernel]] = {}
         self._launches = [self._prepared(launch) for launch in program.launches]
         self.publish((name, signature.codes) for name, signature in program.calls.items())
 
@@ -193,3 +201,44 @@ class ProgramRuntime(NativeRuntime):
 
 def _shown(size: Size3) -> str:
     return " x ".join(map(str, size))
+
+
+BAD_ACCESSES = [-signal.Signals[name] for name in ("SIGSEGV", "SIGBUS") if name in signal.Signals.__members__]
+"""Exit codes of processes that accessed memory which they do not have."""
+
+
+def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, show: Show | None = None) -> AirRunResult:
+    """Run a job on so many ranks and wait for all of them; whatever happens, nothing of it is left behind."""
+    if not hasattr(os, "fork"):
+        raise Error("AIR programs run on copies of this process, which this system cannot make; run them on Linux")
+    # machine code is made once, for all ranks
+    job.program.prepare()
+    backend_named(job.backend)  # imported once, before processes part
+    begin, arguments = time.perf_counter(), [share_arguments(job) for _ in range(ranks)]
+    gathering = RankSupervisor(RankOutput(ranks, show), partial(_lost, job.program), lambda report: report.status != 0)
+    try:
+        for rank, given in enumerate(arguments):
+            gathering.start(rank, partial(run_rank, job, arguments=given), HostContext(job.program.context_bytes))
+        gathering.wait(timeout_seconds)
+    finally:
+        gathering.close()
+    reports = [gathering.reports[rank] for rank in range(ranks)]
+    for report, given in zip(reports, arguments, strict=True):
+        report.output = gathering.output.of_rank(report.rank)
+        report.arrays = [value for value in given if not isinstance(value, int | float)]
+    return AirRunResult(reports, gathering.output.all, time.perf_counter() - begin)
+
+
+def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence: bool) -> RankReport:
+    """What there is to say about a rank that cannot say it any more; its context tells where it was."""
+    error = Diagnostic(Severity.ERROR, f"rank {process.rank} {text}", program.entry.location)
+    if program.sites:
+        inside = "it is in this call" if process.context.is_inside else "this was the last call of the runtime"
+        error.note(program.location(process.context.site), inside)
+    # a fault in native code ends the process before Python can say anything
+    if process.exit_code in BAD_ACCESSES:
+        error.note(
+            None, "host code accessed memory that is not there, or on a real GPU not the host's: check its pointers"
+        )
+    ending = Ending.HANG if process.was_killed else Ending.FAULT
+    return RankReport(process.rank, FAILED, [DiagnosticRecord.of(error)], ending, is_consequence=is_consequence)

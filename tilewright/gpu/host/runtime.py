@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import mmap
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -15,6 +16,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tilewright.gpu.device import DeviceError, GpuDevice, Heap, World
 from tilewright.gpu.host.context import HostContext, pointer_maker
@@ -24,6 +28,7 @@ from tilewright.native.context_layout import SLOT_BYTES
 ALIGNMENT_BYTES = 256
 NOT_READY = "airgpu: symmetric heap not initialized"
 MILLISECONDS = 1000.0
+Array = npt.NDArray[Any]
 RuntimeFunction = Callable[..., int | float | None]
 
 
@@ -112,6 +117,14 @@ class NativeRuntime(ABC):
         raise Exited(status)
 
 
+def shared_copy(array: Array) -> Array:
+    """A copy in memory that processes which part keep sharing, so that results come back."""
+    memory = mmap.mmap(-1, max(array.nbytes, 1))
+    copy = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def arguments_at(address: int, widths: Iterable[int]) -> list[bytes]:
     """The arguments of a launch, of so many bytes each, from the slots at an address."""
     return [ctypes.string_at(address + SLOT_BYTES * place, width) for place, width in enumerate(widths)]
@@ -135,12 +148,9 @@ class DeviceMemory:
             "mgpuMemcpy": self.copy,
             "mgpuMemset32": partial(self._fill, width=4),
             "mgpuMemset16": partial(self._fill, width=2),
-            "mgpuMemHostRegister": self._nothing,
-            "mgpuMemHostUnregister": self._nothing,
-            "mgpuMemHostRegisterMemRef": self._nothing,
-            "mgpuMemHostUnregisterMemRef": self._nothing,
-            "mgpuSetDefaultDevice": self._nothing,
-            "mgpuSetDevice": self._nothing,
+            # every rank has one device, which can access what it is given
+            **dict.fromkeys(("mgpuMemHostRegister", "mgpuMemHostUnregister", "mgpuSetDefaultDevice"), _nothing),
+            **dict.fromkeys(("mgpuMemHostRegisterMemRef", "mgpuMemHostUnregisterMemRef", "mgpuSetDevice"), _nothing),
         }
 
     def allocate(self, size_bytes: int, stream: int, host_shared: int) -> int:
@@ -211,8 +221,8 @@ class DeviceMemory:
         if address < end < address + size_bytes:
             raise DeviceError(f"{what} byte {address - start} of an allocation that has {end - start}")
 
-    def _nothing(self, *_: int) -> None:
-        """Every rank has one device, which can access what it is given."""
+
+def _nothing(*_: int) -> None: ...
 
 
 class SymmetricHeap:
@@ -251,9 +261,8 @@ class SymmetricHeap:
         self._compare(sizes, "ranks want symmetric heaps of different sizes")
         heap = self.heap = self.memory.heap = self.device.make_heap(size_bytes)
         self._bases = (ctypes.c_uint64 * self.world.size)(*heap.bases)
-        for rank, base in enumerate(heap.bases):
-            if rank not in heap.remote_ranks:
-                self.memory.add(base, size_bytes)
+        for base in heap.mapped_bases:
+            self.memory.add(base, size_bytes)
 
     def destroy(self) -> None:
         if self.heap is None:
@@ -262,9 +271,8 @@ class SymmetricHeap:
         self._meet()
         heap, self.heap, self.memory.heap = self.heap, None, None
         self._allocated, self._used = [], 0
-        for rank, base in enumerate(heap.bases):
-            if rank not in heap.remote_ranks:
-                self.memory.remove(base)
+        for base in heap.mapped_bases:
+            self.memory.remove(base)
         self.device.drop_heap(heap)
 
     def barrier(self) -> None:
@@ -319,27 +327,18 @@ class SymmetricHeap:
 class StreamFunctions:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._times: dict[int, float | None] = {}
+        self._times: dict[int, float] = {}
 
     def functions(self) -> dict[str, Callable[..., int | None]]:
         return {
-            "mgpuStreamCreate": lambda: next(self._numbers),
-            "mgpuStreamDestroy": self._nothing,
-            "mgpuStreamSynchronize": self._nothing,
-            "mgpuStreamWaitEvent": self._nothing,
-            "mgpuEventCreate": self._create,
+            # launches and copies are done when they return, so streams and events have nothing to wait for
+            **dict.fromkeys(("mgpuStreamCreate", "mgpuEventCreate"), lambda: next(self._numbers)),
+            **dict.fromkeys(("mgpuStreamDestroy", "mgpuStreamSynchronize", "mgpuStreamWaitEvent"), _nothing),
+            "mgpuEventSynchronize": _nothing,
             "mgpuEventDestroy": self._destroy,
-            "mgpuEventSynchronize": self._nothing,
             "mgpuEventRecord": self._record,
             "mgpuEventElapsedTime": self._elapsed,
         }
-
-    def _nothing(self, *_: int) -> None: ...
-
-    def _create(self) -> int:
-        event = next(self._numbers)
-        self._times[event] = None
-        return event
 
     def _destroy(self, event: int) -> None:
         self._times.pop(event, None)
@@ -348,8 +347,7 @@ class StreamFunctions:
         self._times[event] = time.perf_counter()
 
     def _elapsed(self, place: int, first: int, second: int) -> int:
-        times = [self._times.get(event) for event in (first, second)]
-        begin, end = times
+        begin, end = (self._times.get(event) for event in (first, second))
         if begin is None or end is None:
             raise DeviceError("asks how long it was between two events of which one was not recorded")
         passed = MILLISECONDS * (end - begin)

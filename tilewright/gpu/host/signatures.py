@@ -71,6 +71,7 @@ def codes_of(type: Attribute) -> str:
 
 def declared_signature(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> CSignature:
     """What a declaration in a program says."""
+    # llvm.func says void where func.func says nothing
     results = [type for type in outputs if not isinstance(type, LLVMVoidType)]
     result = "v" if not results else codes_of(results[0]) if len(results) == 1 else "?"
     return CSignature(f"{result}({''.join(map(codes_of, inputs))})")

@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from tilewright import air
-from tilewright.gpu.emulator.shared_turns import Shared
-from tilewright.gpu.emulator.turns import Stuck
+from tilewright.gpu.emulator.turns import SharedTurns, Stuck
 from tilewright.ir.diagnostics import DiagnosedError
 
 
 def talk(rank: int, ranks: int, folder: Path, seed: int, queue: multiprocessing.Queue[tuple[int, list[str]]]) -> None:
     """Do something a few times, then nothing more; note when it was this rank's turn."""
-    turns = Shared(folder, rank, ranks, seed)
+    turns = SharedTurns(folder, rank, ranks, seed)
     turns.begin()
     seen = list[str]()
     for number in range(5):
@@ -63,13 +62,13 @@ def test_a_rank_that_dies_does_not_keep_its_turn(tmp_path: Path):
     context = multiprocessing.get_context("fork")
 
     def die() -> None:
-        turns = Shared(tmp_path, 0, 2, 0)
+        turns = SharedTurns(tmp_path, 0, 2, 0)
         turns.begin()
         os._exit(1)
 
     process = context.Process(target=die)
     process.start()
-    turns = Shared(tmp_path, 1, 2, 0)
+    turns = SharedTurns(tmp_path, 1, 2, 0)
     turns.begin()
     with pytest.raises(Stuck) as caught:
         for _ in range(1000):

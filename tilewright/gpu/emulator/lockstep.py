@@ -6,24 +6,22 @@ that would have to wait for waves in a loop that waits itself leave the group an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.gpu.emulator.lane_operations import LaneOperations
-from tilewright.gpu.emulator.plain_access import FARTHEST, PlainAccess
-from tilewright.gpu.emulator.plan import Plan
-from tilewright.gpu.emulator.private import Private
+from tilewright.gpu.emulator.memory import Array
+from tilewright.gpu.emulator.plain_access import PlainAccess, Private
 from tilewright.gpu.emulator.program import Goto
 from tilewright.gpu.emulator.write import BARRIER, EXIT, TURN
 from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.block_group import BlockGroup
-
-Array = np.ndarray[Any, np.dtype[Any]]
+    from tilewright.gpu.emulator.launch import BlockBatch
 
 
 class Outcome(Enum):
@@ -42,27 +40,28 @@ class Held:
     mask: Array
     count: int
     opened: Array
+    where: LocationAttr
 
 
-class WaveGroup(PlainAccess, LaneOperations):
+class LockstepGroup(PlainAccess, LaneOperations):
     """Some waves of a launch: registers, private memory, and where their lanes are."""
 
-    def __init__(self, block_group: BlockGroup, plan: Plan, waves: Array):
+    def __init__(self, batch: BlockBatch, waves: Array):
         """`waves` are numbers of waves in the launch, counted block by block."""
-        self.block_group, self.plan = block_group, plan
-        self.waves, self.wave_size = waves, block_group.wave_size
-        self.lanes = len(waves) * block_group.wave_size
-        self.memory, self.changes = block_group.memory, block_group.changes
-        self.access, self.counts = block_group.access, block_group.counts
-        self.slots = np.repeat(block_group.slot_of_wave(waves), block_group.wave_size)
-        self.lds, self.lds_bytes = block_group.lds, block_group.lds_bytes
+        launch = batch.launch
+        self.batch, self.plan, self.waves, self.wave_size = batch, launch.plan, waves, launch.wave_size
+        self.lanes = len(waves) * self.wave_size
+        self.memory, self.access = launch.memory, launch.access
+        self.changes, self.counts = launch.changes, launch.counts
+        self.slots = np.repeat(batch.slot_of_wave(waves), self.wave_size)
+        self.lds, self.lds_bytes = batch.lds, launch.lds_bytes
         self._lds_starts = {}
-        self.frame: list[Any] = [None] * len(plan.program.registers)
+        self.frame: list[Any] = [None] * len(self.plan.program.registers)
         self.private: list[Private] = []
         self.pc, self.m, self.n = 0, None, self.lanes
         self.pending: dict[int, tuple[Array, int]] = {}
         self.held: list[Held] = []
-        self.whole = block_group.is_whole(waves)
+        self.whole = batch.is_whole(waves)
         self.scattered = False
         """Whether other lanes of these waves are in another group."""
         self.spinning_at: int | None = None
@@ -75,22 +74,23 @@ class WaveGroup(PlainAccess, LaneOperations):
 
     def start(self) -> None:
         """Fill in what a group begins with."""
-        program, block_group = self.plan.program, self.block_group
-        for register, value in block_group.arguments:
+        program, launch = self.plan.program, self.batch.launch
+        for register, value in launch.arguments:
             self.frame[register.number] = value
-        known = block_group.inputs(self.waves)
+        known = self.batch.inputs(self.waves)
         for name, register in program.inputs.items():
             self.frame[register.number] = known[name]
         self.private = [
             Private(buffer.kind.dtype, buffer.elements, self.lanes, self.outside) for buffer in program.private
         ]
-        if block_group.partial:
-            there = known["thread_number"] < block_group.block_threads
-            self.m, self.n = there, int(np.count_nonzero(there))
-            if self.n == self.lanes:
-                self.m = None
+        # the last wave of a block may have lanes without threads
+        if launch.block_threads % self.wave_size:
+            self._activate(known["thread_number"] < launch.block_threads)
 
-    # Control
+    def _activate(self, mask: Array) -> None:
+        self.n = int(np.count_nonzero(mask))
+        # code without a mask is faster
+        self.m = None if self.n == self.lanes else mask
 
     def run(self) -> Outcome:
         """Go on until others have to do something, or all is done."""
@@ -133,85 +133,77 @@ class WaveGroup(PlainAccess, LaneOperations):
     def _special(self, way: int) -> Outcome | None:
         """A turn for others, a barrier, or the end; None if the group can go on."""
         if way <= EXIT:
-            self.block_group.left(self, self.m)
+            self.batch.left(self, self.m)
             return self._go_on()
         if way < TURN:
             return self._at_barrier(way - BARRIER)
         latch, self.pc = self.pc, way - TURN
-        self.block_group.took_turn(self, latch)
+        self.batch.took_turn(self, latch)
         if self.pending:
             there: Array = self.active(self.m).reshape(-1, self.wave_size)
             self._leave_behind(np.asarray(there.any(1)))
-            if self.pending and self.block_group.lanes_are_free and self.idle_since == self.changes[0]:
+            # NVIDIA's lanes make progress by themselves, AMD's wait for the rest of their wave
+            if self.pending and self.batch.launch.target.lanes_are_free and self.idle_since == self.changes[0]:
                 self._let_lanes_go()
             if self.pending:
                 self._park(self.pc, self.active(self.m), self.n)
-                self.pc, self.m, self.n = self._next()
+                self.resume()
         return Outcome.TURN
 
     def _go_on(self) -> Outcome | None:
-        if self.pending:
-            self.pc, self.m, self.n = self._next()
-            return None
-        self.m, self.n = np.zeros(self.lanes, bool), 0
-        return Outcome.HELD if self.held else Outcome.DONE
+        self.resume()
+        return None if self.n else Outcome.HELD if self.held else Outcome.DONE
 
     def _at_barrier(self, target: int) -> Outcome | None:
         if self.pending:
             slots = np.unique(self.slots[self.active(self.m)])
+            # waves of other blocks need not wait until this barrier opens
             self._leave_behind(np.isin(self.slots.reshape(-1, self.wave_size)[:, 0], slots))
         end = self.plan.program.blocks[self.pc].end
         assert isinstance(end, Goto) and end.barrier is not None
-        self.block_group.count_barrier(self)
+        self.batch.launch.barriers += len(self.waves)
+        # no lane of these blocks is elsewhere, so there is nothing to wait for
         if self.whole and not self.pending and not self.held:
-            self.block_group.passed_barrier(self)
+            self.batch.pass_barrier(self)
             self.pc = target
             return None
         mask = self.active(self.m)
-        opened = self.block_group.arrive(self, mask, end.barrier)
-        self.held.append(Held(target, mask, self.n, opened))
-        return self._go_on() if self.pending else self._opened()
-
-    def _opened(self) -> Outcome | None:
-        """Let lanes go on whose barriers have opened."""
-        self.release()
+        opened = self.batch.arrive(self, mask, end.barrier)
+        self.held.append(Held(target, mask, self.n, opened, end.barrier))
+        if not self.pending:
+            self.release()
         return self._go_on()
 
     def release(self) -> bool:
         """Take lanes back from barriers that have opened; whether there were any."""
         waiting = list[Held]()
         for held in self.held:
-            free = held.mask & (self.block_group.opened[self.slots] > held.opened[self.slots])
+            free = held.mask & (self.batch.opened[self.slots] > held.opened[self.slots])
             count = int(np.count_nonzero(free))
             if count:
                 self._park(held.target, free, count)
             if count < held.count:
-                rest = held.mask & ~free
-                waiting.append(Held(held.target, rest, held.count - count, held.opened))
+                waiting.append(replace(held, mask=held.mask & ~free, count=held.count - count))
         self.held = waiting
         return bool(self.pending)
 
     def resume(self) -> None:
-        """Begin again after a barrier."""
-        self.pc, self.m, self.n = self._next()
-
-    # Waves that leave
+        """Begin again with the lanes that wait first, if any do."""
+        if self.pending:
+            self.pc, self.m, self.n = self._next()
+        else:
+            self.m, self.n = np.zeros(self.lanes, bool), 0
 
     def _leave_behind(self, stay: Array) -> None:
         """Let waves that do not stay become a group of their own."""
         if stay.all():
             return
         other = self.part(~stay)
-        other._take_first()
-        self.block_group.add(other)
-        kept = self.part(stay)
-        pc, m = self.pc, self.m
-        lanes = np.repeat(stay, self.wave_size)
-        self._become(kept)
-        self.pc, self.m = pc, None if m is None else m[lanes]
-        self.n = self.lanes if self.m is None else int(np.count_nonzero(self.m))
-        if self.n == self.lanes:
-            self.m = None
+        other.resume()
+        self.batch.add(other)
+        mask = self.active(self.m)[np.repeat(stay, self.wave_size)]
+        self._become(self.part(stay))
+        self._activate(mask)
 
     def _let_lanes_go(self) -> None:
         """Lanes that wait behind a loop for others of their waves go on without them, as a group of their own."""
@@ -219,25 +211,20 @@ class WaveGroup(PlainAccess, LaneOperations):
         other.held, self.pending = [], {}
         self.scattered = other.scattered = True
         self.whole = other.whole = False
-        other._take_first()
-        self.block_group.add(other)
+        other.resume()
+        self.batch.add(other)
 
-    def _become(self, other: WaveGroup) -> None:
+    def _become(self, other: LockstepGroup) -> None:
+        # the launch and its lists know this object, so the other one's parts come here
         names = "waves", "lanes", "slots", "frame", "private", "pending", "held", "whole", "scattered", "_lds_starts"
         for name in names:
             setattr(self, name, getattr(other, name))
         for private in self.private:
             private.outside = self.outside
 
-    def _take_first(self) -> None:
-        if self.pending:
-            self.pc, self.m, self.n = self._next()
-        else:
-            self.m, self.n = np.zeros(self.lanes, bool), 0
-
-    def part(self, chosen: Array) -> WaveGroup:
+    def part(self, chosen: Array) -> LockstepGroup:
         """Some of the waves, with what they have; where their active lanes are is for the caller to say."""
-        made = WaveGroup(self.block_group, self.plan, self.waves[chosen])
+        made = LockstepGroup(self.batch, self.waves[chosen])
         made.scattered = self.scattered
         made.whole = made.whole and not self.scattered
         lanes = np.repeat(chosen, self.wave_size)
@@ -254,41 +241,11 @@ class WaveGroup(PlainAccess, LaneOperations):
         for held in self.held:
             part = held.mask[lanes]
             if part.any():
-                made.held.append(Held(held.target, part, int(np.count_nonzero(part)), held.opened))
+                made.held.append(replace(held, mask=part, count=int(np.count_nonzero(part))))
         return made
-
-    # Reports
 
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:
         where = self.plan.sites[site].where
-        who = f"{self.block_group.who(self.waves[0])}: " if m is None else f"{self.block_group.thread(self, m)} "
+        # without a mask it is about the wave
+        who = f"{self.batch.who(self.waves[0])}: " if m is None else f"{self.batch.thread(self, m)} "
         raise Fault(f"{who}{text}", where, [(where, note) for note in notes])
-
-    def outside(self, places: Any, m: Any, size: int | None, site: int) -> NoReturn:
-        wrong = np.atleast_1d(places)
-        lane_mask = None
-        bad = (wrong < 0) | (wrong >= (FARTHEST if size is None else size))
-        if wrong.shape[-1] == self.lanes:
-            lane_mask = np.asarray(bad.reshape(-1, self.lanes).any(0))
-        elif m is not None and wrong.shape[-1] == int(np.count_nonzero(m)):
-            lane_mask = np.zeros(self.lanes, bool)
-            lane_mask[np.flatnonzero(m)[bad.reshape(-1, wrong.shape[-1]).any(0)]] = True
-        name = self.plan.sites[site].name
-        verb = {"load": "reads", "store": "writes"}.get(name, "updates")
-        who = self.block_group.thread(self, lane_mask if lane_mask is not None else self.active(m))
-        where = self.plan.sites[site].where
-        raise Fault(
-            f"{who} {verb} element {int(wrong[bad].flat[0])} of a buffer{'' if size is None else f' that has {size}'}",
-            where,
-            [(where, "check the index, or guard the access with a condition")],
-        )
-
-    def unmapped(self, address: Any, m: Any, site: int) -> NoReturn:
-        where = self.plan.sites[site].where
-        note = "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)"
-        thread = self.block_group.thread(self, self.active(m))
-        raise Fault(
-            f"{thread} accesses address {int(address):#x}, which is not the device's",
-            where,
-            [(where, note)],
-        )
