@@ -56,7 +56,7 @@ def report_hang(launch: Launch, why: str = "", others: Mapping[int, str] | None 
     last, where = found[-1], launch.plan.program.where
     rest = len(launch.ready) + len(launch.held) - len(found)
     if rest > 0:
-        last.note(where, f"{rest} more gangs of waves wait as well")
+        last.note(where, f"{rest} more groups of waves wait as well")
     if launch.started < launch.blocks:
         rest = launch.blocks - launch.started
         last.note(where, f"{rest} blocks have not begun: {launch.resident_blocks} fit on this GPU at a time")
