@@ -17,12 +17,11 @@ from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects import math as more_ops
 from tilewright.iron.builders import arithmetic
-from tilewright.iron.builders.checks import is_number
 from tilewright.iron.builders.handles import Value, ssa_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, like, same_type
-from tilewright.iron.builders.types import is_float_type
+from tilewright.iron.builders.types import is_float_type, is_number
 
 Number = Any
 """A Python number, or a `ScalarValue`."""

@@ -14,8 +14,8 @@ from tilewright.device import LockAction, TileType
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp
 from tilewright.ir.diagnostics import file_position
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.checks import bind
 from tilewright.iron.builders.location import at, refuse, user_location
+from tilewright.iron.builders.operations import bind
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.objectfifo import ObjectFifo

@@ -27,10 +27,9 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects import arith, scf
-from tilewright.iron.builders.literals import integer_attr, literal
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.types import is_float_type, is_integer_type
+from tilewright.iron.builders.types import integer_attr, is_float_type, is_integer_type, literal
 
 Binary: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
 INDEX_BITS = 64

@@ -34,11 +34,9 @@ from tilewright.dialects.aie.attributes import (
 )
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoType
 from tilewright.dialects.aie.trace_event import TraceEventAttr
-from tilewright.iron.builders.checks import is_boolean, is_integer, is_list
 from tilewright.iron.builders.handles import AttributeView, OpView
-from tilewright.iron.builders.literals import integer_attr
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.types import convert_type, is_buffer_type
+from tilewright.iron.builders.types import convert_type, integer_attr, is_boolean, is_buffer_type, is_integer, is_list
 
 
 def property_attribute(op: Operation | type[Operation], name: str, value: Any) -> Attribute:

@@ -22,13 +22,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tilewright.dialects import scf
 from tilewright.dialects._syntax import INDEX
 from tilewright.ir.diagnostics import Diagnostic, Severity, diagnose
-from tilewright.iron.builders.checks import is_list, is_number
 from tilewright.iron.builders.handles import OpView, RegionView, Value, ssa_of, value_of
 from tilewright.iron.builders.location import is_between, refuse, user_location
 from tilewright.iron.builders.module import deferred_errors
 from tilewright.iron.builders.operations import InsertionPoint, build, is_terminated
 from tilewright.iron.builders.scalars import as_index, constant
-from tilewright.iron.builders.types import numpy_type
+from tilewright.iron.builders.types import is_list, is_number, numpy_type
 
 
 def for_(

@@ -11,12 +11,11 @@ from xdsl.dialects.builtin import FunctionType, IndexType, IntegerType, StringAt
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tilewright.dialects import func
-from tilewright.iron.builders.checks import as_list, is_list, is_number
 from tilewright.iron.builders.handles import OpView, ssa_of, value_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build, new_block
 from tilewright.iron.builders.scalars import ScalarValue, index_cast
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import as_list, convert_type, is_list, is_number
 
 
 class FuncOp(OpView):

@@ -10,9 +10,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.ir.diagnostics import location_of
-from tilewright.iron.builders.checks import is_list
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import convert_type, is_list
 
 
 class Value:

@@ -25,13 +25,23 @@ from xdsl.ir import Attribute
 from tilewright.dialects import memref as ops
 from tilewright.dialects.memref.views import subview_type
 from tilewright.iron.builders.attributes import symbol_name
-from tilewright.iron.builders.checks import as_int, as_list, is_integer, is_list, is_number
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of, value_of
-from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
-from tilewright.iron.builders.types import convert_type, is_buffer_type, is_integer_type, memref, numpy_type
+from tilewright.iron.builders.types import (
+    as_int,
+    as_list,
+    convert_type,
+    elements,
+    is_buffer_type,
+    is_integer,
+    is_integer_type,
+    is_list,
+    is_number,
+    memref,
+    numpy_type,
+)
 from tilewright.support.tracebacks import user_facing
 
 

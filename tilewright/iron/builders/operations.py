@@ -24,10 +24,9 @@ from tilewright.ir.create import create_operation
 from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import from_verify_exception, location_of
 from tilewright.iron.builders.attributes import property_attribute
-from tilewright.iron.builders.checks import as_list, bind, call_body
 from tilewright.iron.builders.handles import OpView, RegionView, ssa_of, value_of, view_of
 from tilewright.iron.builders.location import Location, UsageError, at, given_location, refuse, user_location
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import as_list, convert_type
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -225,6 +224,25 @@ def fill(region: Region, body: Callable[..., Any], types: Sequence[Attribute] = 
     with InsertionPoint(block):
         call_body(body, *map(value_of, block.args))
     return block
+
+
+def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> None:
+    """Refuse arguments that a function does not take."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        refuse(f"{name}: {error}", (None, f"its arguments are {signature}"))
+
+
+def call_body(body: Callable[..., Any], *args: Any) -> Any:
+    """Run a function that writes a body; one with other parameters than the body has values is refused."""
+    try:
+        inspect.signature(body).bind(*args)
+    except TypeError:
+        names = ", ".join(inspect.signature(body).parameters)
+        refuse(f"the body has {len(args)} arguments, but '{body.__name__}' takes ({names})")
+    return body(*args)
 
 
 def _positional(body: Callable[..., Any]) -> list[str]:

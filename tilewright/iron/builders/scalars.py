@@ -27,13 +27,19 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.ir.diagnostics import location_of
 from tilewright.iron.builders import arithmetic
 from tilewright.iron.builders.arithmetic import convert, signless, signless_type, with_sign
-from tilewright.iron.builders.checks import is_integer, is_number
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of
-from tilewright.iron.builders.literals import inferred_type
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.remedies import number_remedy, truth_remedy
-from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type, numpy_type
+from tilewright.iron.builders.types import (
+    convert_type,
+    inferred_type,
+    is_float_type,
+    is_integer,
+    is_integer_type,
+    is_number,
+    numpy_type,
+)
 from tilewright.support.tracebacks import user_facing
 
 Operator: TypeAlias = "Callable[[ScalarValue, Any], ScalarValue]"

@@ -1,8 +1,14 @@
-"""Types as users write them: NumPy's scalar types, `np.ndarray[(16,), np.dtype[np.int32]]`, or types of the IR."""
+"""Types and values as users write them, and what they are in the IR.
+
+Types are NumPy's scalar types, `np.ndarray[(16,), np.dtype[np.int32]]`, or types of the IR; values are numbers, lists and
+arrays of Python or NumPy. What is neither is refused, about the user's line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any, TypeGuard, cast, get_args, get_origin
 
 import numpy as np
@@ -11,17 +17,24 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     BFloat16Type,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
+    FloatAttr,
     IndexType,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     Signedness,
+    i1,
+    i32,
+    i64,
 )
 from xdsl.ir import Attribute, TypeAttribute
+from xdsl.utils.exceptions import VerifyException
 
-from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.location import refuse
 
 
@@ -144,3 +157,96 @@ def is_float_type(type: Attribute) -> TypeGuard[AnyFloat]:
 
 def is_buffer_type(type: Attribute) -> TypeGuard[MemRefType[Any]]:
     return isinstance(type, MemRefType)
+
+
+def is_boolean(value: object) -> TypeGuard[bool]:
+    """Whether a value is a truth value of Python or NumPy."""
+    return isinstance(value, bool | np.bool_)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer of Python or NumPy; booleans are."""
+    return isinstance(value, int | np.integer)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number of Python or NumPy."""
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a value is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
+
+def as_list(given: Any, what: str) -> list[Any]:
+    """A list or a tuple, as a list."""
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if not is_list(given):
+        refuse(f"expected a list as {what}, not {given!r}")
+    return [*given]
+
+
+def as_int(given: Any, what: str) -> int:
+    """A whole number."""
+    if not is_integer(given):
+        refuse(f"expected a whole number as {what}, not {given!r}")
+    return int(given)
+
+
+def literal(value: Any, type: Attribute) -> Attribute:
+    """A number, or an array, as a constant of this type."""
+    if isinstance(value, np.ndarray):
+        return elements(value, type)
+    if (is_integer_type(type) or isinstance(type, IndexType)) and is_integer(value):
+        return integer_attr(int(value), type)
+    if is_float_type(type) and is_number(value):
+        return FloatAttr(float(value), type)
+    remedy = "round it first: `int(...)`" if is_number(value) else "give a number"
+    refuse(f"{value!r} cannot be a constant of type {type}", (None, remedy))
+
+
+def inferred_type(value: Any) -> Attribute:
+    """The type of a number that nothing else gives one."""
+    match value:
+        case bool():
+            return i1
+        case int():
+            return i32 if -(1 << 31) <= value < 1 << 31 else i64
+        case float():
+            return Float32Type()
+        case _:
+            if not is_number(value):
+                refuse(f"{value!r} is not a number")
+            return scalar_type(type(value))
+
+
+# attributes do not change, so one may stand in many places
+@lru_cache(1 << 13)
+def integer_attr(value: int, type: IntegerType | IndexType) -> IntegerAttr[IntegerType | IndexType]:
+    """A number of this type; one that does not fit is refused."""
+    try:
+        return IntegerAttr(value, type)
+    except VerifyException:
+        refuse(f"{value} does not fit in {type}")
+
+
+def elements(values: Any, shaped: Any) -> Attribute:
+    """An array's contents as a constant of a tensor or buffer type; numbers that the element type cannot hold are
+    refused."""
+    element_type, shape = shaped.element_type, shaped.get_shape()
+    kind = numpy_type(element_type)
+    if kind is None:
+        refuse(f"cannot give initial values of type {element_type}")
+    try:
+        given = cast("np.ndarray[Any, Any]", np.asarray(values))
+        converted = cast("np.ndarray[Any, Any]", given.astype(kind))
+    except (TypeError, ValueError):
+        refuse(f"expected an array of initial values, not {values!r}")
+    # fractions are rounded to the type, whole numbers have to stay what they are
+    if given.dtype.kind in "iub" and not np.array_equal(converted.astype(given.dtype), given):
+        refuse(f"initial values do not fit in {element_type}")
+    if given.size != prod(shape):
+        refuse(f"initial values of shape {given.shape} do not fill {shaped}")
+    return DenseIntOrFPElementsAttr(shaped, BytesAttr(np.ascontiguousarray(converted).tobytes()))

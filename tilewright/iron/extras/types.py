@@ -19,9 +19,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from tilewright.iron.builders.checks import is_list
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import convert_type, is_list
 from tilewright.iron.builders.types import memref as _memref
 
 index = IndexType

@@ -11,14 +11,12 @@ from tilewright.dialects.aie import buffers as ops
 from tilewright.dialects.aie import locks as lock_ops
 from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
 from tilewright.iron.builders.attributes import symbol_name
-from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.handles import OpView, Value, value_of
-from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.memrefs import Indexable, MemRefValue
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import as_i32
-from tilewright.iron.builders.types import convert_type, is_buffer_type
+from tilewright.iron.builders.types import convert_type, elements, is_buffer_type, is_integer
 
 
 class buffer(Indexable, OpView):

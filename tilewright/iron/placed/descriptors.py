@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i3
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.aie.dma_bd import DmaBdOp
-from tilewright.iron.builders.checks import as_list, is_integer
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_integer
+from tilewright.iron.builders.types import as_list, is_integer
 
 DESCRIPTOR_DIMENSIONS = 3  # the dimension beyond them repeats the transfer
 

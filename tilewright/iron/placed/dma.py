@@ -15,10 +15,10 @@ from tilewright.device import DmaDirection
 from tilewright.device.architecture import AIE2
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import dma as ops
-from tilewright.iron.builders.checks import as_int, call_body
 from tilewright.iron.builders.handles import AttributeView, OpView
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import InsertionPoint, build, builder, new_block
+from tilewright.iron.builders.operations import InsertionPoint, build, builder, call_body, new_block
+from tilewright.iron.builders.types import as_int
 
 DMAChannelDir = DmaDirection
 MOST_DESCRIPTORS = max(resources.bds for resources in AIE2.tiles.values())

@@ -14,12 +14,10 @@ from tilewright.dialects.aie import objectfifo_storage as storage
 from tilewright.dialects.aie import objectfifo_uses as uses
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType, ObjectFifoType
 from tilewright.iron.builders.attributes import symbol_name
-from tilewright.iron.builders.checks import as_int, as_list, is_list
 from tilewright.iron.builders.handles import OpView, value_of
-from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build, builder
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import as_int, as_list, convert_type, elements, is_list
 
 
 def _buffer_type(given: Any) -> MemRefType[Any]:

@@ -14,12 +14,11 @@ from tilewright.dialects.aiex import control, firmware, queue, scratchpad
 from tilewright.dialects.aiex import instructions as ops
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
-from tilewright.iron.builders.checks import as_list, call_body
 from tilewright.iron.builders.handles import OpView, value_of
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build, builder, fill, new_block, region_op
+from tilewright.iron.builders.operations import build, builder, call_body, fill, new_block, region_op
 from tilewright.iron.builders.scalars import as_i32
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import as_list, convert_type
 from tilewright.iron.placed.descriptors import split_mixed, tap_pattern
 from tilewright.iron.placed.dma import bds
 

@@ -12,11 +12,11 @@ from xdsl.irdl import IRDLOperation
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aiex import bd_chains
 from tilewright.dialects.aiex import tasks as ops
-from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_integer
+from tilewright.iron.builders.types import is_integer
 from tilewright.iron.placed.descriptors import TransferPattern, dma_bd, pattern_of
 from tilewright.iron.placed.dma import bds
 from tilewright.iron.placed.tiles import EndOp

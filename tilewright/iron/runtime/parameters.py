@@ -10,10 +10,9 @@ from xdsl.dialects.builtin import LocationAttr, i32
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.checks import is_integer, is_number
 from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.builders.scalars import as_integer
-from tilewright.iron.builders.types import is_float_type, scalar_type
+from tilewright.iron.builders.types import is_float_type, is_integer, is_number, scalar_type
 from tilewright.iron.runtime._context import active_sequence
 from tilewright.iron.runtime.data import RuntimeFloat
 

@@ -12,9 +12,8 @@ from xdsl.ir import Block
 
 from tilewright.ir.diagnostics import shortened
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.checks import bind
 from tilewright.iron.builders.location import at, refuse, user_location
-from tilewright.iron.builders.operations import InsertionPoint
+from tilewright.iron.builders.operations import InsertionPoint, bind
 from tilewright.iron.builders.scalars import constant
 from tilewright.iron.builders.types import is_array_type, is_type
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
