@@ -18,12 +18,9 @@ from tilewright.iron.placed.buffers import (
     npu_write_rtp,
     use_lock,
 )
-from tilewright.iron.placed.descriptors import (
-    DMABDOp,
-    dma_bd,
-)
 from tilewright.iron.placed.dma import (
     ContextManagedBlock,
+    DMABDOp,
     DMAChannelDir,
     DMAStartOp,
     MemOp,
@@ -33,6 +30,7 @@ from tilewright.iron.placed.dma import (
     another_bd,
     bds,
     dma,
+    dma_bd,
     dma_bd_packet,
     dma_start,
     mem,

@@ -10,12 +10,10 @@ from tilewright.iron.extras.dialects import arith
 from tilewright.iron.placed.buffers import (
     npu_write_rtp,
 )
-from tilewright.iron.placed.descriptors import (
-    dma_bd,
-)
 from tilewright.iron.placed.dma import (
     DMAChannelDir,
     bds,
+    dma_bd,
 )
 from tilewright.iron.placed.sequence import (
     BDChainOp,

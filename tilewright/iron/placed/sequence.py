@@ -19,8 +19,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build, builder, call_body, fill, new_block, region_op
 from tilewright.iron.builders.scalars import as_i32
 from tilewright.iron.builders.types import as_list, convert_type
-from tilewright.iron.placed.descriptors import split_mixed, tap_pattern
-from tilewright.iron.placed.dma import bds
+from tilewright.iron.placed.dma import bds, split_mixed, tap_pattern
 
 DIMENSIONS = 4
 

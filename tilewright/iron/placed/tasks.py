@@ -17,8 +17,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_integer
 from tilewright.iron.builders.types import is_integer
-from tilewright.iron.placed.descriptors import TransferPattern, dma_bd, pattern_of
-from tilewright.iron.placed.dma import bds
+from tilewright.iron.placed.dma import TransferPattern, bds, dma_bd, pattern_of
 from tilewright.iron.placed.tiles import EndOp
 
 MAX_DIMENSIONS = 4  # three of the descriptor, and its repetition

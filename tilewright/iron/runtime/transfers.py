@@ -11,8 +11,7 @@ import numpy as np
 
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.placed.descriptors import dma_bd
-from tilewright.iron.placed.dma import bds
+from tilewright.iron.placed.dma import bds, dma_bd
 from tilewright.iron.placed.tasks import dma_configure_task_for, dma_start_task, shim_dma_single_bd_task
 from tilewright.iron.placed.tiles import EndOp
 from tilewright.iron.runtime._context import active_sequence
