@@ -185,8 +185,7 @@ def _table(rows: Sequence[Row]) -> Table:
 def _picture(product: Product) -> Iterator[str]:
     """The cores as they lie on the chip, with how much of the time each one computed."""
     from tilewright.device import TileId
-    from tilewright.report.shares import shares_of
-    from tilewright.report.spans import spans_of
+    from tilewright.report.spans import shares_of, spans_of
     from tilewright.sim.parts import PartKind, part_ids_of
 
     record = product.result.record

@@ -12,7 +12,7 @@ from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireB
 from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
 from tilewright.report.markup import Heading, Markup, element, percent, size, table
 from tilewright.report.phases import LOOKS, WAITS, Phase
-from tilewright.report.shares import Shares
+from tilewright.report.spans import Shares
 from tilewright.report.tracks import part_name, tile_name
 from tilewright.report.traffic import channel_bytes
 from tilewright.sim.parts import PartKind, part_ids_of

@@ -24,8 +24,7 @@ from tilewright.report.markup import (
     table,
 )
 from tilewright.report.phases import LOOKS, Phase, PhaseKind
-from tilewright.report.shares import cores_busy, shares_of
-from tilewright.report.spans import Spans, spans_of
+from tilewright.report.spans import Spans, cores_busy, shares_of, spans_of
 from tilewright.report.summary import LEAST_SHARE, duration, summarise
 from tilewright.report.timeline import cover
 from tilewright.report.tracks import full_name

@@ -15,8 +15,7 @@ from tilewright.ir.escapes import shown_json
 from tilewright.report.array_picture import ArrayPicture
 from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, template, text
 from tilewright.report.phases import BUSY, LOOKS, WAITS, Phase, PhaseKind
-from tilewright.report.shares import Shares, cores_busy, shares_of
-from tilewright.report.spans import Spans, spans_of
+from tilewright.report.spans import Shares, Spans, cores_busy, shares_of, spans_of
 from tilewright.report.summary import duration
 from tilewright.report.tasks import OperationStep, steps_of, tasks_of
 from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of

@@ -11,8 +11,7 @@ import numpy as np
 
 from tilewright.device.register_names import TILE_WORDS
 from tilewright.report.phases import LOOKS, WAITS, Phase
-from tilewright.report.shares import Shares, shares_of
-from tilewright.report.spans import spans_of
+from tilewright.report.spans import Shares, shares_of, spans_of
 from tilewright.report.tracks import full_name
 from tilewright.report.traffic import channel_bytes
 from tilewright.sim.parts import ArrayPart, PartKind

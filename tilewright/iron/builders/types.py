@@ -1,7 +1,7 @@
 """Types and values as users write them, and what they are in the IR.
 
-Types are NumPy's scalar types, `np.ndarray[(16,), np.dtype[np.int32]]`, or types of the IR; values are numbers, lists and
-arrays of Python or NumPy. What is neither is refused, about the user's line.
+Types are NumPy's scalar types, `np.ndarray[(16,), np.dtype[np.int32]]`, or types of the IR; values are numbers, lists
+and arrays of Python or NumPy. What is neither is refused, about the user's line.
 """
 
 from __future__ import annotations
