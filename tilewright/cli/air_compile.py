@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import CommandLineError, InputError
+from tilewright.cli.parsers import HEAP_SIZE, arguments, switch, value
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -31,17 +32,19 @@ NATIVE = "native"
 PROGRAM, HOST, KERNELS = "program.mlir", "host.ll", "kernels.json"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a program in MLIR")
-    chips = "the GPU, as sm_90 (default: gfx942); native: this machine's"
-    parser.add_argument("--target", metavar="CHIP", default="gfx942", help=chips)
-    parser.add_argument("-o", dest="directory", metavar="DIR", help="where the files go")
-    parser.add_argument("--wave-size", metavar="N", type=int, help="lanes of a processing element (default: the GPU's)")
-    parser.add_argument("--heap-size", metavar="BYTES", type=int, help="symmetric heap of each rank (default: 256 MiB)")
-    parser.add_argument("--entry", metavar="FUNC", help="the function that the host begins with (default: main)")
-    parser.add_argument("--emit", choices=("mlir", "llvm"), help="print the program instead of writing files")
-    parser.add_argument("--after", metavar="PASS", help="with --emit mlir: as it is after this pass (help lists them)")
-    parser.add_argument("--json", action="store_true", help="print the names of the files for machines")
+add_arguments = arguments(
+    {
+        "file": value("FILE", "a program in MLIR"),
+        "--target": value("CHIP", "the GPU, as sm_90 (default: gfx942); native: this machine's", default="gfx942"),
+        "-o": value("DIR", "where the files go", dest="directory"),
+        "--wave-size": value("N", "lanes of a processing element (default: the GPU's)", type=int),
+        "--heap-size": HEAP_SIZE,
+        "--entry": value("FUNC", "the function that the host begins with (default: main)"),
+        "--emit": {"choices": ("mlir", "llvm"), "help": "print the program instead of writing files"},
+        "--after": value("PASS", "with --emit mlir: as it is after this pass (help lists them)"),
+        "--json": switch("print the names of the files for machines"),
+    }
+)
 
 
 def run(args: Namespace) -> int:

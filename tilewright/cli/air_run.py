@@ -16,7 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
 from tilewright.cli.files import read_text, write_folder
+from tilewright.cli.parsers import HEAP_SIZE, arguments, switch, value, values
 
 if TYPE_CHECKING:
     from tilewright.air import AirProgram
@@ -40,30 +41,28 @@ BY_MESSAGES = "TILEWRIGHT_MPI_MESSAGES"
 """Set to 1, no rank maps the heap of another, as if each had a machine of its own."""
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    repeated: dict[str, Any] = {"action": "append", "default": []}
-    parser.add_argument("file", metavar="FILE", help="a program in MLIR, or the folder that `air compile` wrote")
-    parser.add_argument("--ranks", metavar="N", type=int, help="how many processes (default: what air.rank says, or 1)")
-    parser.add_argument("--backend", default="emulator", help="emulator (default), cuda or hip")
-    parser.add_argument("--entry", metavar="FUNC", help="the function to call (default: main)")
-    parser.add_argument("--arg", metavar="SPEC", **repeated, help="an argument of it")
-    parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
-    parser.add_argument(
-        "--chip", metavar="CHIP", help="the GPU whose waves and limits count (default: gfx942 or sm_90)"
-    )
-    parser.add_argument(
-        "--wave-size", metavar="N", type=int, help="lanes of a processing element (default: the chip's)"
-    )
-    parser.add_argument("--heap-size", metavar="BYTES", type=int, help="symmetric heap of each rank (default: 256 MiB)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of what the emulator leaves to chance")
-    parser.add_argument("--set", metavar="NAME=VALUE", **repeated, help="an option of the backend")
-    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="end the run after so long, with status 1")
-    parser.add_argument("--launcher", choices=LAUNCHERS, default="local", help="who starts ranks (default: local)")
-    parser.add_argument("--mpirun", metavar="COMMAND", default="mpirun", help="with --launcher mpi: the command for it")
-    parser.add_argument("--by-rank", action="store_true", help="print what ranks print in the end, rank by rank")
-    parser.add_argument("--no-prefix", action="store_true", help="do not say which rank printed a line")
-    parser.add_argument("--verbose", action="store_true", help="say on stderr what happens and what was counted")
-    parser.add_argument("--json", action="store_true", help="print the outcome for machines, with what ranks printed")
+add_arguments = arguments(
+    {
+        "file": value("FILE", "a program in MLIR, or the folder that `air compile` wrote"),
+        "--ranks": value("N", "how many processes (default: what air.rank says, or 1)", type=int),
+        "--backend": {"default": "emulator", "help": "emulator (default), cuda or hip"},
+        "--entry": value("FUNC", "the function to call (default: main)"),
+        "--arg": values("SPEC", "an argument of it"),
+        "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
+        "--chip": value("CHIP", "the GPU whose waves and limits count (default: gfx942 or sm_90)"),
+        "--wave-size": value("N", "lanes of a processing element (default: the chip's)", type=int),
+        "--heap-size": HEAP_SIZE,
+        "--seed": value("N", "of what the emulator leaves to chance", type=int, default=0),
+        "--set": values("NAME=VALUE", "an option of the backend"),
+        "--timeout": value("SECONDS", "end the run after so long, with status 1", type=float),
+        "--launcher": {"choices": LAUNCHERS, "default": "local", "help": "who starts ranks (default: local)"},
+        "--mpirun": value("COMMAND", "with --launcher mpi: the command for it", default="mpirun"),
+        "--by-rank": switch("print what ranks print in the end, rank by rank"),
+        "--no-prefix": switch("do not say which rank printed a line"),
+        "--verbose": switch("say on stderr what happens and what was counted"),
+        "--json": switch("print the outcome for machines, with what ranks printed"),
+    }
+)
 
 
 def run(args: Namespace) -> int:

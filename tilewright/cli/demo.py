@@ -7,12 +7,13 @@ and sizes that are not whole tiles are padded by the host. NumPy checks each res
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import CommandLineError
+from tilewright.cli.parsers import arguments, switch, value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,13 +25,16 @@ REPORT = "tilewright-demo.html"
 BARS = " ▁▂▃▄▅▆▇█"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("sizes", nargs="*", metavar="MxKxN", help=f"sizes to multiply (default: {' '.join(SIZES)})")
-    parser.add_argument("--device", default="npu2", metavar="NAME", help="npu1 or npu2 (default: npu2)")
-    parser.add_argument("--columns", type=int, default=4, metavar="N", help="1, 2, 4 or 8 columns (default: 4)")
-    parser.add_argument("--type", default="i16", metavar="NAME", help="i8, i16 or bf16 (default: i16)")
-    parser.add_argument("--report", default=REPORT, metavar="FILE", help=f"the page to write (default: {REPORT})")
-    parser.add_argument("--json", action="store_true", help="print the table for machines")
+add_arguments = arguments(
+    {
+        "sizes": value("MxKxN", f"sizes to multiply (default: {' '.join(SIZES)})", nargs="*"),
+        "--device": value("NAME", "npu1 or npu2 (default: npu2)", default="npu2"),
+        "--columns": value("N", "1, 2, 4 or 8 columns (default: 4)", type=int, default=4),
+        "--type": value("NAME", "i8, i16 or bf16 (default: i16)", default="i16"),
+        "--report": value("FILE", f"the page to write (default: {REPORT})", default=REPORT),
+        "--json": switch("print the table for machines"),
+    }
+)
 
 
 @dataclass(frozen=True)

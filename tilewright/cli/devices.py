@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tilewright import device
+from tilewright.cli.parsers import arguments, switch, value
 from tilewright.device import DeviceModel, TileResources, TileType
 
 if TYPE_CHECKING:
@@ -25,9 +26,12 @@ KINDS = {  # how a kind of tile is called, its letter in wide pictures, its colo
 }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", choices=device.NAMES, metavar="NAME", help="a device, for example npu1")
-    parser.add_argument("--json", action="store_true", help="print facts for programs instead of tables for people")
+add_arguments = arguments(
+    {
+        "name": value("NAME", "a device, for example npu1", nargs="?", choices=device.NAMES),
+        "--json": switch("print facts for programs instead of tables for people"),
+    }
+)
 
 
 def run(args: Namespace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -76,15 +76,19 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def add_design_arguments(parser: ArgumentParser, **positional: Any) -> None:
-    parser.add_argument(
-        "design", metavar="DESIGN", help="a program in MLIR, or a .py file that defines one", **positional
-    )
-    parser.add_argument(
-        "--entry",
-        metavar="NAME",
-        help="of a .py file: the program, or the function that makes it (default: the only one)",
-    )
+def design_arguments(**positional: Any) -> dict[str, Any]:
+    """The arguments that `read_design` reads, for a table of a command's arguments."""
+    return {
+        "design": {
+            "metavar": "DESIGN",
+            "help": "a program in MLIR, or a .py file that defines one",
+            **positional,
+        },
+        "--entry": {
+            "metavar": "NAME",
+            "help": "of a .py file: the program, or the function that makes it (default: the only one)",
+        },
+    }
 
 
 def read_design(args: Namespace) -> Source:

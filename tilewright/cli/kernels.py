@@ -6,18 +6,22 @@ The names and parameters are those of mlir-aie's kernels. A function that is giv
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import InputError
+from tilewright.cli.parsers import arguments, switch, value
 
 if TYPE_CHECKING:
     from tilewright.kernels.definition import Definition
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this in their names")
-    parser.add_argument("--json", action="store_true", help="print facts for programs instead of text for people")
+add_arguments = arguments(
+    {
+        "text": value("TEXT", "only those with this in their names", nargs="?", default=""),
+        "--json": switch("print facts for programs instead of text for people"),
+    }
+)
 
 
 def run(args: Namespace) -> int:

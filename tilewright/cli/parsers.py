@@ -9,11 +9,15 @@ from argparse import (
     RawDescriptionHelpFormatter,
     _SubParsersAction,
 )
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
+Settings: TypeAlias = Mapping[str, Any]
+"""What argparse has to know of an argument."""
+AddArguments: TypeAlias = Callable[[ArgumentParser], None]
+"""The function that a command or a tool declares its arguments with."""
 UNRECOGNIZED = "unrecognized arguments: "
 """What argparse says of words that it has no use for."""
 
@@ -58,3 +62,55 @@ def parser_of(command: str) -> CommandParser:
     )
     module.add_arguments(parser)
     return parser
+
+
+def switch(help: str) -> Settings:
+    """A flag that is there or not."""
+    return {"action": "store_true", "help": help}
+
+
+def value(metavar: str, help: str | None = None, **settings: Any) -> Settings:
+    """An argument, or a flag with one behind it."""
+    return {"metavar": metavar, "help": help, **settings}
+
+
+def values(metavar: str, help: str) -> Settings:
+    """A flag with an argument behind it that may be given again and again."""
+    return value(metavar, help, action="append", default=[])
+
+
+HEAP_SIZE = value("BYTES", "symmetric heap of each rank (default: 256 MiB)", type=int)
+SECTION = value("NAME", "which control code of an ELF file (default: the only one)")
+
+
+def arguments(table: Mapping[str, Settings]) -> AddArguments:
+    """What declares these arguments, each by its flag or its name."""
+
+    def add(parser: ArgumentParser) -> None:
+        for name, settings in table.items():
+            parser.add_argument(name, **settings)
+
+    return add
+
+
+class Tool(NamedTuple):
+    """One of the tools that a command consists of."""
+
+    summary: str
+    add_arguments: AddArguments
+    description: str | None = None
+
+
+def tools(table: Mapping[str, Tool]) -> AddArguments:
+    """What declares the tools of a command; `args.tool` is the name of the one that is called."""
+
+    def add(parser: ArgumentParser) -> None:
+        group = parser.add_subparsers(dest="tool", required=True, metavar="TOOL")
+        for name, tool in table.items():
+            # a tool's description has paragraphs and examples, as that of its command
+            made = group.add_parser(
+                name, help=tool.summary, description=tool.description, formatter_class=parser.formatter_class
+            )
+            tool.add_arguments(made)
+
+    return add

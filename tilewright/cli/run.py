@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.files import add_design_arguments, read_bytes, read_design, read_text, write_folder, write_text
+from tilewright.cli.files import design_arguments, read_bytes, read_design, read_text, write_folder, write_text
+from tilewright.cli.parsers import SECTION, arguments, switch, value, values
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -47,32 +48,32 @@ if TYPE_CHECKING:
 FAILED, INTERRUPTED = 1, 130
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    repeated: dict[str, Any] = {"action": "append", "default": []}
-    add_design_arguments(parser, nargs="?")
-    parser.add_argument("--sequence", metavar="NAME", help="which runtime sequence (default: the first)")
-    parser.add_argument("--set", metavar="NAME=INT", **repeated, help="the value of a scalar argument")
-    parser.add_argument("--arg", metavar="NAME=SPEC", **repeated, help="what a buffer holds at first")
-    parser.add_argument("--scratchpad", metavar="NAME=INT", **repeated, help="the value of a scratchpad parameter")
-    parser.add_argument("--kernel", metavar="NAME=FILE:FUNCTION", **repeated, help="an external kernel")
-    parser.add_argument("--txn", metavar="FILE", help="carry out this stream instead of the sequence's own words")
-    parser.add_argument("--section", metavar="NAME", help="which control code of an ELF file (default: the only one)")
-    parser.add_argument("--device", metavar="D", help="without DESIGN: the device (default: what the stream says)")
-    parser.add_argument("--bytes", metavar="N=INT", **repeated, help="without DESIGN: the size of argument N")
-    parser.add_argument(
-        "--judge", metavar="KIND=LEVEL", **repeated, help="make a hazard fault, note or off (--judge help lists them)"
-    )
-    parser.add_argument(
-        "--model", choices=("fast", "plain"), default="fast", help="how to simulate; both give the same (default: fast)"
-    )
-    parser.add_argument(
-        "--timing", metavar="FILE", help="parameters of the clock in a JSON file; none: as little time as there can be"
-    )
-    parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
-    parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
-    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
-    parser.add_argument("--json", action="store_true", help="print the outcome for machines, whatever it is")
+add_arguments = arguments(
+    {
+        **design_arguments(nargs="?"),
+        "--sequence": value("NAME", "which runtime sequence (default: the first)"),
+        "--set": values("NAME=INT", "the value of a scalar argument"),
+        "--arg": values("NAME=SPEC", "what a buffer holds at first"),
+        "--scratchpad": values("NAME=INT", "the value of a scratchpad parameter"),
+        "--kernel": values("NAME=FILE:FUNCTION", "an external kernel"),
+        "--txn": value("FILE", "carry out this stream instead of the sequence's own words"),
+        "--section": SECTION,
+        "--device": value("D", "without DESIGN: the device (default: what the stream says)"),
+        "--bytes": values("N=INT", "without DESIGN: the size of argument N"),
+        "--judge": values("KIND=LEVEL", "make a hazard fault, note or off (--judge help lists them)"),
+        "--model": {
+            "choices": ("fast", "plain"),
+            "default": "fast",
+            "help": "how to simulate; both give the same (default: fast)",
+        },
+        "--timing": value("FILE", "parameters of the clock in a JSON file; none: as little time as there can be"),
+        "--max-cycles": value("N", "stop after so many modelled cycles, with status 1"),
+        "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
+        "--trace": value("FILE.json", "write a trace for ui.perfetto.dev or chrome://tracing"),
+        "--report": value("FILE.html", "write a page about the run: array, timeline, stalls"),
+        "--json": switch("print the outcome for machines, whatever it is"),
+    }
+)
 
 
 @dataclass
@@ -187,8 +188,8 @@ def _on_design(args: Namespace) -> SimulatorRun:
     from tilewright.sim.control_code import as_control_code
     from tilewright.sim.host_needs import needed_bytes
 
-    for flag, value in (("--device", args.device), ("--bytes", args.bytes)):
-        if value:
+    for flag, given in (("--device", args.device), ("--bytes", args.bytes)):
+        if given:
             raise usage(f"{flag} is for a stream without a design; {args.design} is one")
     source = read_design(args)
     design = compile_source(source)
@@ -201,7 +202,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
         words = as_control_code(design.txn(args.sequence, **numbers)) if code is None else code
         return needed_bytes(words, design.device(design.device_of(args.sequence)).model)
 
-    values = typed_arguments(op, scalars, specs, code is not None, needs)
+    arrays = typed_arguments(op, scalars, specs, code is not None, needs)
     scratchpad = _scratchpad(design, args)
     kernels = _kernels(design, args)
     try:
@@ -210,9 +211,9 @@ def _on_design(args: Namespace) -> SimulatorRun:
         error.sources.update(source.texts)
         raise
     # results are written in place, so these arrays are also what is saved
-    buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int | float)}
-    given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
-    return SimulatorRun(device, partial(device.run, *values, **given), buffers, dict(source.texts))
+    buffers = {n: value for n, value in zip(names, arrays, strict=True) if not isinstance(value, int | float)}
+    what: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
+    return SimulatorRun(device, partial(device.run, *arrays, **what), buffers, dict(source.texts))
 
 
 def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tilewright
-from tilewright.cli.files import add_design_arguments, read_design
+from tilewright.cli.files import design_arguments, read_design
+from tilewright.cli.parsers import arguments
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
@@ -33,8 +34,7 @@ SHIPPED = Path(tilewright.__file__).parent / "demos" / "vector_scale.mlir"
 WIDEST_PICTURE = 10  # columns that still get a readable cell
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    add_design_arguments(parser, nargs="?", default=str(SHIPPED))
+add_arguments = arguments(design_arguments(nargs="?", default=str(SHIPPED)))
 
 
 def run(args: Namespace) -> None:
