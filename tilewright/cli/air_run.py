@@ -282,8 +282,7 @@ def _start(ranks: int, args: Namespace) -> int:
         )
     if args.file == "-":
         raise usage("ranks under MPI read the program themselves; give it as a file")
-    whole = [*command, "-n", str(ranks), sys.executable, "-m", "tilewright", *sys.argv[1:]]
-    with subprocess.Popen(whole) as mpirun:
+    with subprocess.Popen([*command, "-n", str(ranks), sys.executable, "-m", "tilewright", *sys.argv[1:]]) as mpirun:
         try:
             return 1 if mpirun.wait(args.timeout) else 0
         except subprocess.TimeoutExpired:

@@ -88,8 +88,7 @@ def _of_parser(parser: ArgumentParser, words: str, summary: str) -> CompletionPo
     for action in parser._actions:
         choices = tuple(map(str, action.choices or ()))
         if action.option_strings and action.help != SUPPRESS:
-            flag = Word(action.option_strings[-1], action.help or "", action.nargs != 0, choices)
-            place.flags.append(flag)
+            place.flags.append(Word(action.option_strings[-1], action.help or "", action.nargs != 0, choices))
         elif action not in tools_of(parser):
             place.choices += choices
     for tools in tools_of(parser):
@@ -174,7 +173,6 @@ def _described(name: str, help: str) -> str:
 
 def _fish(root: CompletionPoint) -> str:
     steps = " ".join(_fish_quote(place.words) for place in _tool_places(root))
-    lines = [line for place in root.walk() for line in _fish_lines(place)]
     return f"""\
 function __tilewright_at
   set -l place tilewright
@@ -187,7 +185,7 @@ function __tilewright_at
   test "$place" = "$argv"
 end
 complete -c tilewright -e
-""" + "\n".join(lines)
+""" + "\n".join(line for place in root.walk() for line in _fish_lines(place))
 
 
 def _fish_lines(place: CompletionPoint) -> Iterator[str]:

@@ -141,9 +141,8 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     record = product.result.record
     seconds = record.cycles / record.clock_hz
     padded = gemm.padded(m, k, n)
-    cores = len(record.names.stops)
-    peak = cores * vector_unit(model(record.model.name).arch).macs[gemm.gemm.operand]
-    row = Row(
+    peak = len(record.names.stops) * vector_unit(model(record.model.name).arch).macs[gemm.gemm.operand]
+    return Row(
         size=f"{m}x{k}x{n}",
         padded="x".join(map(str, padded)),
         words=int(gemm.design.txn(M=padded[0], K=padded[1], N=padded[2]).size),
@@ -153,8 +152,7 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
         utilisation=m * k * n / (peak * record.cycles),
         simulated_seconds=elapsed,
         is_right=bool(np.array_equal(product.matrix, wanted)),
-    )
-    return row, product
+    ), product
 
 
 HEADINGS = "M x K x N", "words", "time", "TOPS", "of peak", "simulated", "= NumPy"
@@ -214,5 +212,4 @@ def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequ
     sizes = table("Products of one build", headings, [_cells(row) for row in rows], "sizes-table")
     lead = f"All of these came from one compilation. What follows is the run of {best.size}."
     title = f"{best.size} of {gemm.gemm.operand}"
-    sections = [PageSection("sizes", "Sizes", lead, sizes)]
-    write_text(path, page_html(record, title, texts_of(record.locations), sections))
+    write_text(path, page_html(record, title, texts_of(record.locations), [PageSection("sizes", "Sizes", lead, sizes)]))

@@ -76,7 +76,6 @@ def all_devices(models: Iterable[DeviceModel]) -> Table:
     for model in models:
         count = {kind: sum(model.tile_type(*tile) is kind for tile in model.tiles) for kind in TileType}
         cores, mems, shims = (count[kind] for kind in list(TileType)[:3])
-        memory = cores * model.local_memory_bytes + mems * model.mem_tile_bytes
         table.add_row(
             str(model),
             str(model.arch),
@@ -84,7 +83,7 @@ def all_devices(models: Iterable[DeviceModel]) -> Table:
             str(cores),
             str(mems or "-"),
             str(shims),
-            size_text(memory),
+            size_text(cores * model.local_memory_bytes + mems * model.mem_tile_bytes),
             "yes" if model.is_npu else "-",
         )
     return table

@@ -48,8 +48,7 @@ def _excerpt(line: str, column: int) -> Iterable[str]:
     start = 0 if len(line) <= LONGEST_LINE else max(0, column - LONGEST_LINE // 2)
     line = line.rstrip()[start : start + LONGEST_LINE]
     yield visible(line, keep="\t")
-    before = visible(line[: max(column - 1 - start, 0)], keep="\t")
-    yield "".join("\t" if c == "\t" else " " for c in before) + "^"
+    yield "".join("\t" if c == "\t" else " " for c in visible(line[: max(column - 1 - start, 0)], keep="\t")) + "^"
 
 
 def _paint(style: str, text: str) -> str:

@@ -126,8 +126,7 @@ def _help() -> Iterator[str]:
 def _pass_rows(name: str) -> Iterator[str]:
     pass_type = find_pass(name)
     assert pass_type is not None
-    about = sys.modules[pass_type.__module__].__doc__ or ""
-    yield from _rows(f"--{name}", about.strip().split("\n")[0].rstrip("."))
+    yield from _rows(f"--{name}", (sys.modules[pass_type.__module__].__doc__ or "").strip().split("\n")[0].rstrip("."))
     for option in options_of(pass_type):
         yield from _rows(f"  {option.name}=<{option.placeholder}>", _option_help(option))
 

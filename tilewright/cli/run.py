@@ -92,8 +92,7 @@ def run(args: Namespace) -> int:
     max_cycles = None if args.max_cycles is None else integer("--max-cycles", "N", args.max_cycles)
     if max_cycles is not None and max_cycles <= 0:
         raise usage(f"--max-cycles takes a positive number, got {max_cycles}")
-    job = _on_bare_device(args) if args.design is None else _on_design(args)
-    return _carry_out(job, args, max_cycles)
+    return _carry_out(_on_bare_device(args) if args.design is None else _on_design(args), args, max_cycles)
 
 
 def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> int:
@@ -261,10 +260,8 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
             raise usage(f"--{flag} needs a DESIGN")
     code = _control_code(args)
     model = _model(args.device, code)
-    needs = needed_bytes(code, model)
-    arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
-    timing = timing_with(model.arch, _parameters(args))
-    device = BareDevice(model, _levels(args), Model.named(args.model), timing)
+    arrays = numbered_arguments(needed_bytes(code, model), numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    device = BareDevice(model, _levels(args), Model.named(args.model), timing_with(model.arch, _parameters(args)))
     return SimulatorRun(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 

@@ -83,8 +83,7 @@ def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: 
             continue
         for part in parts:
             if (operation := operation_number(part.location)) is not None:
-                text = f"{stream}: operation {operation}: {part.severity}: {part.text}"
-                print(visible_lines(text), file=sys.stderr)
+                print(visible_lines(f"{stream}: operation {operation}: {part.severity}: {part.text}"), file=sys.stderr)
             else:
                 show_diagnostics([Diagnostic(part.severity, part.text, part.location)], sources)
 

@@ -102,8 +102,7 @@ def to_binary(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> 
         from tilewright.codegen.location_map import location_map_json, location_table
 
         if arguments.location_map:
-            document = location_map_json(stream.entries, device.model, arguments.device_name)
-            write_text(arguments.location_map, document)
+            write_text(arguments.location_map, location_map_json(stream.entries, device.model, arguments.device_name))
         if arguments.show_locations:
             table = location_table(stream.entries, device.model)
             if arguments.output == "-":
@@ -128,8 +127,7 @@ def control_packets(ctx: Context, module: ModuleOp, arguments: TranslateArgument
 def to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
 
-    convert = ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)
-    run_pipeline(ctx, module, Pipeline(steps=[convert]))
+    run_pipeline(ctx, module, Pipeline(steps=[ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)]))
     return emitc_to_cpp(ctx, module, arguments)
 
 

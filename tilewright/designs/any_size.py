@@ -93,5 +93,4 @@ def _operand(name: str, given: npt.ArrayLike, operand: str) -> Matrix:
 
 def pad(matrix: Matrix, rows: int, columns: int) -> Matrix:
     """A matrix with zeros below and to the right, as one block of memory."""
-    padded = np.pad(matrix, [(0, rows - matrix.shape[0]), (0, columns - matrix.shape[1])])
-    return np.ascontiguousarray(padded)
+    return np.ascontiguousarray(np.pad(matrix, [(0, rows - matrix.shape[0]), (0, columns - matrix.shape[1])]))

@@ -82,8 +82,7 @@ class _Builder:
             for column, row in self._places()
         ]
         arrays = [open_array(types.operand), open_array(types.operand), open_array(SUMS[types.operand])]
-        runtime = Runtime(self._sequence, [*arrays, M, K, N, sent_a, sent_b, results])
-        return Program(self.device, runtime, workers)
+        return Program(self.device, Runtime(self._sequence, [*arrays, M, K, N, sent_a, sent_b, results]), workers)
 
     # Streams.
 

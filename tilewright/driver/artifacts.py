@@ -197,12 +197,11 @@ def _buffer(device: DeviceOp, op: BufferOp) -> dict[str, Any]:
 def _lock(device: DeviceOp, op: LockOp) -> dict[str, Any]:
     number = op.lock_id.value.data if op.lock_id is not None else None
     offset = None if number is None or op.place is None else device.model.lock_address(*op.place, number)
-    register = None if offset is None or op.place is None else device.model.tile_address(*op.place, offset)
     return {
         "name": op.sym_name.data if op.sym_name is not None else None,
         **_place(op.place),
         "id": number,
-        "register": register,
+        "register": None if offset is None or op.place is None else device.model.tile_address(*op.place, offset),
         "init": op.init.value.data if op.init is not None else None,
     }
 

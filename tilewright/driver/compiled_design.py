@@ -212,8 +212,7 @@ class Design:
 
     def words(self, sequence: str | None, scalars: Mapping[str, int]) -> Words:
         """`txn`, of scalars as the sequence takes them: all of them integers."""
-        compiled = self._compiled.get(sequence or "") or self._compile(sequence)
-        return compiled(scalars)
+        return (self._compiled.get(sequence or "") or self._compile(sequence))(scalars)
 
     @property
     def devices(self) -> Sequence[str]:

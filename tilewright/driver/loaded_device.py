@@ -129,8 +129,7 @@ class LoadedDevice(SimulatedDevice):
         numbers = pdi_numbers(self.design.module)
         prepare = partial(_prepare, machine, self.design, self.kernels)
         # a sequence may load the image of another device of the design, by its number
-        images = {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops}
-        runner = Runner(machine, images)
+        runner = Runner(machine, {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops})
         image = prepare(self._device)
         runner.configure(LocatedStream(image.stream, image.locations))
         return runner

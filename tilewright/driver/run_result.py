@@ -76,8 +76,7 @@ class RunResult:
         from tilewright.report.page import page_html
         from tilewright.support.output_files import write_file
 
-        page = page_html(self.record, title or self._name(), texts_of(self.record.locations))
-        write_file(path, page.encode())
+        write_file(path, page_html(self.record, title or self._name(), texts_of(self.record.locations)).encode())
         return Path(path)
 
     def _name(self) -> str:

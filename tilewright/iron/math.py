@@ -151,8 +151,7 @@ def where(condition: Any, yes: Number, no: Number) -> Any:
         return yes if condition else no
     if condition.type != i1:
         refuse(f"a condition is a comparison, of type i1, not {condition.type}", (None, "such as `v != 0`"))
-    first = like(yes, no) if is_number(yes) and not is_number(no) else ScalarValue(yes)
-    left, right = same_type(first, no)
+    left, right = same_type(like(yes, no) if is_number(yes) and not is_number(no) else ScalarValue(yes), no)
     return ScalarValue(arithmetic.choose(ssa_of(condition), left.ssa, right.ssa))
 
 

@@ -54,8 +54,7 @@ def _declaration(text: str, types: list[Any]) -> Any:
     home, before = home_of_functions()
     functions = [op for op in home.regions[0].blocks[0].ops if isinstance(op, func.FuncOp)]
     for function in functions:
-        is_same = function.attributes.get(func.PRINTS) == StringAttr(text)
-        if is_same and list(function.function_type.inputs) == types:
+        if function.attributes.get(func.PRINTS) == StringAttr(text) and list(function.function_type.inputs) == types:
             return FuncOp(function)
     names = {function.sym_name.data for function in functions}
     name = next(name for n in range(len(names) + 1) if (name := f"print_{n}") not in names)

@@ -58,8 +58,7 @@ class Program:
         fifos = [(fifo.name, *fifo.facts().values()) for fifo in self._fifos()]
         headings = "ObjectFifo", "object", "deep", "from", "to"
         workers = [[*worker.facts().values()] for worker in self.workers]
-        tables = [(("worker", "on", "takes"), workers), (headings, fifos)]
-        return listing_html(f"program on {self.device}", tables)
+        return listing_html(f"program on {self.device}", [(("worker", "on", "takes"), workers), (headings, fifos)])
 
     @property
     def workers(self) -> list[Worker]:

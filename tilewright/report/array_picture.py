@@ -69,8 +69,7 @@ class Floor:
         return IDLE_WIDTH if column in self.idle else WIDTH
 
     def _left(self, column: int) -> float:
-        before = (self.tile_width(c) + (IDLE_GAP if {c, c + 1} <= self.idle else GAP) for c in range(column))
-        return MARGIN + sum(before)
+        return MARGIN + sum(self.tile_width(c) + (IDLE_GAP if {c, c + 1} <= self.idle else GAP) for c in range(column))
 
     @property
     def height(self) -> float:
@@ -82,8 +81,7 @@ class Floor:
 
     def corner(self, tile: TileId) -> Point:
         """The upper left corner of a tile."""
-        up = self.model.rows - 1 - tile.row
-        return Point(self._left(tile.column), MARGIN + up * (HEIGHT + GAP))
+        return Point(self._left(tile.column), MARGIN + (self.model.rows - 1 - tile.row) * (HEIGHT + GAP))
 
     def channel(self, tile: TileId, direction: DmaDirection, number: int) -> Point:
         """The upper left corner of a DMA channel: those that receive on the left, those that send on the right."""
@@ -114,10 +112,8 @@ class Floor:
         """The end at a DMA channel or the core."""
         if port.bundle is WireBundle.Core:
             return WireEnd(self.corner(tile).moved(WIDTH / 2 + PORT_STEP * port.channel, 36), Point(0, 1))
-        is_south = port.bundle is WireBundle.South
-        number = SHIM_DMA_PORTS[direction].index(port.channel) if is_south else port.channel
-        corner = self.channel(tile, direction, number)
-        return WireEnd(corner.moved(self.channel_width(tile) / 2, 0), Point(0, -1))
+        number = SHIM_DMA_PORTS[direction].index(port.channel) if port.bundle is WireBundle.South else port.channel
+        return WireEnd(self.channel(tile, direction, number).moved(self.channel_width(tile) / 2, 0), Point(0, -1))
 
     def _edge(self, tile: TileId, port: PortName, *, is_master: bool) -> WireEnd | None:
         """The end at an edge of the tile: upward streams on the left, eastward ones above, the others opposite."""
@@ -246,8 +242,7 @@ class ArrayPicture:
     def _used_channels(self, tile: TileId) -> Iterator[tuple[int, tuple[DmaDirection, int]]]:
         for direction in DmaDirection:
             for channel in range(self.model.num_dma_channels(*tile, direction)):
-                number = self.part_ids.number(PartKind.CHANNEL, tile, (direction, channel))
-                yield number, (direction, channel)
+                yield self.part_ids.number(PartKind.CHANNEL, tile, (direction, channel)), (direction, channel)
 
     def _channels(self, tile: TileId) -> Iterator[Markup]:
         """A gauge for each channel: how much of the time it moves words."""
@@ -272,8 +267,7 @@ class ArrayPicture:
     def _streams(self) -> Iterator[Markup]:
         for connection in self.record.connections:
             yield from self._inside(connection)
-        drawn = {(c.tile, c.target) for c in self.record.connections}
-        for tile, port in sorted(drawn):
+        for tile, port in sorted({(c.tile, c.target) for c in self.record.connections}):
             yield from self._between(tile, port)
         for tile in self.model.tiles:
             if self._is_shim(tile):
@@ -322,8 +316,7 @@ class ArrayPicture:
         lines = [element("path", title, d=path, class_=f"stream {kind}")]
         if arrow:
             lines.append(element("path", d=arrow, class_="arrow"))
-        state = "carries" if words else "silent"
-        return element("g", *lines, class_=state, style=f"--use:{share:.3f}")
+        return element("g", *lines, class_="carries" if words else "silent", style=f"--use:{share:.3f}")
 
     def tile_table(self) -> Markup:
         """What the picture shows of tiles, in words and numbers."""

@@ -122,8 +122,7 @@ def _bars(record: RunRecord, spans: Spans) -> Iterator[tuple[Phase, int, int]]:
     phases = [Phase(phase) for phase in np.unique(spans.phase).tolist()]
     covered = np.stack([cover(spans[spans.phase == phase], width, BINS) for phase in phases])
     best = np.where(covered.sum(axis=0) * 2 > width, covered.argmax(axis=0), -1)
-    edges = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), BINS]
-    for start, end in pairwise(edges):
+    for start, end in pairwise([0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), BINS]):
         if best[start] >= 0:
             yield phases[int(best[start])], start, end - start
 

@@ -142,8 +142,7 @@ class _Page:
             yield PageSection("notes", "Notes", "What the simulator remarked on the way.", element("ul", lines))
 
     def _error(self, error: Diagnostic) -> PageSection:
-        message = element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")
-        contents = [message]
+        contents = [element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")]
         if self.record.waits:
             texts = (note.text for note in error.notes if note.text.startswith(CAUSE))
             streams = {w.name for w in self.record.waits if self.record.parts[w.part].kind is PartKind.STREAM}

@@ -85,8 +85,7 @@ def spans_of(record: RunRecord) -> Spans:
     phase = np.zeros(max(TraceEvent) + 1, dtype=np.int64)
     phase[list(AFTER)] = list(AFTER.values())
     words = np.where(event == TraceEvent.FLOW, _moved_words(event, rows[:, 4]), 0)
-    spans = Spans(part, phase[event], time, end, rows[:, 3], words)
-    return _settle(record, spans, rows)
+    return _settle(record, Spans(part, phase[event], time, end, rows[:, 3], words), rows)
 
 
 def _moved_words(event: Column, words: Column) -> Column:
@@ -143,8 +142,7 @@ def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
     for index in np.flatnonzero((spans.phase == Phase.MOVE) & (spans.words == 0)).tolist():
         number = int(spans.part[index])
         # Ports count words of the whole run, ended descriptors only theirs.
-        before = int(ended[ended[:, 2] == number, 4].sum())
-        words[index] = max(port_words(record, parts[number]) - before, 0)
+        words[index] = max(port_words(record, parts[number]) - int(ended[ended[:, 2] == number, 4].sum()), 0)
     return Spans(spans.part, spans.phase, spans.start, spans.end, spans.detail, words)
 
 

@@ -51,8 +51,7 @@ class TaskSpan:
 
 def tasks_of(record: RunRecord) -> list[TaskSpan]:
     """All tasks of a run, in the order of their pushes."""
-    rows = record.trace[np.isin(record.trace[:, 1], TASK_EVENTS)]
-    found = list(_Reader().read(rows))
+    found = list(_Reader().read(record.trace[np.isin(record.trace[:, 1], TASK_EVENTS)]))
     _find_waits(record, found)
     return found
 
@@ -117,8 +116,7 @@ def awaited_parts(record: RunRecord, op: Operation) -> Iterator[int]:
     part_ids = part_ids_of(record.model.name)
     for column in range(op.column, op.column + max(op.column_count, 1)):
         for row in range(op.row, op.row + max(op.row_count, 1)):
-            detail = (DmaDirection(op.direction), op.channel)
-            part = part_ids.find(PartKind.CHANNEL, TileId(column, row), detail)
+            part = part_ids.find(PartKind.CHANNEL, TileId(column, row), (DmaDirection(op.direction), op.channel))
             if part is not None:
                 yield part
 

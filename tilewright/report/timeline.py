@@ -114,8 +114,7 @@ class _Builder:
         width = self.bin_cycles
         phases = np.unique(spans.phase).tolist()
         shares = np.stack([cover(spans[spans.phase == phase], width, self.bins) for phase in phases], axis=1)
-        scaled = np.rint(shares * 255 / width).astype(np.uint8)
-        return {"phases": phases, "bins": b64encode(scaled.tobytes()).decode()}
+        return {"phases": phases, "bins": b64encode(np.rint(shares * 255 / width).astype(np.uint8).tobytes()).decode()}
 
     def _sources(self, part: ArrayPart, spans: Spans) -> Track:
         """What the numbers in a track's spans mean."""
@@ -132,8 +131,7 @@ class _Builder:
             return full_lock_name(self.record, detail)
         if part.kind is PartKind.CORE:
             stops = self.record.names.stops.get(tile, ())
-            is_stop = phase is not Phase.COMPUTE and detail < len(stops)
-            return stops[detail].operation if is_stop else ""
+            return stops[detail].operation if phase is not Phase.COMPUTE and detail < len(stops) else ""
         is_rewritten = self.record.model.is_shim_noc(*tile)  # by the sequence, run by run: its task tells more
         location = None if is_rewritten else self.record.descriptors.get((tile, detail))
         position = file_position(location) if location else None
@@ -165,8 +163,7 @@ def cover(spans: Spans, width: int, bins: int) -> Column:
         np.add.at(marks, index, sign * (width - rest))
         # From the next bin on all of it counts, until the end takes it away again.
         np.add.at(whole, index + 1, sign * width)
-    covered = marks + np.cumsum(whole)
-    return covered[:bins].astype(np.int64)
+    return (marks + np.cumsum(whole))[:bins].astype(np.int64)
 
 
 def _sample(steps: Column, most: int, cycles: int) -> Column:

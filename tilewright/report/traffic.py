@@ -106,13 +106,12 @@ def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
 
 def _host_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """The descriptors that shim channels ran to their end."""
-    parts = record.parts
     is_host = np.array(
         [
             part.kind is PartKind.CHANNEL
             and part.tile is not None
             and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
-            for part in parts
+            for part in record.parts
         ],
         dtype=np.bool_,
     )

@@ -48,8 +48,7 @@ class WaitPicture:
         box = f"0 0 {width} {self.y:g}"
         label = "Who waits for whom, from the controller at the top to the most likely cause at the bottom"
         size = f"max-width: {width}px; min-width: {0.75 * width:g}px"
-        attributes = {"role": "img", "aria_label": label, "style": size}
-        return element("svg", *self.parts, class_="waits", viewBox=box, **attributes)
+        return element("svg", *self.parts, class_="waits", viewBox=box, role="img", aria_label=label, style=size)
 
     def _is_wide(self) -> bool:
         return any(self._aside(wait) for wait in self.chain)
@@ -58,8 +57,7 @@ class WaitPicture:
         """Others that wait for the same one as an actor in the chain does."""
         chain = {other.name for other in self.chain}
         others = [w for w in self.by_name.values() if w.name not in chain and w.name not in self.carriers]
-        alike = [w for w in others if w.needs == wait.needs]
-        return alike if wait.needs is not None else []
+        return [w for w in others if w.needs == wait.needs] if wait.needs is not None else []
 
     def _level(self, wait: OpenWait) -> None:
         """One of the chain, beside it others that wait for the same, and the arrows down."""
@@ -105,8 +103,7 @@ class WaitPicture:
         """What the chain ends with: a cause, or an actor that is in it already."""
         last = self.chain[-1]
         closes = last.needs in self.tops if last.needs else False
-        said = self.cause or last.cause or f"{last.needs} waits, too"
-        lines = _lines(said)
+        lines = _lines(self.cause or last.cause or f"{last.needs} waits, too")
         height = 34 + LINE * len(lines)
         texts = [element("text", "most likely cause", x=MARGIN + 14, y=self.y + 22, class_="name")]
         texts += [element("text", t, x=MARGIN + 14, y=self.y + 22 + LINE * n) for n, t in enumerate(lines, 1)]

@@ -48,8 +48,7 @@ def at_user_line(function: Callable[P, R]) -> Callable[P, R]:
 def user_facing(cls: type[T]) -> type[T]:
     """Let errors that leave the methods of a class show the user's lines alone."""
     for name, method in [*vars(cls).items()]:  # a copy: setting a name changes the original
-        is_public = not name.startswith("_") or name in _CALLED_BY_USERS
-        if isinstance(method, FunctionType) and is_public:
+        if isinstance(method, FunctionType) and (not name.startswith("_") or name in _CALLED_BY_USERS):
             setattr(cls, name, at_user_line(method))
     return cls
 

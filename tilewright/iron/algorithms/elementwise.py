@@ -130,8 +130,7 @@ class Elementwise:
         tensors = [vector(self.elements, self.dtype)] * (self.inputs if self.in_place else self.inputs + 1)
         tables = [fifo.obj_type for fifo in self._tables.values()]
         ends = [[[fifo.prod() for fifo in lane] for lane in sources], [fifo.cons() for fifo in targets]]
-        given = [fifo.prod() for fifo in self._tables.values()]
-        return Runtime(self._sequence, [*tensors, *tables, *ends, given])
+        return Runtime(self._sequence, [*tensors, *tables, *ends, [fifo.prod() for fifo in self._tables.values()]])
 
     def _sequence(self, *args: Any) -> None:
         *data, sources, targets, tables = args

@@ -48,8 +48,7 @@ def number(value: Any, type: Attribute, **kwargs: Any) -> SSAValue:
     if is_unsigned(type) and isinstance(attribute, IntegerAttr):
         # operations take signless constants, which hold a large unsigned number as a negative one
         attribute = IntegerAttr(int(value), IntegerType(width(type)), truncate_bits=True)
-    made = build(arith.ConstantOp, results=[signless_type(type)], value=attribute, **kwargs)
-    return with_sign(made.result, type)
+    return with_sign(build(arith.ConstantOp, results=[signless_type(type)], value=attribute, **kwargs).result, type)
 
 
 def constant_of(value: SSAValue) -> int | float | None:
@@ -71,8 +70,7 @@ def width(type: Attribute) -> int:
 def binary(operator: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """`lhs operator rhs`, by the operator's name in Python's `operator` module, or `min` and `max`."""
     type = lhs.type
-    rows = _FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED
-    make = rows.get(operator)
+    make = (_FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED).get(operator)
     if make is None:
         _refuse_operator(operator, type)
     return with_sign(make(signless(lhs), signless(rhs)), type)
@@ -204,8 +202,7 @@ _KEEP_NATURAL = arith.AddiOp, arith.MuliOp, arith.DivSIOp, arith.RemSIOp, arith.
 def _float_mod(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     rest, zero = _op(arith.RemfOp)(lhs, rhs), number(0, lhs.type)
     signs_differ = _op(arith.XOrIOp)(compare("lt", rest, zero), compare("lt", rhs, zero))
-    is_off = _op(arith.AndIOp)(compare("ne", rest, zero), signs_differ)
-    return choose(is_off, _op(arith.AddfOp)(rest, rhs), rest)
+    return choose(_op(arith.AndIOp)(compare("ne", rest, zero), signs_differ), _op(arith.AddfOp)(rest, rhs), rest)
 
 
 def _float_floor_div(lhs: SSAValue, rhs: SSAValue) -> SSAValue:

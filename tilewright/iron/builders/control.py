@@ -111,8 +111,7 @@ def _one_or_all(values: list[Value]) -> Any:
 
 def yield_(values: Sequence[Any] | Any = (), *, loc: Any = None, ip: Any = None) -> None:
     """`scf.yield`: what a loop carries to its next turn, or what a choice results in."""
-    given = values if is_list(values) else [values]
-    build(scf.YieldOp, arguments=list(given), loc=loc, ip=ip)
+    build(scf.YieldOp, arguments=list(values if is_list(values) else [values]), loc=loc, ip=ip)
 
 
 class IfOp(OpView):

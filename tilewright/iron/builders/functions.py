@@ -166,8 +166,7 @@ class PythonFunction:
         function = declare(self._body.__name__, types, [], self._visibility, attributes=self._attributes, ip=before)
         entry = new_block(function.op.regions[0], types)
         with InsertionPoint(entry):
-            returned = self._body(*map(value_of, entry.args))
-            values = [ssa_of(value) for value in _as_list(returned)]
+            values = [ssa_of(value) for value in _as_list(self._body(*map(value_of, entry.args)))]
             build(func.ReturnOp, arguments=values)
         # what it returns is known only now
         function.function.function_type = FunctionType.from_lists(types, [value.type for value in values])

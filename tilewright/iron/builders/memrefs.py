@@ -208,8 +208,7 @@ def _allocation(op_class: Any) -> Any:
         if element_type is None:
             element_type = parts.pop() if parts else refuse("a buffer has a type of elements")
         sizes = parts[0] if len(parts) == 1 and is_list(parts[0]) else parts
-        op = build(op_class, results=[memref(sizes, element_type)], loc=loc, ip=ip)
-        return MemRefValue(op.results[0])
+        return MemRefValue(build(op_class, results=[memref(sizes, element_type)], loc=loc, ip=ip).results[0])
 
     make.__doc__ = f"`{op_class.name}`: sizes, as numbers or a tuple, and then the type of the elements."
     return make
@@ -231,8 +230,7 @@ def collapse_shape(
     what = "the dimensions to merge"
     numbers = [[as_int(index, what) for index in as_list(group, what)] for group in as_list(reassociation, what)]
     groups = ArrayAttr([ArrayAttr([IntegerAttr(index, i64) for index in group]) for group in numbers])
-    type = convert_type(result)
-    op = build(ops.CollapseShapeOp, results=[type], src=src, reassociation=groups, loc=loc, ip=ip)
+    op = build(ops.CollapseShapeOp, results=[convert_type(result)], src=src, reassociation=groups, loc=loc, ip=ip)
     return MemRefValue(op.results[0])
 
 
@@ -279,13 +277,11 @@ def global_(
         refuse("data has a type or an initial value")
     if not is_buffer_type(kind):
         refuse(f"data is a buffer, not {kind}")
-    tensor = TensorType(kind.element_type, kind.get_shape())
-    contents = UnitAttr() if array is None else elements(array, tensor)
     op = build(
         ops.GlobalOp,
         sym_name=sym_name,
         type=kind,
-        initial_value=contents,
+        initial_value=UnitAttr() if array is None else elements(array, TensorType(kind.element_type, kind.get_shape())),
         constant=UnitAttr() if constant else None,
         sym_visibility=sym_visibility,
         loc=loc,

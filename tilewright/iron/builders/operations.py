@@ -172,10 +172,9 @@ def builder(op_class: type[IRDLOperation], fields: str = "", *, optional: str = 
 
 def _signature(required: list[str], optional: list[str], typed: bool) -> Signature:
     positional = ["result_type", *required] if typed else required
-    named = [*optional, "loc", "ip"]
     return Signature(
         [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
-        + [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in named]
+        + [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in [*optional, "loc", "ip"]]
     )
 
 

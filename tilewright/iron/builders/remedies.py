@@ -56,8 +56,7 @@ def _is_formatting(node: ast.AST) -> bool:
 
 def _called(node: ast.AST) -> str | None:
     """The name of the function that is called."""
-    function = node.func if isinstance(node, ast.Call) else None
-    match function:
+    match node.func if isinstance(node, ast.Call) else None:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case _:

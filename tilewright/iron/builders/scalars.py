@@ -234,8 +234,7 @@ def binary(op_class: type[IRDLOperation], left: Any, right: Any, **kwargs: Any) 
     """An arithmetic operation on two values of one type."""
     left, right = same_type(like(left, right), right)
     lhs, rhs = signless(left.ssa), signless(right.ssa)
-    op = build(op_class, results=[lhs.type], lhs=lhs, rhs=rhs, **kwargs)
-    return ScalarValue(with_sign(op.results[0], left.type))
+    return ScalarValue(with_sign(build(op_class, results=[lhs.type], lhs=lhs, rhs=rhs, **kwargs).results[0], left.type))
 
 
 def same_type(left: ScalarValue, right: Any) -> tuple[ScalarValue, ScalarValue]:
@@ -305,8 +304,7 @@ def _comparison(
 def index_cast(value: Any, *, to: Any = None, loc: Any = None, ip: Any = None) -> ScalarValue:
     """An integer as an index, or an index as an integer."""
     target = INDEX if to is None else convert_type(to)
-    source = signless(ssa_of(value))
-    op = build(arith.IndexCastOp, results=[signless_type(target)], input=source, loc=loc, ip=ip)
+    op = build(arith.IndexCastOp, results=[signless_type(target)], input=signless(ssa_of(value)), loc=loc, ip=ip)
     return ScalarValue(with_sign(op.result, target))
 
 

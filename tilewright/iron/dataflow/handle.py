@@ -119,8 +119,7 @@ class ObjectFifoHandle(Linkable, Resolvable):
 
         if not isinstance(self._endpoint, RuntimeEndpoint):
             return False
-        consumers = self.fifo.consumers
-        first = next(end for end in consumers if isinstance(end.endpoint, RuntimeEndpoint))
+        first = next(end for end in self.fifo.consumers if isinstance(end.endpoint, RuntimeEndpoint))
         if first is not self and (first.depth, first.dims_from_stream) != (self.depth, self.dims_from_stream):
             remedy = "give all of them the same depth and dimensions, or use one handle"
             refuse(f"two different ends of '{self.name}' are drained by the runtime sequence", (first.where, remedy))

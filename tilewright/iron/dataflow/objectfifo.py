@@ -239,10 +239,9 @@ class ObjectFifo(Emitted[Any]):
 
     def facts(self) -> dict[str, str]:
         """A queue in words: what it carries, how much of it, from where, and to where."""
-        ends = [
+        producer, *consumers = [
             str(end.endpoint) if end is not None and end.endpoint else "" for end in (self.producer, *self.consumers)
         ]
-        producer, *consumers = ends
         return {"object": str(self._type), "deep": str(self.depth), "from": producer, "to": ", ".join(consumers)}
 
     def _repr_html_(self) -> str:

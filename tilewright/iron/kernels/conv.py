@@ -121,8 +121,7 @@ def bn_conv2dk3(input_width: int = 32, input_channels: int = 64, output_channels
     line = array(input_width * input_channels, np.int8)
     weights = array(9 * input_channels * output_channels, np.int8)
     types = [line, line, line, weights, array(input_width // 2 * output_channels, np.uint8)]
-    source = source_of("bottleneck/bn_conv2dk3.cc", "aie2")
-    return LibraryFunction("conv2dk3_stride2_i8", source, [*types, *i32s(8)])
+    return LibraryFunction("conv2dk3_stride2_i8", source_of("bottleneck/bn_conv2dk3.cc", "aie2"), [*types, *i32s(8)])
 
 
 def bn_conv2dk3_dw(

@@ -26,8 +26,7 @@ def scale(
         refuse(f"scale() dtype must be np.int16 or np.int32, got {dtype}")
     types = [array(tile_size, dtype), array(tile_size, dtype), array(1, np.int32), np.int32]
     name = f"vector_scalar_mul_{'vector' if vectorized else 'scalar'}"
-    flags = [f"-DBIT_WIDTH={bit_width(dtype, 'scale')}"]
-    return LibraryFunction(name, source_of("scale.cc"), types, flags, use_chess)
+    return LibraryFunction(name, source_of("scale.cc"), types, [f"-DBIT_WIDTH={bit_width(dtype, 'scale')}"], use_chess)
 
 
 def add(tile_size: int = 1024, dtype: Any = bfloat16, vectorized: bool = True) -> LibraryFunction:

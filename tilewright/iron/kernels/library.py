@@ -77,8 +77,7 @@ def source_of(file: str, folder: str | None = None) -> str:
 
 def array(size: int | tuple[int, ...], dtype: Any) -> Any:
     """An array as the type of an argument."""
-    shape = size if isinstance(size, tuple) else (size,)
-    return np.ndarray[shape, np.dtype[dtype]]
+    return np.ndarray[size if isinstance(size, tuple) else (size,), np.dtype[dtype]]
 
 
 def bit_width(dtype: Any, factory: str) -> int:

@@ -78,8 +78,7 @@ def cascade_mm(
     types = _matrices(dim_m, dim_k, dim_n, input_dtype, output_dtype)
     flags = [f"-DDIM_M={dim_m}", f"-DDIM_K={dim_k}", f"-DDIM_N={dim_n}"]
     name = "matmul_scalar_cascade_{}_" + "_".join(pair)
-    source = source_of("cascade_mm.cc", "aie2")
-    function = LibraryFunction(name.format("get_only"), source, types, flags, use_chess)
+    function = LibraryFunction(name.format("get_only"), source_of("cascade_mm.cc", "aie2"), types, flags, use_chess)
     function.get_only = function
     function.put_only = Kernel(name.format("put_only"), function.object_file_name, types)
     function.put_get = Kernel(name.format("put_get"), function.object_file_name, types)

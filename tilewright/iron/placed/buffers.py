@@ -136,13 +136,12 @@ def use_lock(
     ip: Any = None,
 ) -> OpView:
     """Acquire or release a lock by `value`, 1 unless told; it may be a value of the program."""
-    amount = as_i32(1 if value is None else value)
     return OpView(
         build(
             lock_ops.UseLockOp,
             lock=lock,
             action=action,
-            value=amount,
+            value=as_i32(1 if value is None else value),
             blocking=blocking,
             acq_en=acq_en,
             loc=loc,

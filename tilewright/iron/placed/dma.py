@@ -100,7 +100,8 @@ def dma_start(
     ip: Any = None,
 ) -> tuple[ContextManagedBlock, ContextManagedBlock]:
     """Start a channel with the descriptors from `dest` on; `chain` comes next in this program."""
-    op = build(
+    # upstream gives the two blocks, for `with` to build in
+    first, then = build(
         ops.DmaStartOp,
         results=[i1],
         successors=[_block(dest), _block(chain)],
@@ -110,9 +111,7 @@ def dma_start(
         pad_value=pad_value or None,
         loc=loc,
         ip=ip,
-    )
-    # upstream gives the two blocks, for `with` to build in
-    first, then = op.successors
+    ).successors
     return ContextManagedBlock(first), ContextManagedBlock(then)
 
 

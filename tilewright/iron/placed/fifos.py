@@ -102,8 +102,7 @@ class object_fifo(OpView):
 
     def acquire(self, port: Any, num_elem: int) -> Any:
         """Wait for elements; the element if it is one, else a list."""
-        taken = self.consumer_datatype if port == ObjectFifoPort.Consume else None
-        kind = taken or self.datatype
+        kind = (self.consumer_datatype if port == ObjectFifoPort.Consume else None) or self.datatype
         subview = build(
             uses.ObjectFifoAcquireOp,
             results=[ObjectFifoSubviewType(kind)],

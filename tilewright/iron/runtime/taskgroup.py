@@ -30,8 +30,7 @@ class TaskGroup:
     def __init__(self, id: int | None = None):
         """A group; `id` is a number of your own for it."""
         self.where: LocationAttr = user_location()
-        sequence = active_sequence()
-        self._group_id = sequence.open_group(self) if id is None else id
+        self._group_id = active_sequence().open_group(self) if id is None else id
         self._started = list[_Started]()
 
     @property

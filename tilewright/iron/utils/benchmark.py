@@ -41,8 +41,7 @@ def run_iters(fn: Callable[..., Any], *args: Any, warmup: int = 0, iters: int = 
 def _timed(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[float, float | None]:
     start = time.perf_counter()
     result = fn(*args, **kwargs)
-    taken_us = (time.perf_counter() - start) * 1e6
-    return taken_us, getattr(result, "npu_time", None)
+    return (time.perf_counter() - start) * 1e6, getattr(result, "npu_time", None)
 
 
 def _stats(samples_us: Sequence[float]) -> Stats:

@@ -20,8 +20,7 @@ def nearly_equal(a: Any, b: Any, *, rtol: float = DEFAULT_RTOL, atol: float | No
     x, y = (np.asarray(array, dtype=np.float32) for array in (a, b))
     floor = float(_F32.tiny) if atol is None else atol
     with np.errstate(over="ignore", invalid="ignore"):
-        limit = np.maximum(floor, rtol * np.minimum(np.abs(x) + np.abs(y), _F32.max))
-        return (x == y) | (np.abs(x - y) < limit)
+        return (x == y) | (np.abs(x - y) < np.maximum(floor, rtol * np.minimum(np.abs(x) + np.abs(y), _F32.max)))
 
 
 def count_mismatches(
@@ -38,8 +37,7 @@ def count_mismatches(
         raise ValueError(f"actual and ref must have the same shape, got {x.shape} vs {y.shape}")
     odd = ~(np.isfinite(x) & np.isfinite(y))
     compared = int(np.argmax(odd)) if stop_at_nonfinite and odd.any() else x.size
-    equal = nearly_equal(x[:compared], y[:compared], rtol=rtol, atol=atol)
-    return int(compared - np.count_nonzero(equal)), compared
+    return int(compared - np.count_nonzero(nearly_equal(x[:compared], y[:compared], rtol=rtol, atol=atol))), compared
 
 
 def assert_pass(

@@ -185,8 +185,7 @@ class _Layout:
             width, many_columns = width * many_columns, 1
         inner = [(height, self.width), (width, 1)]
         down = (many_rows, self.width * height * row_step)
-        across = (many_columns, width * column_step)
-        outer = self._outer(down, across)
+        outer = self._outer(down, (many_columns, width * column_step))
         sizes, strides = zip(*outer, *(reversed(inner) if self.tile_col_major else inner), strict=True)
         return offset, *self._repeated(*clean_transformation(list(sizes), list(strides)))
 

@@ -106,16 +106,14 @@ class _Panel:
 
 
 def _panels(order: Accesses, count: Accesses | None, arrows: bool) -> Iterator[_Panel]:
-    untouched = order == NOT_ACCESSED
-    yield _Panel("Access Order", coloured(order, untouched), _path(order) if arrows else [])
+    yield _Panel("Access Order", coloured(order, order == NOT_ACCESSED), _path(order) if arrows else [])
     if count is not None:
         yield _Panel(f"Access Counts (max={count.max()})", coloured(count, count == 0), [])
 
 
 def _path(order: Accesses) -> list[tuple[int, int]]:
     rows, columns = np.nonzero(order != NOT_ACCESSED)
-    visits = np.argsort(order[rows, columns], kind="stable")
-    return [(int(columns[visit]), int(rows[visit])) for visit in visits]
+    return [(int(columns[visit]), int(rows[visit])) for visit in np.argsort(order[rows, columns], kind="stable")]
 
 
 def _write(path: Path, panels: Sequence[_Panel], title: str) -> None:
@@ -196,7 +194,6 @@ def _png(panels: Sequence[_Panel]) -> bytes:
 def _drawn(panel: _Panel) -> Pixels:
     factor = max(1, round(_cell(panel.pixels)))
     picture = enlarged(panel.pixels, factor)
-    middles = [((column + 0.5) * factor, (row + 0.5) * factor) for column, row in panel.path]
-    for start, end in pairwise(middles):
+    for start, end in pairwise([((column + 0.5) * factor, (row + 0.5) * factor) for column, row in panel.path]):
         draw_line(picture, start, end, _INK)
     return picture

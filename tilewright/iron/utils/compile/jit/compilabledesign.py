@@ -210,8 +210,7 @@ class CompilableDesign:
             return kept, _write_words(design, kept.with_suffix(".bin"))
         target = Path(xclbin_path)
         # the path says xclbin, so the file has to say that it is none
-        text = f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}"
-        _write(target, text.encode())
+        _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}".encode())
         return target, _write_words(design, Path(inst_path))
 
     def split_runtime_args(
@@ -241,8 +240,7 @@ class CompilableDesign:
 
     def validate_tensor_args(self, tensor_args: Sequence[Any], design: Design) -> None:
         """A complaint if a tensor is not as large as the sequence's argument; where sizes are open it may be larger."""
-        arguments = design.operation().body.block.args
-        types = [argument.type for argument in arguments if isa(argument.type, MemRefType)]
+        types = [argument.type for argument in design.operation().body.block.args if isa(argument.type, MemRefType)]
         open_sizes = bool(design.scalars())
         for number, (tensor, type) in enumerate(zip(tensor_args, types, strict=False)):
             if tensor is None:

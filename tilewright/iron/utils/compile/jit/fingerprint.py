@@ -128,8 +128,7 @@ def _function_contents(function: FunctionType) -> Iterator[Any]:
     yield function.__defaults__
     yield function.__kwdefaults__
     yield from function.__closure__ or ()
-    names = sorted(_global_names(function.__code__))
-    yield from _named(function.__globals__, names)
+    yield from _named(function.__globals__, sorted(_global_names(function.__code__)))
 
 
 def _named(namespace: Mapping[str, Any], names: Sequence[str]) -> Iterator[Any]:
