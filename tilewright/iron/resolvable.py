@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Hashable
-from contextlib import contextmanager
+from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from tilewright.errors import Error
 from tilewright.iron.builders.location import at, user_location
 from tilewright.iron.builders.operations import InsertionPoint, is_building
+from tilewright.support.lazy import setting
 
 if TYPE_CHECKING:
     from tilewright.iron.device.tile import Tile
@@ -60,14 +61,9 @@ class Resolution:
 _resolution: ContextVar[Resolution | None] = ContextVar("resolution", default=None)
 
 
-@contextmanager
-def resolving() -> Generator[Resolution]:
+def resolving() -> AbstractContextManager[Resolution | None]:
     """Start building a program."""
-    token = _resolution.set(found := Resolution())
-    try:
-        yield found
-    finally:
-        _resolution.reset(token)
+    return setting(_resolution, Resolution())
 
 
 # weak: a module that is gone takes what was built in it along

@@ -60,6 +60,7 @@ def build(
         for value in group:
             _check_reach(value, place.block)
     properties = _properties(op_class, fields)
+    # without it, what stands for which operand could not be told
     if _keeps_segments(op_class):
         properties["operandSegmentSizes"] = segments(*map(len, groups))
     op = create_operation(
@@ -96,12 +97,17 @@ def _operands(op_class: type[IRDLOperation], fields: dict[str, Any]) -> list[lis
 def _check_reach(value: SSAValue, block: Block) -> None:
     """Refuse a value that is made inside a loop or a choice and used outside of it."""
     home = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    around: Block | None = block
-    while around is not None and around is not home:
-        around = around.parent_block()
     outer = None if home is None else home.parent_op()
-    if around is None and isinstance(outer, scf.ForOp | scf.IfOp | scf.WhileOp):
+    # what is out of reach for other reasons is said when the module is checked
+    if isinstance(outer, scf.ForOp | scf.IfOp | scf.WhileOp) and not is_inside(block, home):
         _refuse_reach(value, outer)
+
+
+def is_inside(block: Block | None, outer: Block | None) -> bool:
+    """Whether a block is another one, or nested in it."""
+    while block is not None and block is not outer:
+        block = block.parent_block()
+    return block is not None
 
 
 def _refuse_reach(value: SSAValue, outer: Operation) -> None:
@@ -120,7 +126,7 @@ def _refuse_reach(value: SSAValue, outer: Operation) -> None:
     )
 
 
-@cache
+@cache  # it is asked for each operation that is built
 def _keeps_segments(op_class: type[IRDLOperation]) -> bool:
     """Whether an operation says how many values each of its operands has."""
     return any(isinstance(option, AttrSizedOperandSegments) for option in op_class.get_irdl_definition().options)
@@ -136,6 +142,7 @@ def _properties(op_class: type[IRDLOperation], fields: dict[str, Any]) -> dict[s
 
 def _check(op: Operation) -> None:
     """Refuse now what no later operation can put right; a body that is still to come is checked with the module."""
+    # a region without blocks is still to be filled, or stays empty, which MLIR allows where it is optional
     if not all(region.blocks for region in op.regions):
         return
     try:
@@ -164,6 +171,7 @@ def builder(op_class: type[IRDLOperation], fields: str = "", *, optional: str = 
         op = build(op_class, results=types, **settings, **{names[name]: value for name, value in bound.items()})
         return value_of(op.results[0]) if op.results else view_of(op)
 
+    # for `help`, and for what errors call it
     make.__name__ = make.__qualname__ = op_class.name.partition(".")[2].replace(".", "_")
     make.__doc__ = f"`{op_class.name}`: {(op_class.__doc__ or '').strip()}"
     make.__signature__ = signature
@@ -308,15 +316,13 @@ class InsertionPoint(metaclass=_Current):
     @classmethod
     def at_block_terminator(cls, block: Block) -> InsertionPoint:
         """Before the block's terminator, at its end if it has none yet."""
-        last = block.last_op
-        ends = last is not None and last.has_trait(IsTerminator, value_if_unregistered=False)
-        return cls(last if ends else block)
+        return cls(block.last_op if is_terminated(block) else block)
 
     def insert(self, op: Operation) -> None:
-        if self.before is not None:
-            self.block.insert_op_before(op, self.before)
-        else:
+        if self.before is None:
             self.block.add_op(op)
+        else:
+            self.block.insert_op_before(op, self.before)
 
     def __enter__(self) -> InsertionPoint:
         _stack.set((*_stack.get(), self))
