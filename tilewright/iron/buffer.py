@@ -89,7 +89,7 @@ class Buffer(Emitted[Any]):
                 f"Buffer '{self.name}' has no explicit tile and is shared across Workers",
                 (self.where, "say where it is: Buffer(..., tile=...)"),
             )
-        self._owner = self._owner or worker
+        self._owner = self._owner or worker  # the first one says where it is
         self.place_on(worker.tile)
 
     def place_on(self, tile: Tile) -> None:
@@ -108,6 +108,7 @@ class Buffer(Emitted[Any]):
             self.op[index] = value
 
     def _emit(self) -> Any:
+        # loaded when a program is built, not when a script imports its parts
         from tilewright.iron.dialects.aie import buffer
 
         if self._tile is None:

@@ -56,22 +56,11 @@ def _function(name: str, op_class: type[IRDLOperation], python_function: Callabl
     return function
 
 
-def _fma(a: float, b: float, c: float) -> float:
-    return a * b + c
-
-
-def _rsqrt(x: float) -> float:
-    return 1 / python.sqrt(x)
-
-
-def _round_away(x: float) -> float:
-    return python.copysign(python.floor(python.fabs(x) + 0.5), x)
-
-
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
-    return lambda x: float(function(x))
+    return lambda x: float(function(x))  # a program's `floor` stays a floating-point number
 
 
+# one by one, not by a table: editors and type checkers have to know the names
 acos = _function("acos", ops.AcosOp, python.acos)
 acosh = _function("acosh", ops.AcoshOp, python.acosh)
 asin = _function("asin", ops.AsinOp, python.asin)
@@ -90,15 +79,16 @@ exp = _function("exp", ops.ExpOp, python.exp)
 exp2 = _function("exp2", ops.Exp2Op, python.exp2)
 expm1 = _function("expm1", ops.ExpM1Op, python.expm1)
 floor = _function("floor", ops.FloorOp, _whole(python.floor))
-fma = _function("fma", ops.FmaOp, _fma)
+fma = _function("fma", ops.FmaOp, lambda a, b, c: a * b + c)
 log = _function("log", ops.LogOp, python.log)
 log10 = _function("log10", ops.Log10Op, python.log10)
 log1p = _function("log1p", ops.Log1pOp, python.log1p)
 log2 = _function("log2", ops.Log2Op, python.log2)
 powf = _function("powf", ops.PowFOp, python.pow)
-round = _function("round", ops.RoundOp, _round_away)
+# halves away from zero, where Python rounds to even
+round = _function("round", ops.RoundOp, lambda x: python.copysign(python.floor(python.fabs(x) + 0.5), x))
 roundeven = _function("roundeven", ops.RoundEvenOp, _whole(lambda x: int(x.__round__())))
-rsqrt = _function("rsqrt", ops.RsqrtOp, _rsqrt)
+rsqrt = _function("rsqrt", ops.RsqrtOp, lambda x: 1 / python.sqrt(x))
 sin = _function("sin", ops.SinOp, python.sin)
 sinh = _function("sinh", ops.SinhOp, python.sinh)
 sqrt = _function("sqrt", ops.SqrtOp, python.sqrt)
@@ -114,7 +104,7 @@ def pow(base: Number, exponent: Number) -> Any:
 
 def abs(value: Number) -> Any:
     """The number without its sign."""
-    return value.__abs__()
+    return value.__abs__()  # the name `abs` is taken here
 
 
 absf = absi = abs
@@ -147,6 +137,7 @@ def clip(value: Number, low: Number, high: Number) -> Any:
 
 def where(condition: Any, yes: Number, no: Number) -> Any:
     """`yes` if the condition holds, else `no`; both are computed."""
+    # what Python knows now, the program need not ask again
     if not isinstance(condition, Value):
         return yes if condition else no
     if condition.type != i1:
@@ -157,6 +148,7 @@ def where(condition: Any, yes: Number, no: Number) -> Any:
 
 select = where
 
+# those whose names differ; `numpy_function` finds the others by theirs
 _NUMPY = {
     "absolute": abs,
     "fabs": abs,

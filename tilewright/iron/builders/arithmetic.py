@@ -32,7 +32,8 @@ from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.types import integer_attr, is_float_type, is_integer_type, literal
 
 Binary: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
-INDEX_BITS = 64
+INDEX_BITS = 64  # MLIR keeps numbers of index type in so many
+# their places in these lists are MLIR's numbers for them
 INTEGER_PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
 FLOAT_PREDICATES = [
     *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
@@ -167,6 +168,7 @@ def _op(op_class: type[IRDLOperation]) -> Binary:
 def _floor_mod(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The remainder with the sign of the divisor."""
     divisor = constant_of(rhs)
+    # of natural numbers the remainder is the same however division rounds
     if divisor is not None and divisor > 0 and is_natural(lhs):
         return _op(arith.RemSIOp)(lhs, rhs)
     # in two's complement the low bits are the floored remainder, of negative numbers too
@@ -196,6 +198,7 @@ def is_natural(value: SSAValue) -> bool:
     return is_wide and isinstance(owner, _KEEP_NATURAL) and all(map(is_natural, owner.operands))
 
 
+# natural numbers give a natural number, and no difference is among them
 _KEEP_NATURAL = arith.AddiOp, arith.MuliOp, arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp
 
 
@@ -295,6 +298,7 @@ def _cast(op_class: type[IRDLOperation], value: SSAValue, type: Attribute) -> SS
 def _resized(value: SSAValue, target: Attribute, is_natural: bool) -> SSAValue:
     if value.type == target:
         return value
+    # extensions and truncations take no indices
     if isinstance(value.type, IndexType) or isinstance(target, IndexType):
         return _cast(arith.IndexCastUIOp if is_natural else arith.IndexCastOp, value, target)
     if width(value.type) > width(target):

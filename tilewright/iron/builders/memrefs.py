@@ -49,15 +49,8 @@ def load(
     mem: Any, indices: Sequence[Any], *, loc: LocationAttr | None = None, ip: InsertionPoint | None = None
 ) -> Value:
     """`memref.load`; indices may be Python numbers or integers of the program."""
-    op = build(
-        ops.LoadOp,
-        results=[element_type(mem)],
-        memref=mem,
-        indices=_indices(mem, indices),
-        loc=loc,
-        ip=ip,
-    )
-    return value_of(op.results[0])
+    places = _indices(mem, indices)
+    return value_of(build(ops.LoadOp, results=[element_type(mem)], memref=mem, indices=places, loc=loc, ip=ip).res)
 
 
 def store(
@@ -98,6 +91,7 @@ def _indices(mem: Any, indices: Sequence[Any]) -> list[ScalarValue]:
     if len(indices) != len(shape):
         refuse(f"a buffer of {len(shape)} dimensions takes as many indices, not {len(indices)}")
     for index, size in zip(indices, shape, strict=True):
+        # a size that is open is negative
         if is_integer(index) and size >= 0 and not 0 <= index < size:
             remedy = f"write {index + size}: indices count from the front" if -size <= index < 0 else "make it larger"
             refuse(f"index {index} is outside a dimension of {size}", (None, remedy))
@@ -136,9 +130,7 @@ class Indexable:
         keys = _keys(key)
         if all((isinstance(part, slice) and part == slice(None)) or part is Ellipsis for part in keys):
             return self
-        if any(isinstance(part, slice) for part in keys):
-            return _subview(self, keys)
-        return load(self, keys)
+        return _subview(self, keys) if any(isinstance(part, slice) for part in keys) else load(self, keys)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         keys = _keys(key)
@@ -155,7 +147,7 @@ class Indexable:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        return True
+        return True  # Python would ask for the length, which may not be known
 
     def _as_a_whole(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
@@ -230,8 +222,8 @@ def collapse_shape(
     what = "the dimensions to merge"
     numbers = [[as_int(index, what) for index in as_list(group, what)] for group in as_list(reassociation, what)]
     groups = ArrayAttr([ArrayAttr([IntegerAttr(index, i64) for index in group]) for group in numbers])
-    op = build(ops.CollapseShapeOp, results=[convert_type(result)], src=src, reassociation=groups, loc=loc, ip=ip)
-    return MemRefValue(op.results[0])
+    kind = convert_type(result)
+    return MemRefValue(build(ops.CollapseShapeOp, results=[kind], src=src, reassociation=groups, loc=loc, ip=ip).result)
 
 
 def subview(
@@ -277,17 +269,20 @@ def global_(
         refuse("data has a type or an initial value")
     if not is_buffer_type(kind):
         refuse(f"data is a buffer, not {kind}")
-    op = build(
-        ops.GlobalOp,
-        sym_name=sym_name,
-        type=kind,
-        initial_value=UnitAttr() if array is None else elements(array, TensorType(kind.element_type, kind.get_shape())),
-        constant=UnitAttr() if constant else None,
-        sym_visibility=sym_visibility,
-        loc=loc,
-        ip=ip,
+    # a unit stands for data that is there, but not known
+    contents = UnitAttr() if array is None else elements(array, TensorType(kind.element_type, kind.get_shape()))
+    return OpView(
+        build(
+            ops.GlobalOp,
+            sym_name=sym_name,
+            type=kind,
+            initial_value=contents,
+            constant=UnitAttr() if constant else None,
+            sym_visibility=sym_visibility,
+            loc=loc,
+            ip=ip,
+        )
     )
-    return OpView(op)
 
 
 def get_global(result: Any, name: Any, *, loc: Any = None, ip: Any = None) -> MemRefValue:

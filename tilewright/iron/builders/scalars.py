@@ -44,7 +44,6 @@ from tilewright.support.tracebacks import user_facing
 
 Operator: TypeAlias = "Callable[[ScalarValue, Any], ScalarValue]"
 _NOT_KNOWN = "a value of the program is not known while it is being built"
-_ASTYPE = "convert one of them, such as `a.astype(np.int32)`"
 
 
 def constant(
@@ -119,9 +118,8 @@ class ScalarValue(Value):
 
     def __pow__(self, other: Any) -> ScalarValue:
         exponent = other.literal_value if isinstance(other, ScalarValue) and other.is_constant() else other
-        if is_number(exponent):
-            return ScalarValue(arithmetic.power(self.ssa, exponent))
-        return _binary("pow", self, other)
+        # products are exact where a general power need not be
+        return ScalarValue(arithmetic.power(self.ssa, exponent)) if is_number(exponent) else _binary("pow", self, other)
 
     def __rpow__(self, other: Any) -> ScalarValue:
         return like(other, self) ** self
@@ -133,8 +131,8 @@ class ScalarValue(Value):
         return other // self, other % self
 
     def __neg__(self) -> ScalarValue:
-        zero = -0.0 if is_float_type(self.type) else 0  # 0.0 - 0.0 would be 0.0
-        return _binary("sub", like(zero, self), self)
+        # 0.0 - 0.0 would be 0.0
+        return _binary("sub", like(-0.0 if is_float_type(self.type) else 0, self), self)
 
     def __pos__(self) -> ScalarValue:
         return self
@@ -161,6 +159,7 @@ class ScalarValue(Value):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> ScalarValue:
         """NumPy's functions, `np.exp(v)` or `np.maximum(v, 0)`, build what they mean."""
+        # it imports this module
         from tilewright.iron.math import numpy_function
 
         function = numpy_function(ufunc.__name__) if method == "__call__" and not options else None
@@ -192,7 +191,7 @@ class ScalarValue(Value):
         return _compare("ge", self, other)
 
     def __hash__(self) -> int:
-        return hash(self.ssa)
+        return hash(self.ssa)  # Python takes it away from a class that defines `__eq__`
 
     def __bool__(self) -> bool:
         refuse(_NOT_KNOWN, (None, truth_remedy()))
@@ -210,6 +209,7 @@ class ScalarValue(Value):
         return known
 
     def __index__(self) -> int:
+        # not even of constants: `range(v)` would unroll what is meant as a loop
         refuse(_NOT_KNOWN, (None, number_remedy("an index of Python")))
 
     def __format__(self, spec: str) -> str:
@@ -252,13 +252,9 @@ def _conversion_remedy(left: ScalarValue, right: ScalarValue) -> str:
     """The conversion that loses nothing, by the names that a program has for types."""
     a, b = (numpy_type(value.type) for value in (left, right))
     if a is None or b is None:
-        return _ASTYPE
-    wider = np.result_type(a, b)
-    return f"convert them first, such as `a.astype({_written(wider)})`"
-
-
-def _written(dtype: np.dtype[Any]) -> str:
-    return "bfloat16" if dtype.name == "bfloat16" else f"np.{dtype.name}"
+        return "convert one of them, such as `a.astype(np.int32)`"
+    wider = np.result_type(a, b).name
+    return f"convert them first, such as `a.astype({'' if wider == 'bfloat16' else 'np.'}{wider})`"
 
 
 def like(given: Any, other: Any) -> ScalarValue:
@@ -273,6 +269,7 @@ def like(given: Any, other: Any) -> ScalarValue:
 
 
 def _compare(relation: str, left: ScalarValue, right: Any) -> ScalarValue:
+    # `v == None` and the like are Python's to answer: nothing of the program is equal to them
     if not isinstance(right, int | float | np.number | Value | OpView | SSAValue):
         return cast(Any, relation == "ne")
     left, right = same_type(left, right)
@@ -297,8 +294,8 @@ def _comparison(
         refuse(f"{predicate!r} is not a way to compare", (None, f"there are {', '.join(names)}"))
     left, right = same_type(lhs if isinstance(lhs, ScalarValue) else ScalarValue(lhs), rhs)
     chosen = IntegerAttr(int(number), i64)
-    op = build(op_class, results=[i1], lhs=signless(left.ssa), rhs=signless(right.ssa), predicate=chosen, **kwargs)
-    return ScalarValue(op.results[0])
+    operands = {"lhs": signless(left.ssa), "rhs": signless(right.ssa)}
+    return ScalarValue(build(op_class, results=[i1], predicate=chosen, **operands, **kwargs).results[0])
 
 
 def index_cast(value: Any, *, to: Any = None, loc: Any = None, ip: Any = None) -> ScalarValue:
@@ -344,6 +341,4 @@ def as_integer(given: Any, type: IntegerType) -> SSAValue:
 
 def as_i32(given: Any) -> Any:
     """A Python number as an i32 constant, a value as an i32; None as it is."""
-    if given is None:
-        return None
-    return constant(int(given), i32).ssa if is_integer(given) else as_integer(given, i32)
+    return None if given is None else constant(int(given), i32).ssa if is_integer(given) else as_integer(given, i32)

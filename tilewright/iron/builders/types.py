@@ -38,6 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.iron.builders.location import refuse
 
 
+# NumPy has no type for these blocks; programs only name them
 class v8bfp16ebs8(np.generic):
     """Eight 8-bit mantissas that share an 8-bit exponent."""
 
@@ -46,20 +47,16 @@ class v16bfp16ebs16(np.generic):
     """Sixteen 8-bit mantissas that share an 8-bit exponent."""
 
 
-def _unsigned(width: int) -> IntegerType:
-    return IntegerType(width, Signedness.UNSIGNED)
-
-
 SCALAR_TYPES: dict[type, Attribute] = {
     np.bool_: IntegerType(1),
     np.int8: IntegerType(8),
     np.int16: IntegerType(16),
     np.int32: IntegerType(32),
     np.int64: IntegerType(64),
-    np.uint8: _unsigned(8),
-    np.uint16: _unsigned(16),
-    np.uint32: _unsigned(32),
-    np.uint64: _unsigned(64),
+    np.uint8: IntegerType(8, Signedness.UNSIGNED),
+    np.uint16: IntegerType(16, Signedness.UNSIGNED),
+    np.uint32: IntegerType(32, Signedness.UNSIGNED),
+    np.uint64: IntegerType(64, Signedness.UNSIGNED),
     np.float16: Float16Type(),
     np.float32: Float32Type(),
     np.float64: Float64Type(),
@@ -76,13 +73,17 @@ def is_type(candidate: object) -> TypeGuard[Attribute]:
 
 def scalar_type(dtype: Any) -> Attribute:
     """The IR's type for a NumPy scalar type or dtype."""
+    if dtype is v8bfp16ebs8 or dtype is v16bfp16ebs16:
+        from tilewright.dialects.aiex.attributes import BlockFloatType
+
+        return BlockFloatType(dtype.__name__)
+    # most are in the table as they are given; np.dtype takes much longer
     found = SCALAR_TYPES.get(dtype) if isinstance(dtype, type) else None
-    if found is None and (block := _block_float(dtype)) is not None:
-        return block
     if found is None and isinstance(dtype, type | np.dtype | str):
         found = SCALAR_TYPES.get(_numpy_type(dtype))
     if found is None:
-        refuse(f"no type of the IR stands for {dtype!r}", (None, f"use one of {_known()}"))
+        known = ", ".join(kind.__name__ for kind in SCALAR_TYPES)
+        refuse(f"no type of the IR stands for {dtype!r}", (None, f"use one of {known}"))
     return found
 
 
@@ -91,18 +92,6 @@ def _numpy_type(dtype: Any) -> type:
         return np.dtype(dtype).type
     except TypeError:
         return object
-
-
-def _block_float(dtype: Any) -> Attribute | None:
-    if dtype is v8bfp16ebs8 or dtype is v16bfp16ebs16:
-        from tilewright.dialects.aiex.attributes import BlockFloatType
-
-        return BlockFloatType(dtype.__name__)
-    return None
-
-
-def _known() -> str:
-    return ", ".join(kind.__name__ for kind in SCALAR_TYPES)
 
 
 def is_array_type(candidate: object) -> bool:
@@ -137,9 +126,7 @@ def convert_type(given: Any) -> Attribute:
     """The type of the IR that a user's type stands for."""
     if is_type(given):
         return given
-    if is_array_type(given):
-        return memref(array_shape(given), array_dtype(given))
-    return scalar_type(given)
+    return memref(array_shape(given), array_dtype(given)) if is_array_type(given) else scalar_type(given)
 
 
 def numpy_type(type: Attribute) -> type | None:

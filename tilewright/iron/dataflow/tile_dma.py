@@ -86,7 +86,7 @@ class Bd:
         for acquire in self.acquires:
             acquire.emit()
         if self.packet is not None:
-            dma_bd_packet(*self.packet)
+            dma_bd_packet(*self.packet)  # stands before the descriptor that it is for
         dma_bd(self.buffer.op, sizes=self.sizes, strides=self.strides, **self._rest())
         for release in self.releases:
             release.emit()
@@ -120,6 +120,7 @@ class DmaChannel:
 
         if not self.pad_value:
             return 0
+        # the register is one of the channel, so its word has to suit all descriptors that pad
         sizes = {np.dtype(bd.buffer.dtype).itemsize for bd in self.bds if bd.pad_dimensions is not None}
         if len(sizes) != 1:
             refuse(
@@ -158,9 +159,7 @@ class TileDma(Emitted[Any]):
 
         if self.tile.tile_type is TileType.MemTile:
             return aie.memtile_dma(self.tile.op)
-        if self.tile.tile_type in SHIM_TYPES:
-            return aie.shim_mem(self.tile.op)
-        return aie.mem(self.tile.op)
+        return (aie.shim_mem if self.tile.tile_type in SHIM_TYPES else aie.mem)(self.tile.op)
 
     def _build(self, block: Any) -> None:
         """Start each channel in turn. Blocks have keys: (n, k) is descriptor k of channel n, n what starts it."""
@@ -180,7 +179,7 @@ def _build_chain(block: Any, number: int, bds: list[Bd]) -> None:
     from tilewright.iron.dialects.aie import EndOp, next_bd
 
     for position, bd in enumerate(bds):
-        following = position if bd.next == "self" else bd.next
+        following = position if bd.next == "self" else bd.next  # a descriptor that follows itself repeats for ever
         with block[number, position], at(bd.where):
             bd.emit()
             if following is None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+# upstream's programs take all of these from here, even NumPy
 from tilewright.device import LockAction, LockBlocking
 from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
 from tilewright.iron.builders.attributes import bd_dim_layout, bd_pad_layout

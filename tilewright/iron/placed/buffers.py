@@ -26,7 +26,7 @@ class buffer(Indexable, OpView):
     """
 
     OP = ops.BufferOp
-    use_write_rtp = False
+    use_write_rtp = False  # also of those that are found in a program, which no constructor has seen
 
     def __init__(
         self,
@@ -42,20 +42,19 @@ class buffer(Indexable, OpView):
         kind = convert_type(datatype)
         if not is_buffer_type(kind):
             refuse(f"a buffer has a shape, {kind} has none", (None, "write np.ndarray[(n,), np.dtype[...]]"))
-        contents = None
-        if initial_value is not None:
-            contents = elements(initial_value, TensorType(kind.element_type, kind.get_shape()))
-        op = build(
-            ops.BufferOp,
-            results=[kind],
-            tile=tile,
-            sym_name=name,
-            address=address,
-            initial_value=contents,
-            loc=loc,
-            ip=ip,
+        shape = TensorType(kind.element_type, kind.get_shape())
+        super().__init__(
+            build(
+                ops.BufferOp,
+                results=[kind],
+                tile=tile,
+                sym_name=name,
+                address=address,
+                initial_value=None if initial_value is None else elements(initial_value, shape),
+                loc=loc,
+                ip=ip,
+            )
         )
-        super().__init__(op)
         self.use_write_rtp = use_write_rtp
 
     @property
@@ -77,7 +76,7 @@ class buffer(Indexable, OpView):
         npu_write_rtp(self, int(key), value)
 
 
-BufferOp = buffer
+BufferOp = buffer  # upstream has both names
 
 
 def external_buffer(
@@ -121,6 +120,7 @@ def lock(
         ip=ip,
     )
     if annot is not None:
+        # the operation has no such property; upstream keeps it as a discardable attribute
         op.attributes["annot"] = DictionaryAttr({annot: UnitAttr()})
     return value_of(op.results[0])
 

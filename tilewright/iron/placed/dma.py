@@ -29,6 +29,7 @@ from tilewright.iron.builders.scalars import ScalarValue, as_integer
 from tilewright.iron.builders.types import as_int, as_list, is_integer
 
 DMAChannelDir = DmaDirection
+# mem tiles have the most; which tile a channel is on may not be known yet
 MOST_DESCRIPTORS = max(resources.bds for resources in AIE2.tiles.values())
 
 
@@ -37,7 +38,7 @@ class ContextManagedBlock:
 
     def __init__(self, block: Block):
         self.block = block
-        self._entered: list[InsertionPoint] = []
+        self._entered: list[InsertionPoint] = []  # a stack: a block may be entered again inside its own `with`
 
     def __enter__(self) -> InsertionPoint:
         point = InsertionPoint(self.block)
@@ -136,6 +137,7 @@ class _Program(OpView):
         kind = type(self).OP
         if kind is None or not issubclass(kind, IRDLOperation):
             raise TypeError("a DMA program has a kind")
+        # `result` is for callers of upstream's constructor, which takes the type of the result first
         super().__init__(build(kind, results=[INDEX], regions=[Region()], tile=tile, loc=loc, ip=ip))
 
 
@@ -218,9 +220,7 @@ def dma(
             loc=loc,
             ip=ip,
         )
-        view = OpView(op)
-        another_bd(view)(body)
-        return view
+        return another_bd(OpView(op))(body)
 
     return decorate
 
@@ -314,9 +314,8 @@ class TransferPattern:
         numbers = [int(size) for size in inner if is_integer(size)]
         values = [ScalarValue(as_integer(size, i32)) for size in inner if not is_integer(size)]
         known = reduce(mul, numbers, 1)
-        if not values:
-            return known
-        return reduce(mul, values) if known == 1 else reduce(mul, values) * known
+        # a product of values and numbers has one multiplication for all of the numbers, or none
+        return known if not values else reduce(mul, values) if known == 1 else reduce(mul, values) * known
 
     def converted(self) -> TransferPattern:
         """With values of the types that descriptors take."""
@@ -350,6 +349,7 @@ def pattern_of(
                 f"{who} can take either a TensorAccessPattern OR (sizes and/or strides and/or offsets), but not both."
             )
         return tap_pattern(tap)
+    # upstream's defaults; a size of 0 means that it is left out
     chosen_sizes = [0] * 4 if sizes is None else as_list(sizes, "sizes")
     chosen_strides = [0] * (len(chosen_sizes) - 1) + [1] if strides is None else as_list(strides, "strides")
     if len(chosen_sizes) != len(chosen_strides):

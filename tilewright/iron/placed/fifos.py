@@ -30,12 +30,14 @@ def _buffer_type(given: Any) -> MemRefType[Any]:
 def _depth(given: Any) -> Attribute:
     depths = list[Any](given) if is_list(given) else [given]
     for depth in depths:
+        # True is an int of Python's, but no depth
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             refuse(
                 f"the depth of an object FIFO is a number of buffers, at least 1, not {depth!r}",
                 (None, "2 lets the producer fill one buffer while the consumer uses the other"),
             )
     numbers = [IntegerAttr(depth, i32) for depth in depths]
+    # an array has the depth of each end, a number that of all
     return ArrayAttr(numbers) if is_list(given) else numbers[0]
 
 
@@ -65,9 +67,7 @@ class object_fifo(OpView):
         kind = _buffer_type(datatype)
         consumers = list[Any](consumerTiles) if is_list(consumerTiles) else [consumerTiles]
         taken = None if consumer_datatype is None else ObjectFifoType(_buffer_type(consumer_datatype))
-        contents = None
-        if initValues is not None:
-            contents = ArrayAttr([elements(value, kind) for value in as_list(initValues, "initValues")])
+        values = None if initValues is None else as_list(initValues, "initValues")
         op = build(
             ops.ObjectFifoOp,
             sym_name=name,
@@ -83,7 +83,7 @@ class object_fifo(OpView):
             padDimensions=padDimensions,
             padValue=padValue,
             disable_synchronization=disable_synchronization,
-            initValues=contents,
+            initValues=None if values is None else ArrayAttr([elements(value, kind) for value in values]),
             iter_count=iter_count,
         )
         super().__init__(op)
@@ -141,7 +141,7 @@ class object_fifo(OpView):
         self.attributes["cons_dma_channels"] = DenseArrayBase.from_list(i32, list(channels))
 
 
-ObjectFifoCreateOp = object_fifo
+ObjectFifoCreateOp = object_fifo  # upstream has both names
 
 
 class object_fifo_link(OpView):
@@ -150,14 +150,9 @@ class object_fifo_link(OpView):
     OP = uses.ObjectFifoLinkOp
 
     def __init__(self, fifoIns: Any, fifoOuts: Any, srcOffsets: Sequence[int] = (), dstOffsets: Sequence[int] = ()):
-        op = build(
-            uses.ObjectFifoLinkOp,
-            fifoIns=_references(fifoIns),
-            fifoOuts=_references(fifoOuts),
-            src_offsets=_offsets(srcOffsets),
-            dst_offsets=_offsets(dstOffsets),
-        )
-        super().__init__(op)
+        ends = {"fifoIns": _references(fifoIns), "fifoOuts": _references(fifoOuts)}
+        offsets = {"src_offsets": _offsets(srcOffsets), "dst_offsets": _offsets(dstOffsets)}
+        super().__init__(build(uses.ObjectFifoLinkOp, **ends, **offsets))
 
 
 def _references(fifos: Any) -> ArrayAttr[Attribute]:

@@ -27,6 +27,7 @@ def check_dimensions(dimensions: Sequence[int], expected: int | None = None) -> 
         raise ValueError(f"Number of tensor dimensions must be >= 1 (dimensions={dimensions})")
     if any(is_known(size) and size <= 0 for size in dimensions):
         raise ValueError(f"Each tensor dimension must be >= 1 (dimensions={dimensions})")
+    # upstream's patterns are of matrices, and its texts are kept: programs test for both
     shaped = [1, dimensions[0]] if len(dimensions) == 1 else copy(dimensions)
     if expected is not None and len(shaped) != expected:
         raise ValueError(f"Tensor dimension ({shaped}) does not match expected dimension ({expected})")
@@ -73,6 +74,7 @@ def clean_transformation(
     check_sizes(sizes)
     check_strides(strides)
     cleaned = list(strides)
+    # a stride that is never taken makes equal patterns differ
     for dimension in range(len(sizes) - 1):
         if not (is_known(sizes[dimension]) and sizes[dimension] == 1):
             break

@@ -81,7 +81,7 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
                 raise ValueError(
                     f"TensorAccessPatterns have multiple tensor dimensions (found {dimensions} and {tap.tensor_dims})"
                 )
-        sequence = cls(dimensions, num_steps=0)
+        sequence = cls(dimensions, num_steps=0)  # the only way to have one without a rule for its steps
         sequence.extend(taps)
         return sequence
 
@@ -97,6 +97,7 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
         total = np.zeros(self._tensor_dims, np.int32)
         for tap in self._taps:
             order = tap.access_order()
+            # numbers go on where the pattern before ended, as upstream counts them
             total += np.where(order == NOT_ACCESSED, 0, order + 1 + total.max())
         return total - 1
 
@@ -155,6 +156,7 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
     @overload
     def __setitem__(self, index: slice, value: Iterable[TensorAccessPattern]) -> None: ...
     def __setitem__(self, index: int | slice, value: TensorAccessPattern | Iterable[TensorAccessPattern]) -> None:
+        # a single pattern is copied, as upstream does it
         if isinstance(index, slice):
             self._taps[index] = [self._fitting(tap) for tap in cast("Iterable[TensorAccessPattern]", value)]
         else:
