@@ -43,6 +43,7 @@ class Lock(Emitted[Any]):
         self._use(LockAction.Release, value)
 
     def _use(self, action: LockAction, value: int) -> None:
+        # loaded when a program is built, not when a script imports its parts
         from tilewright.iron.dialects.aie import use_lock
 
         use_lock(self.op, action, value=value)

@@ -53,7 +53,7 @@ class Resolution:
     """One go at building a program: what each part has become. A program can be resolved again, for another module."""
 
     def __init__(self) -> None:
-        self.built = dict[Hashable, Any]()
+        self.built = dict[Hashable, Any]()  # by the part itself, which stays as it was
         self.current: Hashable = None
         """Whose body is being built: a worker, or none."""
 
@@ -76,8 +76,7 @@ def current_resolution() -> Resolution:
     found = _resolution.get()
     if found is not None:
         return found
-    block = InsertionPoint.current.block if is_building() else None
-    root = None if block is None else block.get_toplevel_object()
+    root = InsertionPoint.current.block.get_toplevel_object() if is_building() else None
     if not isinstance(root, Operation):
         raise NotResolvedError("this is known only while Program.resolve_program() builds the program")
     return _by_module.setdefault(root, Resolution())

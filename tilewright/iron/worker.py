@@ -99,7 +99,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
     @property
     def tile(self) -> Tile:
         """Where its core is."""
-        assert self._tile is not None
+        assert self._tile is not None  # the constructor gives it one
         return self._tile
 
     def tiles(self) -> list[Tile]:
@@ -131,6 +131,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         for arg in self.flat_fn_args:
             if isinstance(arg, WorkerRuntimeBarrier):
                 arg.add_worker(self)
+        # barriers in the body ask whose lock is meant
         resolution.current = self
         with at(self.where):
             decorate = core(
@@ -250,5 +251,6 @@ class WorkerRuntimeBarrier:
     def _set_locks(self, value: int) -> None:
         from tilewright.iron.dialects.aiex import set_lock_value
 
+        # one on each worker's tile: there is no lock that all of them reach
         for found in self._locks().values():
             set_lock_value(found, value)

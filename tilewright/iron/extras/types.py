@@ -23,6 +23,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import convert_type, is_list
 from tilewright.iron.builders.types import memref as _memref
 
+# functions without arguments, as MLIR's bindings have them
 index = IndexType
 f16 = Float16Type
 f32 = Float32Type

@@ -45,6 +45,7 @@ class LibraryFunction(ExternalFunction):
         return Declaration(self.name, self.compile_flags)
 
     def resolve(self, loc: Any = None, ip: Any = None) -> None:
+        # one name can be declared once, whatever sizes a source is compiled for
         taken = current_resolution().built.get(("kernel", self.name))
         if taken is not None and taken != self:
             self.name = f"v{self._digest()}_{self.original_name}"
@@ -61,7 +62,7 @@ class LibraryFunction(ExternalFunction):
         return isinstance(other, LibraryFunction) and other._digest() == self._digest()
 
     def content_digest(self) -> str:
-        return self._digest()
+        return self._digest()  # the source is no file here, so it does not count
 
 
 def current_unit() -> VectorUnit:

@@ -31,6 +31,7 @@ def run_iters(fn: Callable[..., Any], *args: Any, warmup: int = 0, iters: int = 
         raise ValueError(f"iters must be >= 1 (got {iters})")
     if warmup < 0:
         raise ValueError(f"warmup must be >= 0 (got {warmup})")
+    # the first call compiles, so its time is another
     for _ in range(warmup):
         fn(*args, **kwargs)
     samples = [_timed(fn, args, kwargs) for _ in range(iters)]

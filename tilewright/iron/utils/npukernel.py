@@ -60,6 +60,7 @@ class NPUKernel:
 
     @property
     def design(self) -> Design:
+        # scripts make kernels that they never run
         if self._design is None:
             if self.xclbin_path is None:
                 raise ValueError("NPUKernel: there is no design to run: xclbin_path is None")
@@ -100,6 +101,7 @@ def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any])
     operation = design.operation()
     names = operation.argument_names
     arrays, numbers = iter(tensors), dict(scalars)
+    # scripts may have other names for numbers than the sequence: those are taken in order
     others = iter([number for number in scalars if number not in names])
     ordered = list[Any]()
     for name, argument in zip(names, operation.body.block.args, strict=True):
