@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import CommandLineError, InputError
+from tilewright.cli.errors import CommandLineError, InputError, complaining
 from tilewright.cli.parsers import HEAP_SIZE, arguments, switch, value
 
 if TYPE_CHECKING:
@@ -73,10 +74,8 @@ def _native_chip() -> str:
     from tilewright.gpu.chips import detect_chip
     from tilewright.gpu.device import DeviceError
 
-    try:
+    with complaining(DeviceError, InputError):
         return detect_chip()
-    except DeviceError as error:
-        raise InputError(str(error)) from error
 
 
 def _usage(text: str) -> CommandLineError:
@@ -93,10 +92,13 @@ def _text(program: AirProgram, target: GpuTarget, args: Namespace) -> str:
     from tilewright.ir.printer import module_text
 
     if args.emit == "llvm":
+        from tilewright.native.gpu_code import llvm_module, machine_of
+
         module = program.lowered(target, args.wave_size, args.heap_size)
-        parts = [program.host(module, args.entry).text] if _has_entry(module) else []
-        return "\n".join([*parts, *(_kernel_text(found, target, args) for found in _kernel_modules(module))])
-    texts = dict[str, str]()
+        host = [program.host(module, args.entry).text] if _has_entry(module) else []
+        machine = machine_of(target, args.wave_size or 0)
+        return "\n".join([*host, *(str(llvm_module(found, machine)[0]) for found in _kernel_modules(module))])
+    texts = dict[str, str]()  # after each pass: where it stands in the order need not be known
     module = program.lowered(
         target, args.wave_size, args.heap_size, lambda name, op: texts.update({name: module_text(op) + "\n"})
     )
@@ -119,12 +121,6 @@ def _has_entry(module: ModuleOp) -> bool:
     return any(isinstance(op, FuncOp) and not op.is_declaration for op in module.body.ops)
 
 
-def _kernel_text(module: GPUModuleOp, target: GpuTarget, args: Namespace) -> str:
-    from tilewright.native.gpu_code import llvm_module, machine_of
-
-    return str(llvm_module(module, machine_of(target, args.wave_size or 0))[0])
-
-
 def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str, bytes]:
     from tilewright.gpu.bundle.write import BUNDLE_FILES, bundle_files
     from tilewright.ir.printer import module_text
@@ -138,12 +134,14 @@ def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str,
     codes: dict[str, GpuCode] = {}
     for found in _kernel_modules(module):
         code = compile_kernels(found, machine_of(target, args.wave_size or 0))
+        # a program may name modules as it likes, also like files that are written anyway
         stem = names.stem(code.name, ".ptx", ".s", ".o", ".hsaco")
         files[f"{stem}.ptx" if code.object is None else f"{stem}.s"] = code.assembly.encode()
         if code.object is not None:
             files[f"{stem}.o"] = code.object
-        kernels += [{"module": code.name, **_facts(kernel)} for kernel in code.kernels]
+        kernels += [{"module": code.name, **asdict(kernel)} for kernel in code.kernels]
         codes[stem] = _linked(code)
+    # a program of kernels alone has no host's side, so it is no bundle
     if _has_entry(module):
         host = program.host(module, args.entry)
         files[HOST] = host.text.encode()
@@ -160,14 +158,9 @@ def _linked(code: GpuCode) -> GpuCode:
     try:
         return linked_code(code)
     except NoLinker as error:
+        # the object file is of use all the same
         print(f"{code.name}: {error}", file=sys.stderr)
         return code
-
-
-def _facts(kernel: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(kernel)
 
 
 def _write(files: dict[str, bytes], args: Namespace) -> int:

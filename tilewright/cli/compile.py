@@ -45,7 +45,7 @@ def run(args: Namespace) -> int:
     from tilewright.ir.diagnostics import collect
     from tilewright.native.elf import LinkError
 
-    library = _library_name(args)
+    library = _library_name(args)  # before the work: a wrong name is said at once
     source = read_design(args)
     with collect() as found:
         design = compile_source(source, (*GUARDED_LOWERING, *LINT[args.lint]))
@@ -58,8 +58,7 @@ def run(args: Namespace) -> int:
         raise cannot_write(args.directory, error) from error
     if args.json:
         print(json.dumps({"files": [str(path) for path in written]}))
-        return 0
-    for path in written:
+    for path in () if args.json else written:
         print(f"{path}  {path.stat().st_size} bytes")
     return 0
 

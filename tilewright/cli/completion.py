@@ -64,6 +64,7 @@ def _everything() -> CompletionPoint:
     root = CompletionPoint(
         "tilewright", "", [Word("--help", "print the commands"), Word("--version", "print the version")]
     )
+    # these two read their command lines themselves, so there is no parser to ask
     in_mlir_style = {
         "opt": [*_words(FLAGS), *(Word(f"--{name}", "pass") for name in sorted(PASSES))],
         "translate": _words(TRANSLATIONS | OPTIONS),
@@ -87,6 +88,7 @@ def _of_parser(parser: ArgumentParser, words: str, summary: str) -> CompletionPo
     place = CompletionPoint(words, summary)
     for action in parser._actions:
         choices = tuple(map(str, action.choices or ()))
+        # the last spelling is the long one
         if action.option_strings and action.help != SUPPRESS:
             place.flags.append(Word(action.option_strings[-1], action.help or "", action.nargs != 0, choices))
         elif action not in tools_of(parser):
@@ -135,6 +137,7 @@ complete -o default -F _tilewright tilewright"""
 
 
 def _zsh(root: CompletionPoint) -> str:
+    # values first: where a flag takes one of a few, nothing else can follow
     steps = "|".join(quote(place.words) for place in _tool_places(root))
     values = "\n".join(f"    ({quote(at)}) compadd -- {' '.join(choices)}; return ;;" for at, choices in _values(root))
     others = "\n".join(
@@ -201,6 +204,7 @@ def _fish_lines(place: CompletionPoint) -> Iterator[str]:
 
 
 def _fish_quote(text: str) -> str:
+    # fish takes backslashes inside single quotes, other shells do not
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 

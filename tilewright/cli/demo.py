@@ -59,7 +59,7 @@ def run(args: Namespace) -> int:
     from rich.markup import escape
 
     sizes = [_size(text) for text in args.sizes or SIZES]
-    console = Console(highlight=False, stderr=args.json)
+    console = Console(highlight=False, stderr=args.json)  # stdout is for the JSON alone
     gemm, seconds = _compile(args, console)
     console.print(f"one build, in {seconds:.1f} s: products of {args.type} on {args.columns} columns of {args.device}")
     rows, products = list[Row](), list["Product"]()
@@ -91,6 +91,7 @@ def _command_line(arguments: str) -> str:
     from pathlib import Path
     from shlex import quote
 
+    # the demo may run in a virtual environment that is not active
     beside = Path(sys.executable).parent
     found = shutil.which("tilewright")
     if found is not None and Path(found).parent == beside:
@@ -119,7 +120,7 @@ def _compile(args: Namespace, console: Any) -> tuple[Gemm, float]:
     with console.status("compiling"):
         try:
             return Gemm(WholeArrayGemm(args.device, args.columns, args.type)), time.perf_counter() - start
-        except ValueError as error:
+        except ValueError as error:  # a number of columns or a type that there is no product for
             raise CommandLineError(str(error)) from None
 
 
@@ -132,7 +133,7 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     from tilewright.iron.dtype import dtype_map
 
     m, k, n = size
-    random = np.random.default_rng(m + k + n)
+    random = np.random.default_rng(m + k + n)  # small numbers, so that no type overflows
     a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.gemm.operand]) for shape in ((m, k), (k, n)))
     start = time.perf_counter()
     product = gemm.run(a, b)

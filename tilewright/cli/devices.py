@@ -40,6 +40,7 @@ def run(args: Namespace) -> None:
         facts = [describe(model) for model in models]
         print(json.dumps(facts[0] if args.name else facts, indent=2))
         return
+    # imported late everywhere: it takes longer than most commands need
     from rich.console import Console
 
     console = Console()
@@ -103,6 +104,7 @@ def picture(model: DeviceModel) -> Table:
     table.add_column("", footer="row / column", justify="right")
     for column in range(model.columns):
         table.add_column(footer=str(column), justify="center", min_width=8)
+    # AMD counts rows from the shim tiles at the bottom
     for row in reversed(range(model.rows)):
         cells = (KINDS[model.tile_type(column, row)] for column in range(model.columns))
         table.add_row(str(row), *(f"[{colour}]{name}[/]" for name, _, colour in cells))
@@ -136,6 +138,7 @@ def resources(model: DeviceModel) -> Table:
     from rich import box
     from rich.table import Table
 
+    # shim tiles to the programmable logic have no DMA
     kinds = [kind for kind in KINDS if kind in model.tile_types and kind is not TileType.ShimPLTile]
     table = Table("each tile has", box=box.SIMPLE_HEAD)
     for kind in kinds:

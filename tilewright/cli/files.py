@@ -29,6 +29,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def _stdin() -> BinaryIO:
+    # Python has None for what the caller closed
     if sys.stdin is None:
         raise ValueError("standard input is closed")
     return sys.stdin.buffer
@@ -43,6 +44,7 @@ def write_text(path: str, text: str) -> None:
     data = text.encode(errors="surrogateescape")
     if path != "-":
         write_atomically(Path(path), data)
+    # bytes, not text: surrogates stand for bytes of the input, whatever the terminal's encoding
     elif hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -102,6 +104,7 @@ def read_design(args: Namespace) -> Source:
         return TextSource(read_text(args.design), source_name(args.design))
     from tilewright.iron.scripts import load_script
 
+    # before anything of it is run, and in the words for other files
     if not Path(args.design).is_file():
         raise InputError(f"cannot open input file '{args.design}': No such file or directory")
     return load_script(Path(args.design), args.entry)

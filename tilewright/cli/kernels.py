@@ -32,7 +32,9 @@ def run(args: Namespace) -> int:
         print(json.dumps([describe(definition) for definition in found], indent=2))
     else:
         for definition in found:
-            print(f"{definition.signature}\n    {definition.summary}{_flags(definition)}")
+            flags = ", ".join(f"-D{macro}" for macro in sorted(definition.macros))
+            print(f"{definition.signature}\n    {definition.summary}{f'; flags {flags}' if flags else ''}")
+    # with --json, too: an empty list is printed first, for those who only read that
     if not found:
         raise InputError(f"no kernel has '{args.text}' in its name")
     return 0
@@ -56,7 +58,3 @@ def describe(definition: Definition) -> dict[str, Any]:
         "flags": [f"-D{macro}" for macro in sorted(definition.macros)],
         "summary": definition.summary,
     }
-
-
-def _flags(definition: Definition) -> str:
-    return f"; flags {', '.join(f'-D{macro}' for macro in sorted(definition.macros))}" if definition.macros else ""

@@ -63,6 +63,7 @@ class CommandLine:
         inputs, unknown, names = list[str](), list[str](), list[str]()
         pending = iter(argv)
         for argument in pending:
+            # LLVM's command lines take one dash or two
             name, equals, value = argument.lstrip("-").partition("=")
             if argument == "-" or not argument.startswith("-"):
                 inputs.append(argument)
@@ -80,6 +81,7 @@ class CommandLine:
         if flag.value:
             value = self._value(name, flag, value, following)
             setattr(arguments, flag.field, flag.implied if value is None else value)
+        # the texts of these complaints are LLVM's
         elif value not in BOOLEANS:
             self._fail(name, f"'{value}' is invalid value for boolean argument! Try 0 or 1")
         elif BOOLEANS[value]:

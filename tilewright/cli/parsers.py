@@ -26,15 +26,18 @@ class CommandParser(ArgumentParser):
     """A parser whose complaints name the nearest thing that there is."""
 
     def error(self, message: str) -> NoReturn:
+        # argparse has no hook for it, only this text
         unknown = message.partition(UNRECOGNIZED)[2].split()
         super().error(message + (did_you_mean(unknown[0], self._flags()) if unknown else ""))
 
     def _flags(self) -> Iterator[str]:
         yield from self._option_string_actions
+        # a flag of a tool may stand before the tool's name
         for tools in tools_of(self):
             for tool in tools.choices.values():
                 yield from tool._option_string_actions
 
+    # tools and choices are checked here, before argparse words its complaint
     def _check_value(self, action: Action, value: Any) -> None:
         try:
             super()._check_value(action, value)
@@ -108,9 +111,7 @@ def tools(table: Mapping[str, Tool]) -> AddArguments:
         group = parser.add_subparsers(dest="tool", required=True, metavar="TOOL")
         for name, tool in table.items():
             # a tool's description has paragraphs and examples, as that of its command
-            made = group.add_parser(
-                name, help=tool.summary, description=tool.description, formatter_class=parser.formatter_class
-            )
-            tool.add_arguments(made)
+            about = {"description": tool.description, "formatter_class": parser.formatter_class}
+            tool.add_arguments(group.add_parser(name, help=tool.summary, **about))
 
     return add

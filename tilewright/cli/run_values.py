@@ -56,6 +56,7 @@ def number_text(flag: str, name: str, text: str) -> int | float:
         return int(text, 0)
     except ValueError:
         pass
+    # an integer is tried first: a float would lose the low bits of a large one
     try:
         return float(text)
     except ValueError as error:
@@ -118,6 +119,7 @@ def filled(name: str, spec: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -
     generator = np.random.default_rng(int(seed))
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
+        # all values of the type: kernels show what they do with the largest, too
         return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     return generator.standard_normal(shape).astype(dtype)
 
@@ -153,6 +155,7 @@ def typed_arguments(
     missing = [] if given_words else [name for name, value in given.items() if value is None]
     if missing:
         raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=NUMBER")
+    # words that are given have their scalars in them, whatever is said here
     numbers = {name: 0 if value is None else value for name, value in given.items()}
     found = cache(lambda: needs(numbers))  # makes the whole stream, and only buffers of open size ask
     return [
@@ -199,7 +202,7 @@ def _numbered_array(argument: int, spec: str, needed: int, size: str | None) -> 
         told = f"it reaches {count} bytes" if count else "how large it must be cannot be told from the stream"
         reason = told if size is None else f"{count} is no such size"
         raise usage(f"argument {argument}: {reason}; give it: --bytes {argument}=INT")
-    dtype = np.dtype(np.int32 if count % 4 == 0 else np.uint8)
+    dtype = np.dtype(np.int32 if count % 4 == 0 else np.uint8)  # a stream says nothing of types
     return filled(str(argument), spec, (count // dtype.itemsize,), dtype)
 
 

@@ -111,7 +111,7 @@ def _dis(args: Namespace) -> int:
         return 0
     model = model_of(stream.header)
     lines = disassemble(stream)
-    print(next(lines))
+    print(next(lines))  # the header
     for op, line in zip(stream.operations, lines, strict=True):
         comment = "" if args.plain else explain(op, model)
         print(f"{line}  # {comment}" if comment else line)
@@ -163,10 +163,9 @@ def _stat(args: Namespace) -> int:
     console = Console()
     for name, numbers in found.items():
         device = numbers.device or "unknown device"
-        table = Table(title=f"{name}: version {numbers.version}, {device}", title_justify="left")
-        table.add_column("what")
-        table.add_column("count", justify="right")
-        table.add_column("bytes", justify="right")
+        table = Table("what", title=f"{name}: version {numbers.version}, {device}", title_justify="left")
+        for heading in ("count", "bytes"):
+            table.add_column(heading, justify="right")
         for opcode, (count, size) in numbers.by_opcode.items():
             table.add_row(opcode, str(count), str(size))
         table.add_row("total", str(numbers.operations), str(numbers.size_bytes), style="bold")
@@ -186,6 +185,7 @@ def _diff(args: Namespace) -> int:
 
     from tilewright.txn.analysis import differences
 
+    # lazily: the first difference of large files is found without looking for all
     found = differences(*(_decoded(name, args.section) for name in (args.left, args.right)))
     shown = list(found if args.all else islice(found, 1))
     if args.json:

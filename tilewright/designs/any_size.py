@@ -71,6 +71,7 @@ class Gemm:
         (m, k), n = left.shape, right.shape[1]
         rows, depth, columns = self.padded(m, k, n)
         total = np.zeros((rows, columns), dtype_map[SUMS[self.gemm.operand]])
+        # loading configures the array, which all runs can share
         if self._loaded is None:
             self._loaded = self.design.load()
         result = self._loaded.run(pad(left, rows, depth), pad(right, depth, columns), total, rows, depth, columns)

@@ -88,6 +88,7 @@ def place_gemm(types: GemmTypes) -> PlacedGemm:
     zero = external_func(f"zero_{SUMS[types.operand]}", [types.c()], link_with="mm.o")
     matmul = external_func(f"matmul_{types.names}", [types.a(), types.b(), types.c()], link_with="mm.o")
 
+    # loops stay loops: how many tiles there are is known when it runs
     @core(compute, dynamic_objfifo_lowering=True)
     def _program() -> None:
         for _ in range_(FOREVER):
@@ -108,4 +109,4 @@ def add_product(left: Any, right: Any, total: Any, matmul: Any) -> None:
     right.release(ObjectFifoPort.Consume, 1)
 
 
-FOREVER = 0x7FFFFFFF
+FOREVER = 0x7FFFFFFF  # a loop of the IR has an end

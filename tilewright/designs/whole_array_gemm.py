@@ -76,7 +76,7 @@ class _Builder:
             Worker(
                 accumulate_tiles,
                 [a[row].cons(), b[column].cons(), c[column][row], self.steps[column, row], zero, matmul],
-                tile=Tile(column, 2 + row),
+                tile=Tile(column, 2 + row),  # above the shim tile and the mem tile
                 dynamic_objfifo_lowering=True,
             )
             for column, row in self._places()
@@ -84,13 +84,11 @@ class _Builder:
         arrays = [open_array(types.operand), open_array(types.operand), open_array(SUMS[types.operand])]
         return Program(self.device, Runtime(self._sequence, [*arrays, M, K, N, sent_a, sent_b, results]), workers)
 
-    # Streams.
-
     def _bring_a(self) -> tuple[list[Any], list[ObjectFifo]]:
         """From the host to the rows of cores: what the host fills, and a fifo for each row."""
         filled, rows = list[Any](), list[ObjectFifo]()
         for sender in range(self.senders):
-            column = sender * self.columns // self.senders
+            column = sender * self.columns // self.senders  # spread out: a shim tile has few channels
             fifo = ObjectFifo(self.types.a(self.rows_each), name=f"A_L3L2_{sender}")
             first = sender * self.rows_each
             rows += fifo.cons().split(
@@ -133,11 +131,10 @@ class _Builder:
             drained.append(fifo.cons(tile=Tile(column, 0)))
         return drained, columns
 
-    # What the host does.
-
     def _sequence(self, A: Any, B: Any, C: Any, M: Any, K: Any, N: Any, a: Any, b: Any, c: Any) -> None:
         for size, multiple, name in zip((M, K, N), self.gemm.multiples, "MKN", strict=True):
             require_multiple(size, multiple, name)
+        # cores read it after their first tiles, which are sent later
         for parameter in self.steps.values():
             parameter[0] = K // self.tile.k
         step_m, _, step_n = self.gemm.multiples

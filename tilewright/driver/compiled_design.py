@@ -59,7 +59,9 @@ def compile_source(source: Compilable, lowering: Sequence[str] | None = None) ->
         CompileError: if it cannot be compiled; with diagnostics that name lines of the source
     """
     order = GUARDED_LOWERING if lowering is None else lowering
-    return _design(source_of(source), _pipeline(order), is_whole={*GUARDED_LOWERING} <= {*order})
+    pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
+    pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
+    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -84,6 +86,7 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
         # our own passes are trusted in between; what they have made is checked as a whole
         run_pipeline(ctx, module, pipeline, verify_each=False)
         _raise_errors(module)
+        # those who stop the lowering earlier look at the IR, and ask for no words
         if is_whole:
             _check_sequences(module)
         return Design(module)
@@ -116,15 +119,8 @@ def _check_sequences(module: ModuleOp) -> None:
 
 
 def _raise_errors(module: ModuleOp) -> None:
-    errors = verify(module)
-    if errors:
+    if errors := verify(module):
         raise CompileError(errors)
-
-
-def _pipeline(lowering: Sequence[str]) -> Pipeline:
-    whole = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
-    whole.steps.append(Pipeline(DeviceOp.name, [*passes_of(lowering)]))
-    return whole
 
 
 def _keep_argument_names(module: ModuleOp) -> None:
@@ -205,6 +201,7 @@ class Design:
             RangeError: for values that the hardware cannot take; says which argument, its limits and the source line
         """
         op = self.operation(sequence)
+        # floats are handed over as the integers that have their bits
         if FLOAT_ARGUMENTS in op.attributes:
             numbers = {name: number for number, name in enumerate(op.argument_names)}
             scalars = {n: cast(int, op.as_taken(numbers.get(n, -1), value)) for n, value in scalars.items()}
@@ -332,6 +329,7 @@ class Design:
         module = self.module.clone()  # the conversion consumes it
         wanted = self.operation(sequence)
         name = public_name(wanted)
+        # a header has one function; the device around it stays, which the words depend on
         for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):
             if original is not wanted:
                 copy.detach()
@@ -375,6 +373,7 @@ class Design:
             device = found.parent_op()
             assert device is not None
             generator = build_generator(module, found, TxnEmitter(device), "generate")
+            # of a long one, optimising takes longer than what it saves
             native = NativeModule(module, all_passes=generator.is_short)
             compiled = NativeSequence(generator, native.address("generate"), self.scalars(name), native)
             self._compiled[name or ""] = compiled
@@ -397,6 +396,7 @@ class _CppNames(NamedTuple):
 
 def _by_public_name(sequences: Sequence[RuntimeSequenceOp]) -> dict[str, RuntimeSequenceOp]:
     found = dict[str, RuntimeSequenceOp]()
+    # names are handed to files and functions, where a clash would be found much later
     for sequence in sequences:
         other = found.setdefault(public_name(sequence), sequence)
         if other is not sequence:

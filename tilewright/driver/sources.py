@@ -89,6 +89,7 @@ def source_of(given: Compilable) -> Source:
     if isinstance(given, str) and ("\n" in given or "{" in given):
         return TextSource(given, "<text>")
     if not isinstance(given, str | PathLike):
+        # text needs no front end
         from tilewright.iron.scripts import built
 
         return built(given)

@@ -52,7 +52,7 @@ class _Writer:
         self.record, self.spans, self.tasks = record, spans, tasks
         self.parts = record.parts
         self.begins = operation_times(record)[0]
-        self.about = cache(self._about)
+        self.about = cache(self._about)  # few of a run's many slices differ in more than times
 
     def timed(self) -> Iterator[Timed]:
         yield from self._task_slices()
@@ -148,7 +148,7 @@ class _Writer:
         if task.pushed is None or task.start is None:
             return
         if task.operation is not None:
-            yield 0, max(task.pushed - 1, 0)
+            yield 0, max(task.pushed - 1, 0)  # inside the operation's slice, which ends with the push
         yield task.part, task.start
         if task.token is not None and task.awaited_by is not None:
             yield 0, max(task.token - 1, int(self.begins[task.awaited_by]))

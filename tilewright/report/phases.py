@@ -14,6 +14,7 @@ class PhaseKind(Enum):
     IDLE = "idle"
 
 
+# numbers are columns of `Shares` and places in the page's list of looks, so they have no gaps
 class Phase(IntEnum):
     """What a part is at. Every cycle of a part belongs to one of these."""
 

@@ -119,7 +119,7 @@ def _stop_phase(record: RunRecord, part: ArrayPart, number: int) -> Phase:
 
 def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     """The controller first spends what every operation costs; what it still needs then, it waits."""
-    waits = np.full(256, Phase.EXECUTE, dtype=np.int64)
+    waits = np.full(256, Phase.EXECUTE, dtype=np.int64)  # opcodes are bytes
     waits[list(WAITING_OPERATIONS)] = list(WAITING_OPERATIONS.values())
     is_operation = rows[:, 1] == TraceEvent.OPERATION
     later = np.where(is_operation, waits[np.where(is_operation, rows[:, 4], 0) & 0xFF], spans.phase)
@@ -266,6 +266,7 @@ def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
 
 def shares_of(record: RunRecord, spans: Spans) -> Shares:
     parts = record.parts
+    # by part and phase; `np.add.at` because a part has many spans of a phase
     cycles = np.zeros((len(parts), len(Phase)), dtype=np.int64)
     moving = spans.phase == Phase.MOVE
     # One word a cycle is full speed: a transfer with fewer words than cycles waited in between.

@@ -73,6 +73,7 @@ class _Builder:
         tracks = sorted([*self._part_tracks(), *self._lock_tracks()], key=lambda track: track["group"])
         numbers = {track["part"]: number for number, track in enumerate(tracks) if "part" in track}
         pushed = [task for task in tasks if task.part in numbers and task.operation is not None]
+        # the script of the page knows their places
         shown = [[numbers[t.part], t.pushed, t.start, t.end, t.token, t.operation] for t in pushed]
         names = [CONTROLLER_NAME if tile is None else tile_name(self.record.model, tile) for tile in self.groups]
         return Timeline(names, tracks, shown[:MOST_TASKS], self.bin_cycles if self.bins else None)
@@ -99,6 +100,7 @@ class _Builder:
         return min(FINEST_BINS, BINNED_BYTES // (6 * binned), self.record.cycles) if binned else 0
 
     def _part_tracks(self) -> Iterator[Track]:
+        # spans are ordered by part
         edges = np.searchsorted(self.spans.part, np.arange(len(self.parts) + 1))
         for part in np.flatnonzero(self.counts).tolist():
             mine, actor = self.spans[slice(int(edges[part]), int(edges[part + 1]))], self.parts[part]

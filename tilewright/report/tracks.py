@@ -21,7 +21,7 @@ class LockPlace(NamedTuple):
     number: int
 
 
-@cache
+@cache  # it is asked for each lock of a trace
 def lock_places(device: DeviceName) -> list[LockPlace]:
     """Where each lock is, in the order in which traces number them."""
     model = DEVICES[device]

@@ -42,7 +42,7 @@ def open_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """Descriptors that had not come to their end when the run did: all that went over the port but what ended."""
     rows = record.trace[np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     begun: list[list[int]] = rows.tolist()
-    last = {row[2]: row for row in begun}
+    last = {row[2]: row for row in begun}  # rows are in the order of time
     parts = record.parts
     for part, (cycle, event, _, bd, _) in last.items():
         if event == TraceEvent.BD:
@@ -74,6 +74,7 @@ def host_uses(record: RunRecord) -> Mapping[int, HostTraffic]:
     read, written, channels = dict[int, int](), dict[int, int](), dict[int, set[int]]()
     for part, bd, cycle, words in (*_host_transfers(record), *open_transfers(record)):
         tile, detail = parts[part].tile, parts[part].detail
+        # the last patch before the descriptor ran
         known = [patch for patch in patches.get((tile, bd), ()) if patch.cycle <= cycle] if tile else []
         if known and detail is not None:
             argument = known[-1].argument
