@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import CommandLineError, InputError, complaining
+from tilewright.cli.files import print_written, read_text, write_folder
 from tilewright.cli.parsers import HEAP_SIZE, arguments, switch, value
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ add_arguments = arguments(
 
 def run(args: Namespace) -> int:
     from tilewright.air import AirProgram, lanes_of
-    from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
     from tilewright.passes.air.hierarchies import find_target
 
@@ -67,7 +67,8 @@ def run(args: Namespace) -> int:
         return 0
     if args.directory is None:
         raise _usage("say where the files go, -o DIR, or print the program, --emit mlir")
-    return _write(_files(program, target, args), args)
+    print_written(write_folder(Path(args.directory), _files(program, target, args)), args.json)
+    return 0
 
 
 def _native_chip() -> str:
@@ -161,15 +162,3 @@ def _linked(code: GpuCode) -> GpuCode:
         # the object file is of use all the same
         print(f"{code.name}: {error}", file=sys.stderr)
         return code
-
-
-def _write(files: dict[str, bytes], args: Namespace) -> int:
-    from tilewright.cli.files import write_folder
-
-    written = write_folder(Path(args.directory), files)
-    if args.json:
-        print(json.dumps({"files": [str(path) for path in written]}))
-    else:
-        for path, data in zip(written, files.values(), strict=True):
-            print(f"{path}  {len(data)} bytes")
-    return 0

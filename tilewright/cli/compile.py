@@ -7,12 +7,11 @@ runtime sequence NAME.h (a C++ function that makes its TXN words) and, unless it
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from pathlib import Path
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
-from tilewright.cli.files import cannot_write, design_arguments, read_design
+from tilewright.cli.files import cannot_write, design_arguments, print_written, read_design
 from tilewright.cli.parsers import arguments, switch, value
 
 LINT = {
@@ -56,10 +55,7 @@ def run(args: Namespace) -> int:
         raise InputError(str(error)) from error
     except (OSError, ValueError) as error:
         raise cannot_write(args.directory, error) from error
-    if args.json:
-        print(json.dumps({"files": [str(path) for path in written]}))
-    for path in () if args.json else written:
-        print(f"{path}  {path.stat().st_size} bytes")
+    print_written(written, args.json)
     return 0
 
 

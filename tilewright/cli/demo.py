@@ -195,10 +195,9 @@ def _picture(product: Product) -> Iterator[str]:
     shares, part_ids = shares_of(record, spans_of(record)), part_ids_of(record.model.name)
     columns, rows = ({place[axis] for place in record.names.stops} for axis in (0, 1))
     for row in sorted(rows, reverse=True):
-        cells = list[str]()
-        for column in sorted(columns):
-            busy = shares.busy(part_ids.number(PartKind.CORE, TileId(column, row))) / record.cycles
-            cells.append(f"[green]{BARS[round(busy * (len(BARS) - 1))] * 3}[/] {busy:4.0%}")
+        numbers = [part_ids.number(PartKind.CORE, TileId(column, row)) for column in sorted(columns)]
+        busy = (shares.busy(number) / record.cycles for number in numbers)
+        cells = (f"[green]{BARS[round(share * (len(BARS) - 1))] * 3}[/] {share:4.0%}" for share in busy)
         yield "  " + "   ".join(cells)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -67,6 +68,14 @@ def write_folder(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
         return write_files(directory, files)
     except (OSError, ValueError) as error:
         raise cannot_write(directory, error) from error
+
+
+def print_written(written: Iterable[Path], as_json: bool) -> None:
+    """Say which files a command has made."""
+    if as_json:
+        print(json.dumps({"files": [str(path) for path in written]}))
+    for path in () if as_json else written:
+        print(f"{path}  {path.stat().st_size} bytes")
 
 
 def cannot_write(directory: str | Path, error: Exception) -> InputError:

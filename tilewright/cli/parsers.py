@@ -111,7 +111,7 @@ def tools(table: Mapping[str, Tool]) -> AddArguments:
         group = parser.add_subparsers(dest="tool", required=True, metavar="TOOL")
         for name, tool in table.items():
             # a tool's description has paragraphs and examples, as that of its command
-            about = {"description": tool.description, "formatter_class": parser.formatter_class}
+            about: dict[str, Any] = {"description": tool.description, "formatter_class": parser.formatter_class}
             tool.add_arguments(group.add_parser(name, help=tool.summary, **about))
 
     return add

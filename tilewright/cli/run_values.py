@@ -152,8 +152,7 @@ def typed_arguments(
     check_known("--set", scalars, list(others))
     check_known("--arg", specs, buffers)
     given = {name: _scalar(op, number, name, scalars, specs) for name, number in others.items()}
-    missing = [] if given_words else [name for name, value in given.items() if value is None]
-    if missing:
+    if missing := [] if given_words else [name for name, value in given.items() if value is None]:
         raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=NUMBER")
     # words that are given have their scalars in them, whatever is said here
     numbers = {name: 0 if value is None else value for name, value in given.items()}
@@ -236,8 +235,7 @@ def kernel_error(error: Exception, kernels: Iterable[str]) -> DiagnosedError | N
     from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
 
     files = {where.partition(":")[0] for where in kernels}
-    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename in files]
-    if not frames:
+    if not (frames := [frame for frame in extract_tb(error.__traceback__) if frame.filename in files]):
         return None
     at = FileLineColLoc(StringAttr(frames[-1].filename), IntAttr(frames[-1].lineno or 0), IntAttr(1))
     found = DiagnosedError([Diagnostic(Severity.ERROR, f"the kernel raises {type(error).__name__}: {error}", at)])

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import array_dtype, array_shape, is_array_type
 from tilewright.iron.device.tile import Tile
+from tilewright.iron.placed.buffers import buffer
 from tilewright.iron.resolvable import Emitted
 from tilewright.support.tracebacks import user_facing
 
@@ -108,9 +109,6 @@ class Buffer(Emitted[Any]):
             self.op[index] = value
 
     def _emit(self) -> Any:
-        # loaded when a program is built, not when a script imports its parts
-        from tilewright.iron.dialects.aie import buffer
-
         if self._tile is None:
             refuse(f"Buffer '{self.name}' is on no tile", (None, "give it to a worker, or say Buffer(..., tile=...)"))
         return buffer(

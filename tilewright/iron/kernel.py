@@ -90,7 +90,7 @@ class BaseKernel(Emitted[FuncOp]):
         if _is_flat_version(wanted, given.type):
             from tilewright.iron.dialects.memref import collapse_shape
 
-            return collapse_shape(wanted, given, [list(range(given.type.get_num_dims()))])
+            return collapse_shape(wanted, given, [list(range(cast("MemRefType[Any]", given.type).get_num_dims()))])
         self._refuse_argument(number, wanted, str(given.type))
 
     def _refuse_argument(self, number: int, wanted: Any, given: str) -> NoReturn:

@@ -20,7 +20,15 @@ from tilewright.ir.escapes import shown_json
 from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.spans import Column, Spans, spans_of
 from tilewright.report.tasks import TaskSpan, operation_times, tasks_of
-from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
+from tilewright.report.tracks import (
+    CONTROLLER_NAME,
+    full_lock_name,
+    lock_name,
+    lock_places,
+    part_name,
+    tile_name,
+    used_locks,
+)
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import opcode_name
@@ -50,7 +58,7 @@ def perfetto_json(record: RunRecord) -> str:
 class _Writer:
     def __init__(self, record: RunRecord, spans: Spans, tasks: list[TaskSpan]):
         self.record, self.spans, self.tasks = record, spans, tasks
-        self.parts = record.parts
+        self.parts, self.locks = record.parts, used_locks(record)
         self.begins = operation_times(record)[0]
         self.about = cache(self._about)  # few of a run's many slices differ in more than times
 
@@ -68,7 +76,7 @@ class _Writer:
         """What tracks are called, in the order of their tiles."""
         used = sorted({*np.unique(self.spans.part).tolist(), *(task.part for task in self.tasks), 0})
         places = lock_places(self.record.model.name)
-        tiles = {self.parts[part].tile for part in used} | {places[lock].tile for lock in self._used_locks()}
+        tiles = {self.parts[part].tile for part in used} | {places[lock].tile for lock in self.locks}
         for tile in sorted(tiles, key=lambda tile: tile or TileId(-1, -1)):
             process = process_number(self.record.model, tile)
             title = CONTROLLER_NAME if tile is None else tile_name(self.record.model, tile)
@@ -153,14 +161,10 @@ class _Writer:
         if task.token is not None and task.awaited_by is not None:
             yield 0, max(task.token - 1, int(self.begins[task.awaited_by]))
 
-    def _used_locks(self) -> list[int]:
-        rows = self.record.trace
-        return np.unique(rows[(rows[:, 1] == TraceEvent.LOCK) & (rows[:, 0] > 0), 3]).tolist()
-
     def _counters(self) -> Iterator[Timed]:
         rows, places = self.record.trace, lock_places(self.record.model.name)
-        changes: Column = rows[(rows[:, 1] == TraceEvent.LOCK) & np.isin(rows[:, 3], self._used_locks())]
-        heads = {lock: self._counter(lock, places[lock].tile) for lock in self._used_locks()}
+        changes: Column = rows[(rows[:, 1] == TraceEvent.LOCK) & np.isin(rows[:, 3], self.locks)]
+        heads = {lock: self._counter(lock, places[lock].tile) for lock in self.locks}
         numbers: list[list[int]] = changes[:, [0, 3, 4]].tolist()
         for cycle, lock, value in numbers:
             ns = self.ns(cycle)

@@ -128,7 +128,7 @@ def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
 
 def _split_host_reads(record: RunRecord, spans: Spans, parts: list[ArrayPart]) -> Spans:
     """A shim channel that reads waits for host memory first, then for room in the stream."""
-    reads = np.array([sends(part) and _is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part]
+    reads = np.array([sends(part) and is_shim_channel(record, part) for part in parts], dtype=np.bool_)[spans.part]
     latency = reads & (spans.phase == Phase.ROOM)
     first = np.where(latency, Phase.HOST, spans.phase)
     changed = Spans(spans.part, first, spans.start, spans.end, spans.detail, spans.words)
@@ -156,8 +156,10 @@ def port_words(record: RunRecord, part: ArrayPart) -> int:
     return min((record.carried.get(target, 0) for target in targets), default=0)
 
 
-def _is_shim(record: RunRecord, part: ArrayPart) -> bool:
-    return part.tile is not None and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
+def is_shim_channel(record: RunRecord, part: ArrayPart) -> bool:
+    """Whether a part is a channel that reaches host memory."""
+    is_channel = part.kind is PartKind.CHANNEL and part.tile is not None
+    return is_channel and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
 
 
 def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Column) -> Spans:
@@ -288,10 +290,9 @@ def _host_slack(record: RunRecord, spans: Spans, slack: Column) -> Column:
     """
     found, peers = np.zeros(len(spans), dtype=np.int64), peers_of(record)
     for number, part in enumerate(record.parts):
-        if part.kind is PartKind.CHANNEL and part.tile and record.model.tile_type(*part.tile) is TileType.ShimNOCTile:
+        if is_shim_channel(record, part):
             mine = np.flatnonzero((spans.part == number) & (slack > 0))
-            away = [_away(spans, peer, spans.start[mine], spans.end[mine]) for peer in peers.get(number, ())]
-            if away:
+            if away := [_away(spans, peer, spans.start[mine], spans.end[mine]) for peer in peers.get(number, ())]:
                 found[mine] = np.maximum(slack[mine] - np.max(away, axis=0), 0)
             elif not sends(part):  # a core sends, whose time on the stream is not known: the end is still the host's
                 found[mine] = np.minimum(slack[mine], record.timing.host_write)

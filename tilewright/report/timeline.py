@@ -26,6 +26,7 @@ from tilewright.report.tracks import (
     lock_places,
     part_name,
     tile_name,
+    used_locks,
 )
 from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
@@ -66,7 +67,7 @@ class _Builder:
         self.limit = self._longest_exact()
         self.bins = self._count_bins()
         self.lock_rows = record.trace[record.trace[:, 1] == TraceEvent.LOCK]
-        self.locks: list[int] = np.unique(self.lock_rows[self.lock_rows[:, 0] > 0, 3]).tolist()
+        self.locks = used_locks(record)
         self.groups = self._find_groups()
 
     def build(self, tasks: list[TaskSpan]) -> Timeline:

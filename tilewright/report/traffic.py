@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.device import DmaDirection, TileId, TileType
+from tilewright.device import DmaDirection, TileId
 from tilewright.device.layout import WORD_BYTES
-from tilewright.report.spans import Column, port_words
+from tilewright.report.spans import Column, is_shim_channel, port_words
 from tilewright.report.tasks import operation_times
-from tilewright.sim.parts import PartKind
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode
@@ -107,15 +106,7 @@ def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
 
 def _host_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """The descriptors that shim channels ran to their end."""
-    is_host = np.array(
-        [
-            part.kind is PartKind.CHANNEL
-            and part.tile is not None
-            and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
-            for part in record.parts
-        ],
-        dtype=np.bool_,
-    )
+    is_host = np.array([is_shim_channel(record, part) for part in record.parts], dtype=np.bool_)
     rows = record.trace[is_host[record.trace[:, 2]] & np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     rows: Column = rows[np.argsort(rows[:, 2], kind="stable")]
     begun, ended = rows[:-1], rows[1:]

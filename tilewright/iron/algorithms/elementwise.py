@@ -174,7 +174,7 @@ def transform_parallel(
     Without `pass_size_to_kernel`, a kernel gets no `tile_size`.
     """
     lanes = _lanes("transform_parallel", num_channels)
-    options = {"lanes": lanes, "trace_size": trace_size, "pass_size": pass_size_to_kernel}
+    options: dict[str, Any] = {"lanes": lanes, "trace_size": trace_size, "pass_size": pass_size_to_kernel}
     return _design("transform_parallel", func, 1, tensor_ty, params, tile_size, **options)
 
 
@@ -188,7 +188,7 @@ def transform_parallel_binary(
 ) -> Any:
     """`transform_parallel` for functions of two tensors."""
     lanes = _lanes("transform_parallel_binary", num_channels)
-    options = {"lanes": lanes, "trace_size": trace_size, "pass_size": pass_size_to_kernel}
+    options: dict[str, Any] = {"lanes": lanes, "trace_size": trace_size, "pass_size": pass_size_to_kernel}
     return _design("transform_parallel_binary", func, 2, tensor_ty, (), tile_size, **options)
 
 

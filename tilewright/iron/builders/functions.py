@@ -48,7 +48,7 @@ def declare(name: str, inputs: Sequence[Any], outputs: Sequence[Any], visibility
     """`func.func private @name(...)`."""
     takes, gives = as_list(inputs, "the types of arguments"), as_list(outputs, "the types of results")
     type = FunctionType.from_lists([*map(convert_type, takes)], [*map(convert_type, gives)])
-    names = {"sym_name": name, "sym_visibility": visibility}
+    names: dict[str, Any] = {"sym_name": name, "sym_visibility": visibility}
     return FuncOp(build(func.FuncOp, regions=[Region()], function_type=type, **names, **kwargs))
 
 
@@ -176,8 +176,7 @@ class PythonFunction:
 
     def _types(self) -> list[Attribute]:
         parameters = inspect.signature(self._body, eval_str=True).parameters.values()
-        missing = [parameter.name for parameter in parameters if parameter.annotation is inspect.Parameter.empty]
-        if missing:
+        if missing := [p.name for p in parameters if p.annotation is inspect.Parameter.empty]:
             refuse(f"the parameters of '{self._body.__name__}' need types: {', '.join(missing)}")
         return [convert_type(parameter.annotation) for parameter in parameters]
 

@@ -83,14 +83,13 @@ def _operands(op_class: type[IRDLOperation], fields: dict[str, Any]) -> list[lis
     """The values of each operand of a definition."""
     found = list[list[SSAValue]]()
     for name, definition in op_class.get_irdl_definition().operands:
-        given = fields.pop(name, None)
+        given, is_optional = fields.pop(name, None), isinstance(definition, OptOperandDef)
         what = f"'{name}' of '{op_class.name}'"
-        if isinstance(definition, VarOperandDef) and not isinstance(definition, OptOperandDef):
+        # an optional one is variadic, too, for xDSL, but is given by itself
+        if isinstance(definition, VarOperandDef) and not is_optional:
             found.append([ssa_of(part, what) for part in as_list(() if given is None else given, what)])
-        elif given is None and isinstance(definition, OptOperandDef):
-            found.append([])
         else:
-            found.append([ssa_of(given, what)])
+            found.append([] if given is None and is_optional else [ssa_of(given, what)])
     return found
 
 
@@ -134,8 +133,7 @@ def _keeps_segments(op_class: type[IRDLOperation]) -> bool:
 
 def _properties(op_class: type[IRDLOperation], fields: dict[str, Any]) -> dict[str, Attribute]:
     known = op_class.get_irdl_definition().properties
-    unknown = [name for name in fields if name not in known]
-    if unknown:
+    if unknown := [name for name in fields if name not in known]:
         raise TypeError(f"'{op_class.name}' has no {', '.join(unknown)}")
     return {name: property_attribute(op_class, name, value) for name, value in fields.items() if value is not None}
 
@@ -286,13 +284,12 @@ class _Current(type):
     @property
     def current(cls) -> InsertionPoint:
         """The insertion point of the innermost `with`."""
-        stack = _stack.get()
-        if not stack:
+        if not is_building():
             refuse(
                 "there is no module to build in",
                 (None, "put this inside `with mlir_mod_ctx() as ctx:` or a device's body"),
             )
-        return stack[-1]
+        return _stack.get()[-1]
 
 
 class InsertionPoint(metaclass=_Current):

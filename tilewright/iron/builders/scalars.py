@@ -294,7 +294,7 @@ def _comparison(
         refuse(f"{predicate!r} is not a way to compare", (None, f"there are {', '.join(names)}"))
     left, right = same_type(lhs if isinstance(lhs, ScalarValue) else ScalarValue(lhs), rhs)
     chosen = IntegerAttr(int(number), i64)
-    operands = {"lhs": signless(left.ssa), "rhs": signless(right.ssa)}
+    operands: dict[str, Any] = {"lhs": signless(left.ssa), "rhs": signless(right.ssa)}
     return ScalarValue(build(op_class, results=[i1], predicate=chosen, **operands, **kwargs).results[0])
 
 

@@ -177,8 +177,7 @@ class ObjectFifo(Emitted[Any]):
                 at=self.where,
             )
         yield self.producer
-        consumers = [end for end in self.consumers if not end.repeats_another()]
-        if not consumers:
+        if not (consumers := [end for end in self.consumers if not end.repeats_another()]):
             refuse(
                 f"ObjectFifo '{self.name}' has no consumer",
                 (None, f"give {self.name}.cons() to a worker, or to the Runtime in its fn_args"),

@@ -256,14 +256,8 @@ class DMABDOp(OpView):
 
 def split_mixed(values: Sequence[Any]) -> tuple[list[SSAValue], Attribute]:
     """Numbers and values apart: the values as i64 operands, and an array of the numbers with marks where they go."""
-    operands = list[SSAValue]()
-    numbers = list[int]()
-    for value in values:
-        if is_integer(value):
-            numbers.append(int(value))
-        else:
-            numbers.append(DYNAMIC_INDEX)
-            operands.append(as_integer(value, i64))
+    operands = [as_integer(value, i64) for value in values if not is_integer(value)]
+    numbers = [int(value) if is_integer(value) else DYNAMIC_INDEX for value in values]
     return operands, DenseArrayBase.from_list(i64, numbers)
 
 
@@ -293,8 +287,7 @@ def dma_bd(
             operands[name], operands[f"static_{name}"] = split_mixed(numbers)
     for name, value in (("offset", offset), ("len", transfer_len)):
         operands[name], operands[f"static_{name}"] = _split_scalar(value)
-    unknown = kwargs.keys() - DmaBdOp.get_irdl_definition().properties.keys() - {"loc", "ip"}
-    if unknown:
+    if unknown := kwargs.keys() - DmaBdOp.get_irdl_definition().properties.keys() - {"loc", "ip"}:
         refuse(f"'aie.dma_bd' has no {', '.join(sorted(unknown))}")
     return DMABDOp(build(DmaBdOp, buffer=buffer, **operands, **kwargs))
 

@@ -150,8 +150,8 @@ class object_fifo_link(OpView):
     OP = uses.ObjectFifoLinkOp
 
     def __init__(self, fifoIns: Any, fifoOuts: Any, srcOffsets: Sequence[int] = (), dstOffsets: Sequence[int] = ()):
-        ends = {"fifoIns": _references(fifoIns), "fifoOuts": _references(fifoOuts)}
-        offsets = {"src_offsets": _offsets(srcOffsets), "dst_offsets": _offsets(dstOffsets)}
+        ends: dict[str, Any] = {"fifoIns": _references(fifoIns), "fifoOuts": _references(fifoOuts)}
+        offsets: dict[str, Any] = {"src_offsets": _offsets(srcOffsets), "dst_offsets": _offsets(dstOffsets)}
         super().__init__(build(uses.ObjectFifoLinkOp, **ends, **offsets))
 
 

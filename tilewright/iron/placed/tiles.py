@@ -60,7 +60,7 @@ class Core(OpView):
                 "Core() no longer accepts link_with. Set link_with= on each external_func() declaration instead; the "
                 "aie-assign-core-link-files pass aggregates them onto the core."
             )
-        settings = {"stack_size": stack_size, "dynamic_objfifo_lowering": dynamic_objfifo_lowering}
+        settings: dict[str, Any] = {"stack_size": stack_size, "dynamic_objfifo_lowering": dynamic_objfifo_lowering}
         super().__init__(build(core_ops.CoreOp, results=[INDEX], regions=[Region()], tile=tile, **settings))
 
 
@@ -139,7 +139,7 @@ class LogicalTileOp(_Tile):
         loc: Any = None,
         ip: Any = None,
     ):
-        place = {"col": col, "row": row, "allocation_scheme": allocation_scheme}
+        place: dict[str, Any] = {"col": col, "row": row, "allocation_scheme": allocation_scheme}
         super().__init__(build(ops.LogicalTileOp, results=[INDEX], tile_type=tile_type, loc=loc, ip=ip, **place))
 
 

@@ -147,11 +147,11 @@ def _object_contents(value: Any) -> Iterator[Any]:
 _CONTENTS: list[tuple[Any, Callable[[Any], Iterable[Any]]]] = [
     (_PLAIN, lambda plain: [repr(plain).encode()]),
     (np.ndarray, lambda array: [repr((array.dtype, array.shape)).encode(), array.tobytes()]),
-    (tuple | list, lambda values: values),
+    ((tuple, list), lambda values: values),
     (Mapping, lambda mapping: [part for pair in mapping.items() for part in pair]),
     # a set has no order, and that of hashes differs from process to process
-    (set | frozenset, lambda values: sorted(fingerprint(value) or _unrecognised(value) for value in values)),
-    (type | BuiltinFunctionType, _qualified_name),
+    ((set, frozenset), lambda values: sorted(fingerprint(value) or _unrecognised(value) for value in values)),
+    ((type, BuiltinFunctionType), _qualified_name),
     (ModuleType, _module_contents),
     (FunctionType, _function_contents),
     (partial, lambda bound: [bound.func, bound.args, bound.keywords]),
