@@ -62,19 +62,18 @@ def run(args: Namespace) -> int:
     console = Console(highlight=False, stderr=args.json)  # stdout is for the JSON alone
     gemm, seconds = _compile(args, console)
     console.print(f"one build, in {seconds:.1f} s: products of {args.type} on {args.columns} columns of {args.device}")
-    rows, products = list[Row](), list["Product"]()
+    made = list[tuple[Row, "Product"]]()
     for size in sizes:
         with console.status(f"multiplying {'x'.join(map(str, size))}"):
-            row, product = _multiply(gemm, size)
-        rows.append(row)
-        products.append(product)
+            made.append(_multiply(gemm, size))
+    rows = [row for row, _ in made]
     if args.json:
         import json
 
         print(json.dumps([asdict(row) for row in rows]))
     else:
         console.print(_table(rows))
-    best, product = max(zip(rows, products, strict=True), key=lambda pair: pair[0].tops)
+    best, product = max(made, key=lambda pair: pair[0].tops)
     console.print(f"how much of {best.size} each core computed, as they lie on the chip:")
     for line in _picture(product):
         console.print(line)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from tilewright import __version__
@@ -80,7 +80,7 @@ def _warning_text(message: Warning | str, category: type[Warning], *place: Any) 
 def _exit_on_sigterm() -> Generator[None]:
     """Turn SIGTERM into an exit that takes back what is half written, as an interrupt does."""
     try:
-        before = signal.signal(signal.SIGTERM, _exit)
+        before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
     except ValueError:  # signals are for the main thread only
         yield
         return
@@ -88,10 +88,6 @@ def _exit_on_sigterm() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _exit(number: int, frame: FrameType | None) -> None:
-    sys.exit(TERMINATED)
 
 
 def _run(arguments: list[str]) -> int:

@@ -73,7 +73,13 @@ class CommandLine:
             # drop-in for MLIR's tools, whose printing flags we need not have
             elif not take_other(name, value) and not name.startswith("mlir-"):
                 unknown.append(argument)
-        self._complain(inputs, unknown)
+        if unknown:
+            raise CommandLineError("\n".join(line for argument in unknown for line in self._unknown_text(argument)))
+        if len(inputs) > 1:
+            raise CommandLineError(
+                f"{self.program}: Too many positional arguments specified!\n"
+                f"Can specify at most 1 positional arguments: See: {self.program} --help"
+            )
         return Given(inputs[0] if inputs else "-", names)
 
     def _set(self, arguments: object, name: str, value: str | None, following: Iterator[str]) -> None:
@@ -103,15 +109,6 @@ class CommandLine:
 
     def _fail(self, name: str, why: str) -> NoReturn:
         raise CommandLineError(f"{self.program}: for the {dashed(name)} option: {why}")
-
-    def _complain(self, inputs: list[str], unknown: list[str]) -> None:
-        if unknown:
-            raise CommandLineError("\n".join(line for argument in unknown for line in self._unknown_text(argument)))
-        if len(inputs) > 1:
-            raise CommandLineError(
-                f"{self.program}: Too many positional arguments specified!\n"
-                f"Can specify at most 1 positional arguments: See: {self.program} --help"
-            )
 
     def _unknown_text(self, argument: str) -> Iterator[str]:
         from difflib import get_close_matches

@@ -57,13 +57,14 @@ class _Builder:
         self.senders = min(ROWS, self.columns)
         """Columns that bring in A; each has so many rows of cores:"""
         self.rows_each = ROWS // self.senders
-        self.steps = {place: self._parameter(*place) for place in self._places()}
+        # each core has its own, as no memory is near all of them
+        self.steps = {
+            (column, row): Buffer(WORD, name=f"steps_{column}_{row}", use_write_rtp=True)
+            for column, row in self._places()
+        }
 
     def _places(self) -> list[tuple[int, int]]:
         return [(column, row) for column in range(self.columns) for row in range(ROWS)]
-
-    def _parameter(self, column: int, row: int) -> Buffer:
-        return Buffer(WORD, name=f"steps_{column}_{row}", use_write_rtp=True)
 
     def program(self, M: Size, K: Size, N: Size) -> Program:
         sent_a, a = self._bring_a()

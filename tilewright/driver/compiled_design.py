@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from tilewright.dialects.aie.core import CoreOp
@@ -81,27 +80,26 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
         module = source.read(ctx)
         _raise_errors(module)
         _check_count(module)
-        _lower_host_code(ctx, module)
+        # functions of AIR programs become sequences of the device that they use; dialects are loaded when a program
+        # uses them, so this tells without a walk
+        if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
+            from tilewright.passes.host_programs import lower_host_programs
+
+            lower_host_programs(ctx, module)
         _keep_argument_names(module)
         # our own passes are trusted in between; what they have made is checked as a whole
         run_pipeline(ctx, module, pipeline, verify_each=False)
         _raise_errors(module)
         # those who stop the lowering earlier look at the IR, and ask for no words
         if is_whole:
-            _check_sequences(module)
+            from tilewright.codegen.native_generator import check_generator
+
+            for sequence in _sequences(module):
+                check_generator(sequence, sequence.argument_names)
         return Design(module)
     except DiagnosedError as error:
         error.sources.update(source.texts)  # so that diagnostics can quote the line
         raise
-
-
-def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
-    """Functions of AIR programs become sequences of the device that they use."""
-    # dialects are loaded when a program uses them, so this tells without a walk
-    if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
-        from tilewright.passes.host_programs import lower_host_programs
-
-        lower_host_programs(ctx, module)
 
 
 def _check_count(module: ModuleOp) -> None:
@@ -109,13 +107,6 @@ def _check_count(module: ModuleOp) -> None:
     for what, found, most in (("devices", devices, MOST_DEVICES), ("runtime sequences", sequences, MOST_SEQUENCES)):
         if len(found) > most:
             fail(found[most], f"the program has {len(found)} {what}, and may have {most}")
-
-
-def _check_sequences(module: ModuleOp) -> None:
-    from tilewright.codegen.native_generator import check_generator
-
-    for sequence in _sequences(module):
-        check_generator(sequence, sequence.argument_names)
 
 
 def _raise_errors(module: ModuleOp) -> None:

@@ -56,6 +56,18 @@ def _function(name: str, op_class: type[IRDLOperation], python_function: Callabl
     return function
 
 
+def _fma(a: float, b: float, c: float) -> float:
+    return a * b + c
+
+
+def _rsqrt(x: float) -> float:
+    return 1 / python.sqrt(x)
+
+
+def _round_away(x: float) -> float:
+    return python.copysign(python.floor(python.fabs(x) + 0.5), x)
+
+
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
     return lambda x: float(function(x))  # a program's `floor` stays a floating-point number
 
@@ -79,16 +91,16 @@ exp = _function("exp", ops.ExpOp, python.exp)
 exp2 = _function("exp2", ops.Exp2Op, python.exp2)
 expm1 = _function("expm1", ops.ExpM1Op, python.expm1)
 floor = _function("floor", ops.FloorOp, _whole(python.floor))
-fma = _function("fma", ops.FmaOp, lambda a, b, c: a * b + c)
+fma = _function("fma", ops.FmaOp, _fma)
 log = _function("log", ops.LogOp, python.log)
 log10 = _function("log10", ops.Log10Op, python.log10)
 log1p = _function("log1p", ops.Log1pOp, python.log1p)
 log2 = _function("log2", ops.Log2Op, python.log2)
 powf = _function("powf", ops.PowFOp, python.pow)
 # halves away from zero, where Python rounds to even
-round = _function("round", ops.RoundOp, lambda x: python.copysign(python.floor(python.fabs(x) + 0.5), x))
+round = _function("round", ops.RoundOp, _round_away)
 roundeven = _function("roundeven", ops.RoundEvenOp, _whole(lambda x: int(x.__round__())))
-rsqrt = _function("rsqrt", ops.RsqrtOp, lambda x: 1 / python.sqrt(x))
+rsqrt = _function("rsqrt", ops.RsqrtOp, _rsqrt)
 sin = _function("sin", ops.SinOp, python.sin)
 sinh = _function("sinh", ops.SinhOp, python.sinh)
 sqrt = _function("sqrt", ops.SqrtOp, python.sqrt)

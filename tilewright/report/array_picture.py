@@ -138,7 +138,7 @@ class ArrayPicture:
         self.record, self.shares = record, shares
         self.model, self.part_ids = record.model, part_ids_of(record.model.name)
         self.floor = Floor(record.model, self._idle_columns())
-        self.moved = channel_bytes(record)
+        self.moved = channel_bytes(record)  # by part
 
     def _idle_columns(self) -> frozenset[int]:
         """Columns that no stream goes through and no part of which did anything."""

@@ -113,6 +113,7 @@ def _key(phase: Phase) -> Markup:
 
 def _rank(part: ArrayPart) -> tuple[int, int]:
     """The controller first, then cores, then channels of shim tiles, which are in row 0."""
+    # with few tracks to show, these tell most
     return (ORDER.get(part.kind, 0), part.tile.row) if part.tile is not None else (-1, 0)
 
 

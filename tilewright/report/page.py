@@ -89,7 +89,7 @@ class _Page:
         self.tasks = tasks_of(record)
         self.steps = list(steps_of(record, MOST_STEPS))  # used by the table and by the timeline
 
-    @cached_property
+    @cached_property  # both the page's data and its texts ask for it
     def timeline(self) -> Timeline:
         return timeline_of(self.record, self.spans, self.tasks)
 
@@ -105,7 +105,7 @@ class _Page:
             "tasks": self.timeline.tasks,
             "binCycles": self.timeline.bin_cycles,
             "steps": [step.text for step in self.steps],
-            "places": [_where(step) for step in self.steps],
+            "places": [f"{file_name(step.line[0])}:{step.line[1]}" if step.line else "" for step in self.steps],
         }
 
     def head(self, title: str) -> Markup:
@@ -158,6 +158,7 @@ class _Page:
         contents = [element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")]
         if self.record.waits:
             texts = (note.text for note in error.notes if note.text.startswith(CAUSE))
+            # streams pass on what others wait for, so they get no boxes of their own
             streams = {w.name for w in self.record.waits if self.record.parts[w.part].kind is PartKind.STREAM}
             picture = WaitPicture(list(self.record.waits), next(texts, "").removeprefix(CAUSE), streams)
             figure = element("figure", picture.svg(), class_="picture")
@@ -250,10 +251,6 @@ class _Page:
         what = "What the sequence was given, where the array saw it, and what became of it."
         lead = what if rows else "The sequence takes no arrays."
         return PageSection("buffers", "Host buffers", lead, table("Host buffers", headings, rows, "buffers-table"))
-
-
-def _where(step: OperationStep) -> str:
-    return f"{file_name(step.position[0])}:{step.position[1]}" if step.position else ""
 
 
 def _outcome(record: RunRecord) -> tuple[str, str]:
@@ -354,6 +351,5 @@ class Stalls:
         return table("Shares of the run", headings, rows, "stalls-table")
 
     def _row(self, phase: Phase) -> Iterator[str]:
-        for numbers in self.groups.values():
-            share = self._share(numbers, phase)
-            yield percent(share) if share else ""
+        shares = (self._share(numbers, phase) for numbers in self.groups.values())
+        return (percent(share) if share else "" for share in shares)

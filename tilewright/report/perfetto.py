@@ -49,7 +49,7 @@ class Timed(NamedTuple):
 def perfetto_json(record: RunRecord) -> str:
     """The whole trace; one event per line."""
     writer = _Writer(record, spans_of(record), tasks_of(record))
-    lines = [*map(_dumped, writer.names()), *(timed.text for timed in sorted(writer.timed()))]
+    lines = [*map(shown_json, writer.names()), *(timed.text for timed in sorted(writer.timed()))]
     other = {"device": str(record.model), "clock_hz": record.clock_hz, "cycles": record.cycles}
     tail = json.dumps({"displayTimeUnit": "ns", "otherData": other})
     return '{"traceEvents":[\n' + ",\n".join(lines) + f"\n],{tail[1:]}\n"
@@ -108,8 +108,8 @@ class _Writer:
         look = LOOKS[Phase(phase)]
         category = "stall" if look.kind is PhaseKind.WAIT else look.kind.value
         head = {"ph": "X", **self._track(part), "name": look.label, "cat": category, "cname": look.chrome}
-        facts = _dumped(self._facts(part, phase, detail))[1:-1]
-        return _dumped(head)[:-1], f",{facts}" if facts else ""
+        facts = shown_json(self._facts(part, phase, detail))[1:-1]
+        return shown_json(head)[:-1], f",{facts}" if facts else ""
 
     def _facts(self, part: int, phase: int, detail: int) -> Entry:
         tile = self.parts[part].tile
@@ -138,7 +138,7 @@ class _Writer:
                 slice = {"ph": "X", **self._track(task.part), "name": f"task BD {task.bd}", "cat": "task", **times}
                 known = {name: value for name, value in vars(task).items() if value is not None}
                 # Before a span that is as long: viewers nest slices in the order in which they come.
-                yield Timed(start, start - end - 1, _dumped(slice | {"args": known}))
+                yield Timed(start, start - end - 1, shown_json(slice | {"args": known}))
 
     def _flows(self) -> Iterator[Timed]:
         """Arrows: the operation that pushed, the task, the operation that waited. They bind to the slices around."""
@@ -149,7 +149,7 @@ class _Writer:
                 flow: Entry = {"ph": kind, "id": number, "name": "task", "cat": "flow", **self._track(part)}
                 # Binds to the slice around, not to the next one that begins.
                 binding = {"bp": "e"} if step else {}
-                yield Timed(self.ns(cycle), 1, _dumped(flow | {"ts": self.ns(cycle) / 1000} | binding))
+                yield Timed(self.ns(cycle), 1, shown_json(flow | {"ts": self.ns(cycle) / 1000} | binding))
 
     def _steps(self, task: TaskSpan) -> Iterator[tuple[int, int]]:
         """Parts and cycles between which a task's arrows go."""
@@ -162,6 +162,7 @@ class _Writer:
             yield 0, max(task.token - 1, int(self.begins[task.awaited_by]))
 
     def _counters(self) -> Iterator[Timed]:
+        # a counter is drawn for each lock that changes, with what it held before
         rows, places = self.record.trace, lock_places(self.record.model.name)
         changes: Column = rows[(rows[:, 1] == TraceEvent.LOCK) & np.isin(rows[:, 3], self.locks)]
         heads = {lock: self._counter(lock, places[lock].tile) for lock in self.locks}
@@ -172,7 +173,7 @@ class _Writer:
 
     def _counter(self, lock: int, tile: TileId) -> str:
         process = process_number(self.record.model, tile)
-        return _dumped({"ph": "C", "pid": process, "name": lock_name(self.record, lock)})[:-1]
+        return shown_json({"ph": "C", "pid": process, "name": lock_name(self.record, lock)})[:-1]
 
 
 def process_number(model: DeviceModel, tile: TileId | None) -> int:
@@ -186,7 +187,3 @@ def _metadata(what: str, process: int, thread: int, **args: Any) -> Entry:
 
 def _source(location: LocationAttr) -> str:
     return place(location).rstrip(": ")
-
-
-def _dumped(entry: Entry) -> str:
-    return shown_json(entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -105,8 +105,7 @@ def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     phase[is_sender & (rows[:, 1] == TraceEvent.MOVE)] = Phase.ROOM
     for index in np.flatnonzero(rows[:, 1] == TraceEvent.WAIT).tolist():
         phase[index] = _stop_phase(record, parts[int(spans.part[index])], int(spans.detail[index]))
-    settled = Spans(spans.part, phase, spans.start, spans.end, spans.detail, spans.words)
-    settled = _split_operations(record, settled, rows)
+    settled = _split_operations(record, replace(spans, phase=phase), rows)
     settled = _split_host_reads(record, settled, parts)
     settled = _with_open_words(record, settled)
     return settled[(settled.phase != Phase.IDLE) & (settled.cycles > 0)]
@@ -130,8 +129,7 @@ def _split_host_reads(record: RunRecord, spans: Spans, parts: list[ArrayPart]) -
     """A shim channel that reads waits for host memory first, then for room in the stream."""
     reads = np.array([sends(part) and is_shim_channel(record, part) for part in parts], dtype=np.bool_)[spans.part]
     latency = reads & (spans.phase == Phase.ROOM)
-    first = np.where(latency, Phase.HOST, spans.phase)
-    changed = Spans(spans.part, first, spans.start, spans.end, spans.detail, spans.words)
+    changed = replace(spans, phase=np.where(latency, Phase.HOST, spans.phase))
     return _split(changed, latency, record.timing.host_read, np.full(len(spans), Phase.ROOM, dtype=np.int64))
 
 
@@ -143,7 +141,7 @@ def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
         number = int(spans.part[index])
         # Ports count words of the whole run, ended descriptors only theirs.
         words[index] = max(port_words(record, parts[number]) - int(ended[ended[:, 2] == number, 4].sum()), 0)
-    return Spans(spans.part, spans.phase, spans.start, spans.end, spans.detail, words)
+    return replace(spans, words=words)
 
 
 def port_words(record: RunRecord, part: ArrayPart) -> int:
@@ -158,8 +156,8 @@ def port_words(record: RunRecord, part: ArrayPart) -> int:
 
 def is_shim_channel(record: RunRecord, part: ArrayPart) -> bool:
     """Whether a part is a channel that reaches host memory."""
-    is_channel = part.kind is PartKind.CHANNEL and part.tile is not None
-    return is_channel and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
+    tile = part.tile if part.kind is PartKind.CHANNEL else None
+    return tile is not None and record.model.tile_type(*tile) is TileType.ShimNOCTile
 
 
 def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Column) -> Spans:
@@ -259,9 +257,8 @@ class CoresBusy(NamedTuple):
 
 
 def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
-    parts = record.parts
     active = np.flatnonzero(shares.cycles.sum(axis=1)).tolist()
-    cores = [number for number in active if parts[number].kind is PartKind.CORE]
+    cores = [number for number in active if record.parts[number].kind is PartKind.CORE]
     share = float(np.mean([shares.busy(number) for number in cores])) if cores else 0.0
     return CoresBusy(len(cores), share / max(shares.total, 1))
 

@@ -63,8 +63,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, ArrayPart]]:
-    parts = record.parts
-    return ((number, parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
+    return ((number, record.parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
 
 
 def _lines(record: RunRecord, shares: Shares) -> Iterator[SummaryLine]:

@@ -142,7 +142,7 @@ class _Builder:
 
     def _lock_tracks(self) -> Iterator[Track]:
         places = lock_places(self.record.model.name)
-        sampled = len(self.lock_rows) > MOST_STEPS
+        sampled = len(self.lock_rows) > MOST_STEPS  # all locks or none, so that they can be compared
         for lock in self.locks:
             steps = self.lock_rows[self.lock_rows[:, 3] == lock][:, [0, 4]]
             if sampled:

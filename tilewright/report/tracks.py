@@ -67,8 +67,7 @@ def lock_name(record: RunRecord, lock: int) -> str:
 
 
 def full_lock_name(record: RunRecord, lock: int) -> str:
-    place = lock_places(record.model.name)[lock]
-    return f"{lock_name(record, lock)} of {tile_name(record.model, place.tile)}"
+    return f"{lock_name(record, lock)} of {tile_name(record.model, lock_places(record.model.name)[lock].tile)}"
 
 
 def file_name(path: str) -> str:

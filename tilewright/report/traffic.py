@@ -42,11 +42,10 @@ def open_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     rows = record.trace[np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     begun: list[list[int]] = rows.tolist()
     last = {row[2]: row for row in begun}  # rows are in the order of time
-    parts = record.parts
     for part, (cycle, event, _, bd, _) in last.items():
         if event == TraceEvent.BD:
             ended = int(rows[(rows[:, 2] == part) & (rows[:, 1] == TraceEvent.BD_END), 4].sum())
-            yield OpenTransfer(part, bd, cycle, max(port_words(record, parts[part]) - ended, 0))
+            yield OpenTransfer(part, bd, cycle, max(port_words(record, record.parts[part]) - ended, 0))
 
 
 @dataclass(frozen=True)

@@ -53,15 +53,12 @@ def user_facing(cls: type[T]) -> type[T]:
     return cls
 
 
-def _dunders(names: str) -> frozenset[str]:
-    return frozenset(f"__{name}__" for name in names.split())
-
-
-_CALLED_BY_USERS = _dunders(
+_OPERATORS = (
     "init call enter exit getitem setitem iter len bool int float index format array array_ufunc eq ne lt le gt ge add "
     "radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod divmod rdivmod pow rpow and rand or ror xor "
     "rxor lshift rlshift rshift rrshift neg pos abs invert floor ceil trunc round"
 )
+_CALLED_BY_USERS = frozenset(f"__{name}__" for name in _OPERATORS.split())
 """What Python calls for users' expressions."""
 
 

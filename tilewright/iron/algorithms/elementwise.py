@@ -92,8 +92,7 @@ class Elementwise:
         targets = [ObjectFifo(self._tile, name=f"out{lane}") for lane in self.lanes]
         workers = [self._worker(ins, out) for ins, out in zip(sources, targets, strict=True)]
         program = Program(device, self._runtime(sources, targets), workers)
-        if self.trace_size:
-            program.enable_trace(self.trace_size)
+        program.enable_trace(self.trace_size)  # a size of 0 is none
         return program
 
     def _is_number(self, param: int) -> bool:

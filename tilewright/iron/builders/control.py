@@ -46,7 +46,9 @@ def for_(
     """
     start, stop = (0, start) if stop is None else (start, stop)
     bounds = [_bound(number) for number in (start, stop, 1 if step is None else step)]
-    initial = [_initial(value) for value in iter_args or ()]
+    # a value of the program, or a Python number
+    carries = "what the loop carries"
+    initial = [constant(v).ssa if is_number(v) else ssa_of(v, carries) for v in iter_args or ()]
     before = names_in_use()
     types = [value.type for value in initial]
     body = Block(arg_types=[INDEX, *types])
@@ -73,11 +75,6 @@ def for_(
     # a loop that is left early is closed by the garbage collector, where nothing can be raised
     except GeneratorExit:
         errors.append(_left_early(op))
-
-
-def _initial(value: Any) -> SSAValue:
-    """What a loop begins with: a value, or a Python number."""
-    return constant(value).ssa if is_number(value) else ssa_of(value, "what the loop carries")
 
 
 def _check_yield(loop: Operation, types: Sequence[Attribute]) -> None:

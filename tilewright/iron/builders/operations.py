@@ -223,8 +223,10 @@ def region_op(
 def fill(region: Region, body: Callable[..., Any], types: Sequence[Attribute] = ()) -> Block:
     """Run `body` in the region's first block; the block's arguments go to it under its parameters' names."""
     block = region.blocks[0] if region.blocks else new_block(region, types)
-    for argument, name in zip(block.args, _positional(body), strict=False):
-        # the contract names arguments as the source does
+    parameters = inspect.signature(body).parameters.values()
+    # the contract names arguments as the source does; those behind a `*args` have no names there
+    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+    for argument, name in zip(block.args, names, strict=False):
         argument.name_hint = name
     with InsertionPoint(block):
         call_body(body, *map(value_of, block.args))
@@ -248,12 +250,6 @@ def call_body(body: Callable[..., Any], *args: Any) -> Any:
         names = ", ".join(inspect.signature(body).parameters)
         refuse(f"the body has {len(args)} arguments, but '{body.__name__}' takes ({names})")
     return body(*args)
-
-
-def _positional(body: Callable[..., Any]) -> list[str]:
-    """The names of the parameters that take one argument each."""
-    parameters = inspect.signature(body).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
 
 
 def is_terminated(block: Block) -> bool:

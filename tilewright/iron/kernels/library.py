@@ -48,21 +48,18 @@ class LibraryFunction(ExternalFunction):
         # one name can be declared once, whatever sizes a source is compiled for
         taken = current_resolution().built.get(("kernel", self.name))
         if taken is not None and taken != self:
-            self.name = f"v{self._digest()}_{self.original_name}"
+            self.name = f"v{self.content_digest()}_{self.original_name}"
         super().resolve(loc, ip)
 
-    def _digest(self) -> str:
+    def content_digest(self) -> str:
         parts = (self.original_name, [str(type) for type in self.arg_types()], self.compile_flags)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]  # the source is no file here, so it does not count
 
     def __hash__(self) -> int:
         return hash(self.original_name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LibraryFunction) and other._digest() == self._digest()
-
-    def content_digest(self) -> str:
-        return self._digest()  # the source is no file here, so it does not count
+        return isinstance(other, LibraryFunction) and other.content_digest() == self.content_digest()
 
 
 def current_unit() -> VectorUnit:

@@ -143,11 +143,8 @@ class HostRuntime:
         result = self.run(npu_kernel, tensors)
         if verbosity >= 1:
             print(f"npu_time: {result.npu_time / 1000.0} us")
-        return int(verify and not all(_close(tensors[n], wanted) for n, wanted in ref.items()))
+        expected = ((array_of(tensors[n]), np.asarray(wanted)) for n, wanted in ref.items())
+        return int(verify and not all(bfloat16_safe_allclose(want.dtype, want, got) for got, want in expected))
 
     def cleanup(self) -> None:
         """Nothing is held."""
-
-
-def _close(tensor: Any, wanted: Any) -> bool:
-    return bfloat16_safe_allclose(np.asarray(wanted).dtype, wanted, array_of(tensor))
