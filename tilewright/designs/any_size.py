@@ -71,9 +71,8 @@ class Gemm:
         (m, k), n = left.shape, right.shape[1]
         rows, depth, columns = self.padded(m, k, n)
         total = np.zeros((rows, columns), dtype_map[SUMS[self.gemm.operand]])
-        # loading configures the array, which all runs can share
         if self._loaded is None:
-            self._loaded = self.design.load()
+            self._loaded = self.design.load()  # loading configures the array, which all runs can share
         result = self._loaded.run(pad(left, rows, depth), pad(right, depth, columns), total, rows, depth, columns)
         return Product(total[:m, :n], result)
 
@@ -94,4 +93,5 @@ def _operand(name: str, given: npt.ArrayLike, operand: str) -> Matrix:
 
 def pad(matrix: Matrix, rows: int, columns: int) -> Matrix:
     """A matrix with zeros below and to the right, as one block of memory."""
-    return np.ascontiguousarray(np.pad(matrix, [(0, rows - matrix.shape[0]), (0, columns - matrix.shape[1])]))
+    padded = np.pad(matrix, [(0, rows - matrix.shape[0]), (0, columns - matrix.shape[1])])
+    return np.ascontiguousarray(padded)

@@ -101,8 +101,7 @@ class GemmTypes:
 
     def c_from_blocks(self) -> list[Sequence[int]]:
         """A tile of blocks, read row by row."""
-        # a row of r x t blocks is r * n elements, and each of its lines goes through all of them
-        m, n = self.tile.m, self.tile.n
+        m, n = self.tile.m, self.tile.n  # a row of blocks is r * n elements; each line goes through all of them
         return [(m // self.r, self.r * n), (self.r, self.t), (n // self.t, self.r * self.t), (self.t, 1)]
 
 

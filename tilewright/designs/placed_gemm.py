@@ -88,8 +88,7 @@ def place_gemm(types: GemmTypes) -> PlacedGemm:
     zero = external_func(f"zero_{SUMS[types.operand]}", [types.c()], link_with="mm.o")
     matmul = external_func(f"matmul_{types.names}", [types.a(), types.b(), types.c()], link_with="mm.o")
 
-    # loops stay loops: how many tiles there are is known when it runs
-    @core(compute, dynamic_objfifo_lowering=True)
+    @core(compute, dynamic_objfifo_lowering=True)  # loops stay: how many tiles there are is known at run time
     def _program() -> None:
         for _ in range_(FOREVER):
             total = result.acquire(ObjectFifoPort.Produce, 1)

@@ -57,14 +57,13 @@ class _Builder:
         self.senders = min(ROWS, self.columns)
         """Columns that bring in A; each has so many rows of cores:"""
         self.rows_each = ROWS // self.senders
-        # each core has its own, as no memory is near all of them
-        self.steps = {
-            (column, row): Buffer(WORD, name=f"steps_{column}_{row}", use_write_rtp=True)
-            for column, row in self._places()
-        }
+        self.steps = {place: self._parameter(*place) for place in self._places()}
 
     def _places(self) -> list[tuple[int, int]]:
         return [(column, row) for column in range(self.columns) for row in range(ROWS)]
+
+    def _parameter(self, column: int, row: int) -> Buffer:
+        return Buffer(WORD, name=f"steps_{column}_{row}", use_write_rtp=True)
 
     def program(self, M: Size, K: Size, N: Size) -> Program:
         sent_a, a = self._bring_a()
@@ -83,7 +82,10 @@ class _Builder:
             for column, row in self._places()
         ]
         arrays = [open_array(types.operand), open_array(types.operand), open_array(SUMS[types.operand])]
-        return Program(self.device, Runtime(self._sequence, [*arrays, M, K, N, sent_a, sent_b, results]), workers)
+        runtime = Runtime(self._sequence, [*arrays, M, K, N, sent_a, sent_b, results])
+        return Program(self.device, runtime, workers)
+
+    # Streams.
 
     def _bring_a(self) -> tuple[list[Any], list[ObjectFifo]]:
         """From the host to the rows of cores: what the host fills, and a fifo for each row."""
@@ -132,12 +134,13 @@ class _Builder:
             drained.append(fifo.cons(tile=Tile(column, 0)))
         return drained, columns
 
+    # What the host does.
+
     def _sequence(self, A: Any, B: Any, C: Any, M: Any, K: Any, N: Any, a: Any, b: Any, c: Any) -> None:
         for size, multiple, name in zip((M, K, N), self.gemm.multiples, "MKN", strict=True):
             require_multiple(size, multiple, name)
-        # cores read it after their first tiles, which are sent later
         for parameter in self.steps.values():
-            parameter[0] = K // self.tile.k
+            parameter[0] = K // self.tile.k  # cores read it after their first tiles, which are sent later
         step_m, _, step_n = self.gemm.multiples
         transfers = _Transfers(self, (A, B, C), K, N, (a, b, c))
         for j in range_(0, N // step_n, MOST_REPEATS):
