@@ -76,7 +76,7 @@ class _Reader:
                 case TraceEvent.PUSH:
                     self.queued[part].append(TaskSpan(part, a, cycle, self.operation))
                     yield self.queued[part][-1]
-                # pushed in an earlier run, or by a core: the trace has only its start
+                # pushed before the run: the trace has only its start
                 case TraceEvent.TASK if not self.queued[part] or self.queued[part][0].bd != a:
                     self.running[part] = TaskSpan(part, a, start=cycle)
                     yield self.running[part]

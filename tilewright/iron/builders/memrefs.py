@@ -191,7 +191,7 @@ class MemRefValue(Indexable, Value):
     """A buffer: `mem[i, j]` loads, `mem[i, j] = x` stores."""
 
 
-VALUE_CLASSES[MemRefType] = MemRefValue
+VALUE_CLASSES[MemRefType] = MemRefValue  # how `value_of` knows
 
 
 def _allocation(op_class: Any) -> Any:

@@ -315,6 +315,7 @@ def as_index(given: Any) -> ScalarValue:
     return value.astype(INDEX)
 
 
+# how `value_of` knows that values of these types are numbers
 for _type in (IntegerType, IndexType, Float16Type, Float32Type, Float64Type, BFloat16Type):
     VALUE_CLASSES[_type] = ScalarValue
 

@@ -120,7 +120,7 @@ class ObjectFifoHandle(Linkable, Resolvable):
         if not isinstance(self._endpoint, RuntimeEndpoint):
             return False
         first = next(end for end in self.fifo.consumers if isinstance(end.endpoint, RuntimeEndpoint))
-        # `aie.objectfifo` has one consumer on a shim tile, so they have to be the same one
+        # all of them are one consumer of the program, so they have to be alike
         if first is not self and (first.depth, first.dims_from_stream) != (self.depth, self.dims_from_stream):
             remedy = "give all of them the same depth and dimensions, or use one handle"
             refuse(f"two different ends of '{self.name}' are drained by the runtime sequence", (first.where, remedy))

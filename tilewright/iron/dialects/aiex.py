@@ -2,6 +2,7 @@
 
 import numpy as np
 
+# upstream's programs take all of these from here, the other dialects too
 from tilewright.device import LockAction
 from tilewright.iron.builders.types import v8bfp16ebs8, v16bfp16ebs16
 from tilewright.iron.dialects import aie

@@ -166,6 +166,7 @@ def shim_dma_single_bd_task(
     pattern = pattern.padded(MAX_DIMENSIONS).converted()
     length = pattern.length if transfer_len is None else transfer_len
     task = dma_configure_task_for(alloc, issue_token=issue_token, **_repetition(pattern.sizes[0]))
+    # the length is computed above: what is in a task's region are descriptors only
     with bds(task) as bd, bd[0]:
         _shim_bd(mem, pattern, length, burst_length, packet, offset_parameter)
         EndOp()
@@ -180,6 +181,7 @@ def _repetition(outermost: Any) -> dict[str, Any]:
 
 
 def _each(op_class: type[IRDLOperation], name: str, purpose: str) -> Any:
+    # the text is upstream's
     def make(*args: Any) -> None:
         if not args:
             refuse(f"{name} must receive at least one DMAConfigureTaskForOp to {purpose}")

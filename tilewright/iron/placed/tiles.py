@@ -115,6 +115,7 @@ def _verify_place(op: ops.TileOp) -> None:
     parent = op.parent_op()
     if not isinstance(parent, ops.DeviceOp):
         return
+    # upstream's words, but now and not when the module is checked
     column, row = op.place
     for what, index, count in (("column", column, parent.model.columns), ("row", row, parent.model.rows)):
         if index >= count:

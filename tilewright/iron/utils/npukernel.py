@@ -60,7 +60,7 @@ class NPUKernel:
 
     @property
     def design(self) -> Design:
-        # scripts make kernels that they never run
+        # the file is read when the design is first asked for
         if self._design is None:
             if self.xclbin_path is None:
                 raise ValueError("NPUKernel: there is no design to run: xclbin_path is None")

@@ -23,11 +23,11 @@ def is_known(number: Number) -> TypeGuard[int]:
 
 def check_dimensions(dimensions: Sequence[int], expected: int | None = None) -> Sequence[int]:
     """The dimensions of a tensor, one of a single dimension as a row."""
+    # the texts of these errors are upstream's
     if len(dimensions) == 0:
         raise ValueError(f"Number of tensor dimensions must be >= 1 (dimensions={dimensions})")
     if any(is_known(size) and size <= 0 for size in dimensions):
         raise ValueError(f"Each tensor dimension must be >= 1 (dimensions={dimensions})")
-    # upstream's patterns are of matrices, and its texts are kept: programs test for both
     shaped = [1, dimensions[0]] if len(dimensions) == 1 else copy(dimensions)
     if expected is not None and len(shaped) != expected:
         raise ValueError(f"Tensor dimension ({shaped}) does not match expected dimension ({expected})")

@@ -123,7 +123,7 @@ class TensorAccessPattern:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorAccessPattern) and self._parts() == other._parts()
 
-    # sizes may be values of a program, which are equal to nothing for good
+    # sizes may be values of a program, whose `==` builds an operation
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def _parts(self) -> tuple[Any, ...]:

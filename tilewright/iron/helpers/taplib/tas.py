@@ -97,7 +97,7 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
         total = np.zeros(self._tensor_dims, np.int32)
         for tap in self._taps:
             order = tap.access_order()
-            # numbers go on where the pattern before ended, as upstream counts them
+            # numbers go on where the pattern before ended
             total += np.where(order == NOT_ACCESSED, 0, order + 1 + total.max())
         return total - 1
 
@@ -156,7 +156,6 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
     @overload
     def __setitem__(self, index: slice, value: Iterable[TensorAccessPattern]) -> None: ...
     def __setitem__(self, index: int | slice, value: TensorAccessPattern | Iterable[TensorAccessPattern]) -> None:
-        # a single pattern is copied, as upstream does it
         if isinstance(index, slice):
             self._taps[index] = [self._fitting(tap) for tap in cast("Iterable[TensorAccessPattern]", value)]
         else:
