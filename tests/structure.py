@@ -10,6 +10,8 @@ Rules, so that two trees can be compared:
 - An importer is another module of the product that imports it, anywhere in its text. A package that only re-exports
   names (an `__init__` without definitions) is none, nor are the registry of passes, the table of commands and the
   loader of dialects, which name modules as text: passes, commands and dialects are reached through them.
+- A module with one importer stays if programs import its path, if it is in another room than its importer, if both
+  together would have more than 400 lines, or for a reason that is given in `REASONS`.
 - A class name is repeated if two modules of the product define it at top level. Operations named after MLIR's in
   different dialects, and `_Private` classes, do not count.
 """
@@ -29,6 +31,15 @@ DIRECTIVES = ("fmt:", "noqa", "pyright", "type:", "ruff")
 QUESTIONS = ("What", "Where", "Who", "How", "Which", "When", "Why")
 NAMED_AS_TEXT = ("tilewright.cli.", "tilewright.dialects.")
 """Packages whose modules are loaded by name."""
+IMPORT_PATHS = Path(__file__).parent / "unit" / "import_paths.txt"
+"""Paths that users' programs import; `test_import_paths.py` says more."""
+LONGEST_MODULE = 400
+"""Lines that a module may have after another one joined it."""
+REASONS = {
+    "tilewright.driver.artifacts": "`tilewright.load` opens what its other half writes for the command",
+    "tilewright.report.perfetto": "a format of its own, beside the page and the summary",
+}
+"""Modules with one importer that stay for a reason of their own."""
 
 
 class Module:
@@ -112,6 +123,18 @@ def one_importer(found: list[Module]) -> dict[str, str]:
     }
 
 
+def reason_to_stay(module: Module, importer: Module, paths: set[str]) -> str:
+    """Why a module with one importer is a module of its own; nothing where it could join the importer."""
+    if module.name in REASONS:
+        return REASONS[module.name]
+    if module.name in paths:
+        return "programs import this path"
+    if module.name.split(".")[1] != importer.name.split(".")[1]:
+        return "in another room than its importer"
+    whole = module.lines + importer.lines
+    return f"{whole} lines together" if whole > LONGEST_MODULE else ""
+
+
 def _registered() -> set[str]:
     """Modules that the registry of passes loads by name."""
     sys.path.insert(0, str(PRODUCT.parent))
@@ -146,12 +169,16 @@ def main() -> int:
     print(f"{len(found):7,} modules")
     print(f"{sum(m.statements for m in found):7,} statements")
     print(f"{lines:7,} lines, {comments:,} comments ({100 * comments / lines:.1f} %)")
+    by_name = {module.name: module for module in found}
+    paths = {line.partition(":")[0] for line in IMPORT_PATHS.read_text(encoding="utf-8").splitlines()}
+    reasons = {name: reason_to_stay(by_name[name], by_name[importer], paths) for name, importer in singles.items()}
     print(f"{len(singles):7,} modules with one importer")
+    print(f"{sum(not reason for reason in reasons.values()):7,} of them without a reason to be modules of their own")
     print(f"{len(repeated):7,} class names in several modules")
     print(f"{len(asking):7,} module docstrings that begin with a question's word")
     if args.list:
         for name, importer in singles.items():
-            print(f"one importer: {name} <- {importer}")
+            print(f"one importer: {name} <- {importer}{f' ({reasons[name]})' if reasons[name] else ''}")
         for name, where in repeated.items():
             print(f"class {name}: {', '.join(where)}")
         for name in asking:

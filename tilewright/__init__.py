@@ -6,25 +6,19 @@ from typing import TYPE_CHECKING
 
 from tilewright.support.lazy import lazy_names, listed_names
 
+# __all__ makes these names public for type checkers
 if TYPE_CHECKING:
-    from tilewright import air as air
-    from tilewright import designs as designs
-    from tilewright import iron as iron
-    from tilewright import txn as txn
-    from tilewright.codegen.native_sequence import RangeError as RangeError
-    from tilewright.driver.artifacts import load as load
-    from tilewright.driver.compiled_design import Design as Design
+    from tilewright import air, designs, iron, txn
+    from tilewright.codegen.native_sequence import RangeError
+    from tilewright.driver.artifacts import load
+    from tilewright.driver.compiled_design import Design
     from tilewright.driver.compiled_design import compile_source as compile
-    from tilewright.driver.loaded_device import BareDevice as BareDevice
-    from tilewright.driver.loaded_device import LoadedDevice as LoadedDevice
-    from tilewright.driver.run_result import RunResult as RunResult
-    from tilewright.errors import ArgumentError as ArgumentError
-    from tilewright.errors import Error as Error
-    from tilewright.ir.diagnostics import CompileError as CompileError
-    from tilewright.ir.run_errors import Fault as Fault
-    from tilewright.ir.run_errors import Hang as Hang
-    from tilewright.sim.runs import Interrupted as Interrupted
-    from tilewright.sim.runs import Stopped as Stopped
+    from tilewright.driver.loaded_device import BareDevice, LoadedDevice
+    from tilewright.driver.run_result import RunResult
+    from tilewright.errors import ArgumentError, Error
+    from tilewright.ir.diagnostics import CompileError
+    from tilewright.ir.run_errors import Fault, Hang
+    from tilewright.sim.runs import Interrupted, Stopped
 
 __version__ = "0.1.0"  # pyproject.toml reads it from here
 __all__ = [

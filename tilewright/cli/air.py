@@ -8,22 +8,24 @@ tilewright air compile FILE --emit mlir --after air-to-rocdl
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
 from tilewright.cli import air_compile, air_run
+from tilewright.cli.parsers import Tool, tools
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    tools = parser.add_subparsers(dest="tool", required=True, metavar="TOOL")
-    for name, module, summary in (
-        ("run", air_run, "run a program on an emulated or a real GPU, one process for each rank"),
-        ("compile", air_compile, "lower a program: kernels for a GPU, and the host's module"),
-    ):
-        tool = tools.add_parser(name, help=summary, description=module.__doc__)
-        tool.formatter_class = parser.formatter_class
-        module.add_arguments(tool)
-        tool.set_defaults(run_tool=module.run)
+add_arguments = tools(
+    {
+        "run": Tool(
+            "run a program on an emulated or a real GPU, one process for each rank",
+            air_run.add_arguments,
+            air_run.__doc__,
+        ),
+        "compile": Tool(
+            "lower a program: kernels for a GPU, and the host's module", air_compile.add_arguments, air_compile.__doc__
+        ),
+    }
+)
 
 
 def run(args: Namespace) -> int:
-    return args.run_tool(args)
+    return {"run": air_run.run, "compile": air_compile.run}[args.tool](args)

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import CommandLineError, InputError
+from tilewright.cli.errors import CommandLineError, InputError, complaining
+from tilewright.cli.files import print_written, read_text, write_folder
+from tilewright.cli.parsers import HEAP_SIZE, arguments, switch, value
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -31,22 +34,23 @@ NATIVE = "native"
 PROGRAM, HOST, KERNELS = "program.mlir", "host.ll", "kernels.json"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a program in MLIR")
-    chips = "the GPU, as sm_90 (default: gfx942); native: this machine's"
-    parser.add_argument("--target", metavar="CHIP", default="gfx942", help=chips)
-    parser.add_argument("-o", dest="directory", metavar="DIR", help="where the files go")
-    parser.add_argument("--wave-size", metavar="N", type=int, help="lanes of a processing element (default: the GPU's)")
-    parser.add_argument("--heap-size", metavar="BYTES", type=int, help="symmetric heap of each rank (default: 256 MiB)")
-    parser.add_argument("--entry", metavar="FUNC", help="the function that the host begins with (default: main)")
-    parser.add_argument("--emit", choices=("mlir", "llvm"), help="print the program instead of writing files")
-    parser.add_argument("--after", metavar="PASS", help="with --emit mlir: as it is after this pass (help lists them)")
-    parser.add_argument("--json", action="store_true", help="print the names of the files for machines")
+add_arguments = arguments(
+    {
+        "file": value("FILE", "a program in MLIR"),
+        "--target": value("CHIP", "the GPU, as sm_90 (default: gfx942); native: this machine's", default="gfx942"),
+        "-o": value("DIR", "where the files go", dest="directory"),
+        "--wave-size": value("N", "lanes of a processing element (default: the GPU's)", type=int),
+        "--heap-size": HEAP_SIZE,
+        "--entry": value("FUNC", "the function that the host begins with (default: main)"),
+        "--emit": {"choices": ("mlir", "llvm"), "help": "print the program instead of writing files"},
+        "--after": value("PASS", "with --emit mlir: as it is after this pass (help lists them)"),
+        "--json": switch("print the names of the files for machines"),
+    }
+)
 
 
 def run(args: Namespace) -> int:
     from tilewright.air import AirProgram, lanes_of
-    from tilewright.cli.files import read_text
     from tilewright.cli.programs import source_name
     from tilewright.passes.air.hierarchies import find_target
 
@@ -63,17 +67,16 @@ def run(args: Namespace) -> int:
         return 0
     if args.directory is None:
         raise _usage("say where the files go, -o DIR, or print the program, --emit mlir")
-    return _write(_files(program, target, args), args)
+    print_written(write_folder(Path(args.directory), _files(program, target, args)), args.json)
+    return 0
 
 
 def _native_chip() -> str:
     from tilewright.gpu.chips import detect_chip
     from tilewright.gpu.device import DeviceError
 
-    try:
+    with complaining(DeviceError, InputError):
         return detect_chip()
-    except DeviceError as error:
-        raise InputError(str(error)) from error
 
 
 def _usage(text: str) -> CommandLineError:
@@ -90,10 +93,13 @@ def _text(program: AirProgram, target: GpuTarget, args: Namespace) -> str:
     from tilewright.ir.printer import module_text
 
     if args.emit == "llvm":
+        from tilewright.native.gpu_code import llvm_module, machine_of
+
         module = program.lowered(target, args.wave_size, args.heap_size)
-        parts = [program.host(module, args.entry).text] if _has_entry(module) else []
-        return "\n".join([*parts, *(_kernel_text(found, target, args) for found in _kernel_modules(module))])
-    texts = dict[str, str]()
+        host = [program.host(module, args.entry).text] if _has_entry(module) else []
+        machine = machine_of(target, args.wave_size or 0)
+        return "\n".join([*host, *(str(llvm_module(found, machine)[0]) for found in _kernel_modules(module))])
+    texts = dict[str, str]()  # after each pass: where it stands in the order need not be known
     module = program.lowered(
         target, args.wave_size, args.heap_size, lambda name, op: texts.update({name: module_text(op) + "\n"})
     )
@@ -116,12 +122,6 @@ def _has_entry(module: ModuleOp) -> bool:
     return any(isinstance(op, FuncOp) and not op.is_declaration for op in module.body.ops)
 
 
-def _kernel_text(module: GPUModuleOp, target: GpuTarget, args: Namespace) -> str:
-    from tilewright.native.gpu_code import llvm_module, machine_of
-
-    return str(llvm_module(module, machine_of(target, args.wave_size or 0))[0])
-
-
 def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str, bytes]:
     from tilewright.gpu.bundle.write import BUNDLE_FILES, bundle_files
     from tilewright.ir.printer import module_text
@@ -135,12 +135,14 @@ def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str,
     codes: dict[str, GpuCode] = {}
     for found in _kernel_modules(module):
         code = compile_kernels(found, machine_of(target, args.wave_size or 0))
+        # a program may name modules as it likes, also like files that are written anyway
         stem = names.stem(code.name, ".ptx", ".s", ".o", ".hsaco")
         files[f"{stem}.ptx" if code.object is None else f"{stem}.s"] = code.assembly.encode()
         if code.object is not None:
             files[f"{stem}.o"] = code.object
-        kernels += [{"module": code.name, **_facts(kernel)} for kernel in code.kernels]
+        kernels += [{"module": code.name, **asdict(kernel)} for kernel in code.kernels]
         codes[stem] = _linked(code)
+    # a program of kernels alone has no host's side, so it is no bundle
     if _has_entry(module):
         host = program.host(module, args.entry)
         files[HOST] = host.text.encode()
@@ -157,23 +159,6 @@ def _linked(code: GpuCode) -> GpuCode:
     try:
         return linked_code(code)
     except NoLinker as error:
+        # the object file is of use all the same
         print(f"{code.name}: {error}", file=sys.stderr)
         return code
-
-
-def _facts(kernel: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(kernel)
-
-
-def _write(files: dict[str, bytes], args: Namespace) -> int:
-    from tilewright.cli.files import write_folder
-
-    written = write_folder(Path(args.directory), files)
-    if args.json:
-        print(json.dumps({"files": [str(path) for path in written]}))
-    else:
-        for path, data in zip(written, files.values(), strict=True):
-            print(f"{path}  {len(data)} bytes")
-    return 0

@@ -16,14 +16,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
+from tilewright.cli.errors import CommandLineError, InputError, complaining, show_diagnostics
 from tilewright.cli.files import read_text, write_folder
+from tilewright.cli.parsers import HEAP_SIZE, arguments, switch, value, values
 
 if TYPE_CHECKING:
     from tilewright.air import AirProgram
@@ -35,35 +36,33 @@ if TYPE_CHECKING:
 LAUNCHERS = "local", "mpi"
 WORLD_SIZES = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"
 """Variables that launchers of MPI set for the processes that they start."""
-PATIENCE_SECONDS = 5
+PATIENCE_SECONDS = 5  # that mpirun has for ending its ranks
 BY_MESSAGES = "TILEWRIGHT_MPI_MESSAGES"
 """Set to 1, no rank maps the heap of another, as if each had a machine of its own."""
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    repeated: dict[str, Any] = {"action": "append", "default": []}
-    parser.add_argument("file", metavar="FILE", help="a program in MLIR, or the folder that `air compile` wrote")
-    parser.add_argument("--ranks", metavar="N", type=int, help="how many processes (default: what air.rank says, or 1)")
-    parser.add_argument("--backend", default="emulator", help="emulator (default), cuda or hip")
-    parser.add_argument("--entry", metavar="FUNC", help="the function to call (default: main)")
-    parser.add_argument("--arg", metavar="SPEC", **repeated, help="an argument of it")
-    parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
-    parser.add_argument(
-        "--chip", metavar="CHIP", help="the GPU whose waves and limits count (default: gfx942 or sm_90)"
-    )
-    parser.add_argument(
-        "--wave-size", metavar="N", type=int, help="lanes of a processing element (default: the chip's)"
-    )
-    parser.add_argument("--heap-size", metavar="BYTES", type=int, help="symmetric heap of each rank (default: 256 MiB)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of what the emulator leaves to chance")
-    parser.add_argument("--set", metavar="NAME=VALUE", **repeated, help="an option of the backend")
-    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="end the run after so long, with status 1")
-    parser.add_argument("--launcher", choices=LAUNCHERS, default="local", help="who starts ranks (default: local)")
-    parser.add_argument("--mpirun", metavar="COMMAND", default="mpirun", help="with --launcher mpi: the command for it")
-    parser.add_argument("--by-rank", action="store_true", help="print what ranks print in the end, rank by rank")
-    parser.add_argument("--no-prefix", action="store_true", help="do not say which rank printed a line")
-    parser.add_argument("--verbose", action="store_true", help="say on stderr what happens and what was counted")
-    parser.add_argument("--json", action="store_true", help="print the outcome for machines, with what ranks printed")
+add_arguments = arguments(
+    {
+        "file": value("FILE", "a program in MLIR, or the folder that `air compile` wrote"),
+        "--ranks": value("N", "how many processes (default: what air.rank says, or 1)", type=int),
+        "--backend": {"default": "emulator", "help": "emulator (default), cuda or hip"},
+        "--entry": value("FUNC", "the function to call (default: main)"),
+        "--arg": values("SPEC", "an argument of it"),
+        "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
+        "--chip": value("CHIP", "the GPU whose waves and limits count (default: gfx942 or sm_90)"),
+        "--wave-size": value("N", "lanes of a processing element (default: the chip's)", type=int),
+        "--heap-size": HEAP_SIZE,
+        "--seed": value("N", "of what the emulator leaves to chance", type=int, default=0),
+        "--set": values("NAME=VALUE", "an option of the backend"),
+        "--timeout": value("SECONDS", "end the run after so long, with status 1", type=float),
+        "--launcher": {"choices": LAUNCHERS, "default": "local", "help": "who starts ranks (default: local)"},
+        "--mpirun": value("COMMAND", "with --launcher mpi: the command for it", default="mpirun"),
+        "--by-rank": switch("print what ranks print in the end, rank by rank"),
+        "--no-prefix": switch("do not say which rank printed a line"),
+        "--verbose": switch("say on stderr what happens and what was counted"),
+        "--json": switch("print the outcome for machines, with what ranks printed"),
+    }
+)
 
 
 def run(args: Namespace) -> int:
@@ -71,24 +70,19 @@ def run(args: Namespace) -> int:
     from tilewright.errors import ArgumentError
     from tilewright.gpu.device import checked_timeout
 
-    try:
+    with complaining(ArgumentError, usage):
         args.timeout = checked_timeout(args.timeout)
-    except ArgumentError as error:
-        raise usage(str(error)) from error
     if (Path(args.file) / "bundle.json").is_file():
         from tilewright.gpu.bundle.run import run_bundle
 
         return run_bundle(Path(args.file), args)
-    if args.launcher == "mpi":
-        return run_under_mpi(args)
-    program = _program(read_text(args.file), source_name(args.file))
-    return _run_locally(program, args)
-
-
-def _program(text: str, name: str) -> AirProgram:
+    # a bundle runs without the compiler
     from tilewright.air import AirProgram
 
-    return AirProgram(text, name)
+    if args.launcher == "mpi" and args.json:
+        raise usage("--json is not for --launcher mpi: what ranks print goes through mpirun")
+    program = AirProgram(read_text(args.file), source_name(args.file))
+    return _run_under_mpi(program, args) if args.launcher == "mpi" else _run_locally(program, args)
 
 
 def _run_locally(program: AirProgram, args: Namespace) -> int:
@@ -110,10 +104,8 @@ def _run_locally(program: AirProgram, args: Namespace) -> int:
 def world_size(program: AirProgram, wanted: int | None) -> int:
     from tilewright.errors import ArgumentError
 
-    try:
+    with complaining(ArgumentError, usage):
         return program.world_size(wanted)
-    except ArgumentError as error:
-        raise usage(str(error)) from error
 
 
 def make_job(program: AirProgram, args: Namespace) -> RankJob:
@@ -122,7 +114,7 @@ def make_job(program: AirProgram, args: Namespace) -> RankJob:
     from tilewright.gpu.host.arguments import ArgumentError
 
     settings = pairs("--set", args.set)
-    try:
+    with complaining(ArgumentError, usage):
         job = program.job(
             backend=args.backend,
             entry=args.entry,
@@ -133,8 +125,6 @@ def make_job(program: AirProgram, args: Namespace) -> RankJob:
             settings=settings,
         )
         return job.with_arguments(_arguments(job.program.entry, args.arg))
-    except ArgumentError as error:
-        raise usage(str(error)) from error
 
 
 def _arguments(entry: FuncOp, specs: list[str]) -> list[Argument]:
@@ -144,6 +134,7 @@ def _arguments(entry: FuncOp, specs: list[str]) -> list[Argument]:
     given = dict[int, str]()
     for spec in specs:
         where, equals, what = spec.partition("=")
+        # one without a name is the first that is not given yet
         number = _number(names, where) if equals else next(n for n in range(len(specs)) if n not in given)
         if number >= len(names):
             raise usage(f"--arg: @{entry.sym_name.data} takes {len(names)} arguments, got '{spec}' as well")
@@ -164,7 +155,7 @@ def _value(name: str, type: Any, spec: str | None) -> Argument:
     from tilewright.dialects.memref.types import is_ranked
 
     if is_ranked(type):
-        return typed_buffer(name, spec or "zeros", type, lambda: 0)
+        return typed_buffer(name, spec or "zeros", type, lambda: 0)  # how much a program needs cannot be told
     if spec is None:
         raise usage(f"the function takes {name}, of type {type}; give it: --arg {name}=NUMBER")
     return number_text("--arg", name, spec)
@@ -206,6 +197,7 @@ class RankPrinter:
 
     def line(self, rank: int, text: str) -> None:
         if not self.quiet:
+            # at once: what a rank printed before it hangs is what one looks for
             print(f"[rank {rank:{self.width}}] {text}" if self.prefix else text, flush=True)
 
     def all(self, result: AirRunResult) -> None:
@@ -219,6 +211,7 @@ def report(result: AirRunResult, sources: Mapping[str, str], as_json: bool, verb
     """Say what failed, on stderr; gives the exit status."""
     show_diagnostics(result.diagnostics(), sources)
     for rank in result.failed:
+        # one that only failed because another did has nothing to add
         if not rank.is_consequence and not rank.messages:
             print(f"tilewright: error: rank {rank.rank} ended with status {rank.status}", file=sys.stderr)
     if as_json:
@@ -259,13 +252,8 @@ def _message(message: DiagnosticRecord) -> dict[str, Any]:
     return {"message": message.text, **place, **notes}
 
 
-def run_under_mpi(args: Namespace) -> int:
-    from tilewright.air import AirProgram
-    from tilewright.cli.programs import source_name
-
-    if args.json:
-        raise usage("--json is not for --launcher mpi: what ranks print goes through mpirun")
-    program = AirProgram(read_text(args.file), source_name(args.file))
+def _run_under_mpi(program: AirProgram, args: Namespace) -> int:
+    # each rank is this very command again
     if any(name in os.environ for name in WORLD_SIZES):
         return _be_a_rank(program, args)
     ranks = world_size(program, args.ranks)
@@ -275,7 +263,10 @@ def run_under_mpi(args: Namespace) -> int:
 
 def _start(ranks: int, args: Namespace) -> int:
     """Start mpirun with this command for each rank."""
-    _check_mpi()
+    from tilewright.gpu.host.mpi import NoMpi, check_mpi
+
+    with complaining(NoMpi, InputError):
+        check_mpi()
     command = shlex.split(args.mpirun)
     if not command or shutil.which(command[0]) is None:
         raise InputError(
@@ -283,8 +274,7 @@ def _start(ranks: int, args: Namespace) -> int:
         )
     if args.file == "-":
         raise usage("ranks under MPI read the program themselves; give it as a file")
-    whole = [*command, "-n", str(ranks), sys.executable, "-m", "tilewright", *sys.argv[1:]]
-    with subprocess.Popen(whole) as mpirun:
+    with subprocess.Popen([*command, "-n", str(ranks), sys.executable, "-m", "tilewright", *sys.argv[1:]]) as mpirun:
         try:
             return 1 if mpirun.wait(args.timeout) else 0
         except subprocess.TimeoutExpired:
@@ -303,29 +293,12 @@ def _end(mpirun: subprocess.Popen[bytes]) -> None:
         mpirun.kill()
 
 
-def _check_mpi() -> None:
-    from tilewright.gpu.host.mpi import NoMpi, check_mpi
-
-    try:
-        check_mpi()
-    except NoMpi as error:
-        raise InputError(str(error)) from error
-
-
-def _open_mpi() -> Any:
-    from tilewright.gpu.host.mpi import NoMpi, open_mpi
-
-    try:
-        return open_mpi()
-    except NoMpi as error:
-        raise InputError(str(error)) from error
-
-
 def _be_a_rank(program: AirProgram, args: Namespace) -> int:
-    from tilewright.gpu.host.mpi import abort, run_mpi_rank
+    from tilewright.gpu.host.mpi import NoMpi, abort, open_mpi, run_mpi_rank
     from tilewright.gpu.host.outcome import AirRunResult
 
-    mpi = _open_mpi()
+    with complaining(NoMpi, InputError):
+        mpi = open_mpi()
     world_size(program, mpi.COMM_WORLD.size)
     job = make_job(program, args)
     report = run_mpi_rank(job, mpi, os.environ.get(BY_MESSAGES) == "1")

@@ -7,12 +7,12 @@ runtime sequence NAME.h (a C++ function that makes its TXN words) and, unless it
 
 from __future__ import annotations
 
-import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
-from tilewright.cli.files import add_design_arguments, cannot_write, read_design
+from tilewright.cli.files import cannot_write, design_arguments, print_written, read_design
+from tilewright.cli.parsers import arguments, switch, value
 
 LINT = {
     "off": (),
@@ -22,18 +22,20 @@ LINT = {
 """Passes after all others."""
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    add_design_arguments(parser)
-    parser.add_argument("-o", dest="directory", metavar="DIR", required=True, help="where the files go")
-    parser.add_argument("--shared", action="store_true", help="also make a shared library of the generators")
-    parser.add_argument("--library", metavar="NAME", help="call it libNAME.so; without, it has the name of DESIGN")
-    parser.add_argument(
-        "--lint",
-        choices=LINT,
-        default="warn",
-        help="what to do about pushes that may be dropped and descriptors rewritten in flight (default: warn)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the names of the files for machines")
+add_arguments = arguments(
+    {
+        **design_arguments(),
+        "-o": value("DIR", "where the files go", dest="directory", required=True),
+        "--shared": switch("also make a shared library of the generators"),
+        "--library": value("NAME", "call it libNAME.so; without, it has the name of DESIGN"),
+        "--lint": {
+            "choices": LINT,
+            "default": "warn",
+            "help": "what to do about pushes that may be dropped and descriptors rewritten in flight (default: warn)",
+        },
+        "--json": switch("print the names of the files for machines"),
+    }
+)
 
 
 def run(args: Namespace) -> int:
@@ -42,7 +44,7 @@ def run(args: Namespace) -> int:
     from tilewright.ir.diagnostics import collect
     from tilewright.native.elf import LinkError
 
-    library = _library_name(args)
+    library = _library_name(args)  # before the work: a wrong name is said at once
     source = read_design(args)
     with collect() as found:
         design = compile_source(source, (*GUARDED_LOWERING, *LINT[args.lint]))
@@ -53,11 +55,7 @@ def run(args: Namespace) -> int:
         raise InputError(str(error)) from error
     except (OSError, ValueError) as error:
         raise cannot_write(args.directory, error) from error
-    if args.json:
-        print(json.dumps({"files": [str(path) for path in written]}))
-        return 0
-    for path in written:
-        print(f"{path}  {path.stat().st_size} bytes")
+    print_written(written, args.json)
     return 0
 
 

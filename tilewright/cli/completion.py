@@ -64,6 +64,7 @@ def _everything() -> CompletionPoint:
     root = CompletionPoint(
         "tilewright", "", [Word("--help", "print the commands"), Word("--version", "print the version")]
     )
+    # these two read their command lines themselves, so there is no parser to ask
     in_mlir_style = {
         "opt": [*_words(FLAGS), *(Word(f"--{name}", "pass") for name in sorted(PASSES))],
         "translate": _words(TRANSLATIONS | OPTIONS),
@@ -87,9 +88,9 @@ def _of_parser(parser: ArgumentParser, words: str, summary: str) -> CompletionPo
     place = CompletionPoint(words, summary)
     for action in parser._actions:
         choices = tuple(map(str, action.choices or ()))
+        # the last spelling is the long one
         if action.option_strings and action.help != SUPPRESS:
-            flag = Word(action.option_strings[-1], action.help or "", action.nargs != 0, choices)
-            place.flags.append(flag)
+            place.flags.append(Word(action.option_strings[-1], action.help or "", action.nargs != 0, choices))
         elif action not in tools_of(parser):
             place.choices += choices
     for tools in tools_of(parser):
@@ -136,6 +137,7 @@ complete -o default -F _tilewright tilewright"""
 
 
 def _zsh(root: CompletionPoint) -> str:
+    # values first: where a flag takes one of a few, nothing else can follow
     steps = "|".join(quote(place.words) for place in _tool_places(root))
     values = "\n".join(f"    ({quote(at)}) compadd -- {' '.join(choices)}; return ;;" for at, choices in _values(root))
     others = "\n".join(
@@ -174,7 +176,6 @@ def _described(name: str, help: str) -> str:
 
 def _fish(root: CompletionPoint) -> str:
     steps = " ".join(_fish_quote(place.words) for place in _tool_places(root))
-    lines = [line for place in root.walk() for line in _fish_lines(place)]
     return f"""\
 function __tilewright_at
   set -l place tilewright
@@ -187,7 +188,7 @@ function __tilewright_at
   test "$place" = "$argv"
 end
 complete -c tilewright -e
-""" + "\n".join(lines)
+""" + "\n".join(line for place in root.walk() for line in _fish_lines(place))
 
 
 def _fish_lines(place: CompletionPoint) -> Iterator[str]:
@@ -203,6 +204,7 @@ def _fish_lines(place: CompletionPoint) -> Iterator[str]:
 
 
 def _fish_quote(text: str) -> str:
+    # fish takes backslashes inside single quotes, other shells do not
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 

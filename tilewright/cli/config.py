@@ -9,6 +9,7 @@ import tilewright
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    # one of the two, which a table of arguments cannot say
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--include", action="store_true", help="the folder to give to a C++ compiler with -I")
     what.add_argument("--version", action="store_true", help="the version of tilewright")

@@ -7,12 +7,13 @@ and sizes that are not whole tiles are padded by the host. NumPy checks each res
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import CommandLineError
+from tilewright.cli.parsers import arguments, switch, value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,13 +25,16 @@ REPORT = "tilewright-demo.html"
 BARS = " ▁▂▃▄▅▆▇█"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("sizes", nargs="*", metavar="MxKxN", help=f"sizes to multiply (default: {' '.join(SIZES)})")
-    parser.add_argument("--device", default="npu2", metavar="NAME", help="npu1 or npu2 (default: npu2)")
-    parser.add_argument("--columns", type=int, default=4, metavar="N", help="1, 2, 4 or 8 columns (default: 4)")
-    parser.add_argument("--type", default="i16", metavar="NAME", help="i8, i16 or bf16 (default: i16)")
-    parser.add_argument("--report", default=REPORT, metavar="FILE", help=f"the page to write (default: {REPORT})")
-    parser.add_argument("--json", action="store_true", help="print the table for machines")
+add_arguments = arguments(
+    {
+        "sizes": value("MxKxN", f"sizes to multiply (default: {' '.join(SIZES)})", nargs="*"),
+        "--device": value("NAME", "npu1 or npu2 (default: npu2)", default="npu2"),
+        "--columns": value("N", "1, 2, 4 or 8 columns (default: 4)", type=int, default=4),
+        "--type": value("NAME", "i8, i16 or bf16 (default: i16)", default="i16"),
+        "--report": value("FILE", f"the page to write (default: {REPORT})", default=REPORT),
+        "--json": switch("print the table for machines"),
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -55,22 +59,21 @@ def run(args: Namespace) -> int:
     from rich.markup import escape
 
     sizes = [_size(text) for text in args.sizes or SIZES]
-    console = Console(highlight=False, stderr=args.json)
+    console = Console(highlight=False, stderr=args.json)  # stdout is for the JSON alone
     gemm, seconds = _compile(args, console)
     console.print(f"one build, in {seconds:.1f} s: products of {args.type} on {args.columns} columns of {args.device}")
-    rows, products = list[Row](), list["Product"]()
+    made = list[tuple[Row, "Product"]]()
     for size in sizes:
         with console.status(f"multiplying {'x'.join(map(str, size))}"):
-            row, product = _multiply(gemm, size)
-        rows.append(row)
-        products.append(product)
+            made.append(_multiply(gemm, size))
+    rows = [row for row, _ in made]
     if args.json:
         import json
 
         print(json.dumps([asdict(row) for row in rows]))
     else:
         console.print(_table(rows))
-    best, product = max(zip(rows, products, strict=True), key=lambda pair: pair[0].tops)
+    best, product = max(made, key=lambda pair: pair[0].tops)
     console.print(f"how much of {best.size} each core computed, as they lie on the chip:")
     for line in _picture(product):
         console.print(line)
@@ -87,6 +90,7 @@ def _command_line(arguments: str) -> str:
     from pathlib import Path
     from shlex import quote
 
+    # the demo may run in a virtual environment that is not active
     beside = Path(sys.executable).parent
     found = shutil.which("tilewright")
     if found is not None and Path(found).parent == beside:
@@ -115,7 +119,7 @@ def _compile(args: Namespace, console: Any) -> tuple[Gemm, float]:
     with console.status("compiling"):
         try:
             return Gemm(WholeArrayGemm(args.device, args.columns, args.type)), time.perf_counter() - start
-        except ValueError as error:
+        except ValueError as error:  # a number of columns or a type that there is no product for
             raise CommandLineError(str(error)) from None
 
 
@@ -128,7 +132,7 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     from tilewright.iron.dtype import dtype_map
 
     m, k, n = size
-    random = np.random.default_rng(m + k + n)
+    random = np.random.default_rng(m + k + n)  # small numbers, so that no type overflows
     a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.gemm.operand]) for shape in ((m, k), (k, n)))
     start = time.perf_counter()
     product = gemm.run(a, b)
@@ -137,9 +141,8 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     record = product.result.record
     seconds = record.cycles / record.clock_hz
     padded = gemm.padded(m, k, n)
-    cores = len(record.names.stops)
-    peak = cores * vector_unit(model(record.model.name).arch).macs[gemm.gemm.operand]
-    row = Row(
+    peak = len(record.names.stops) * vector_unit(model(record.model.name).arch).macs[gemm.gemm.operand]
+    return Row(
         size=f"{m}x{k}x{n}",
         padded="x".join(map(str, padded)),
         words=int(gemm.design.txn(M=padded[0], K=padded[1], N=padded[2]).size),
@@ -149,8 +152,7 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
         utilisation=m * k * n / (peak * record.cycles),
         simulated_seconds=elapsed,
         is_right=bool(np.array_equal(product.matrix, wanted)),
-    )
-    return row, product
+    ), product
 
 
 HEADINGS = "M x K x N", "words", "time", "TOPS", "of peak", "simulated", "= NumPy"
@@ -185,18 +187,16 @@ def _table(rows: Sequence[Row]) -> Table:
 def _picture(product: Product) -> Iterator[str]:
     """The cores as they lie on the chip, with how much of the time each one computed."""
     from tilewright.device import TileId
-    from tilewright.report.shares import shares_of
-    from tilewright.report.spans import spans_of
+    from tilewright.report.spans import shares_of, spans_of
     from tilewright.sim.parts import PartKind, part_ids_of
 
     record = product.result.record
     shares, part_ids = shares_of(record, spans_of(record)), part_ids_of(record.model.name)
     columns, rows = ({place[axis] for place in record.names.stops} for axis in (0, 1))
     for row in sorted(rows, reverse=True):
-        cells = list[str]()
-        for column in sorted(columns):
-            busy = shares.busy(part_ids.number(PartKind.CORE, TileId(column, row))) / record.cycles
-            cells.append(f"[green]{BARS[round(busy * (len(BARS) - 1))] * 3}[/] {busy:4.0%}")
+        numbers = [part_ids.number(PartKind.CORE, TileId(column, row)) for column in sorted(columns)]
+        busy = (shares.busy(number) / record.cycles for number in numbers)
+        cells = (f"[green]{BARS[round(share * (len(BARS) - 1))] * 3}[/] {share:4.0%}" for share in busy)
         yield "  " + "   ".join(cells)
 
 
@@ -211,5 +211,4 @@ def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequ
     sizes = table("Products of one build", headings, [_cells(row) for row in rows], "sizes-table")
     lead = f"All of these came from one compilation. What follows is the run of {best.size}."
     title = f"{best.size} of {gemm.gemm.operand}"
-    sections = [PageSection("sizes", "Sizes", lead, sizes)]
-    write_text(path, page_html(record, title, texts_of(record.locations), sections))
+    write_text(path, page_html(record, title, texts_of(record.locations), [PageSection("sizes", "Sizes", lead, sizes)]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tilewright import device
+from tilewright.cli.parsers import arguments, switch, value
 from tilewright.device import DeviceModel, TileResources, TileType
 
 if TYPE_CHECKING:
@@ -25,9 +26,12 @@ KINDS = {  # how a kind of tile is called, its letter in wide pictures, its colo
 }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", choices=device.NAMES, metavar="NAME", help="a device, for example npu1")
-    parser.add_argument("--json", action="store_true", help="print facts for programs instead of tables for people")
+add_arguments = arguments(
+    {
+        "name": value("NAME", "a device, for example npu1", nargs="?", choices=device.NAMES),
+        "--json": switch("print facts for programs instead of tables for people"),
+    }
+)
 
 
 def run(args: Namespace) -> None:
@@ -36,6 +40,7 @@ def run(args: Namespace) -> None:
         facts = [describe(model) for model in models]
         print(json.dumps(facts[0] if args.name else facts, indent=2))
         return
+    # imported late everywhere: it takes longer than most commands need
     from rich.console import Console
 
     console = Console()
@@ -72,7 +77,6 @@ def all_devices(models: Iterable[DeviceModel]) -> Table:
     for model in models:
         count = {kind: sum(model.tile_type(*tile) is kind for tile in model.tiles) for kind in TileType}
         cores, mems, shims = (count[kind] for kind in list(TileType)[:3])
-        memory = cores * model.local_memory_bytes + mems * model.mem_tile_bytes
         table.add_row(
             str(model),
             str(model.arch),
@@ -80,7 +84,7 @@ def all_devices(models: Iterable[DeviceModel]) -> Table:
             str(cores),
             str(mems or "-"),
             str(shims),
-            size_text(memory),
+            size_text(cores * model.local_memory_bytes + mems * model.mem_tile_bytes),
             "yes" if model.is_npu else "-",
         )
     return table
@@ -100,6 +104,7 @@ def picture(model: DeviceModel) -> Table:
     table.add_column("", footer="row / column", justify="right")
     for column in range(model.columns):
         table.add_column(footer=str(column), justify="center", min_width=8)
+    # AMD counts rows from the shim tiles at the bottom
     for row in reversed(range(model.rows)):
         cells = (KINDS[model.tile_type(column, row)] for column in range(model.columns))
         table.add_row(str(row), *(f"[{colour}]{name}[/]" for name, _, colour in cells))
@@ -133,6 +138,7 @@ def resources(model: DeviceModel) -> Table:
     from rich import box
     from rich.table import Table
 
+    # shim tiles to the programmable logic have no DMA
     kinds = [kind for kind in KINDS if kind in model.tile_types and kind is not TileType.ShimPLTile]
     table = Table("each tile has", box=box.SIMPLE_HEAD)
     for kind in kinds:

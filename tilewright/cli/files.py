@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -29,6 +30,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def _stdin() -> BinaryIO:
+    # Python has None for what the caller closed
     if sys.stdin is None:
         raise ValueError("standard input is closed")
     return sys.stdin.buffer
@@ -43,6 +45,7 @@ def write_text(path: str, text: str) -> None:
     data = text.encode(errors="surrogateescape")
     if path != "-":
         write_atomically(Path(path), data)
+    # bytes, not text: surrogates stand for bytes of the input, whatever the terminal's encoding
     elif hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -67,6 +70,14 @@ def write_folder(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
         raise cannot_write(directory, error) from error
 
 
+def print_written(written: Iterable[Path], as_json: bool) -> None:
+    """Say which files a command has made."""
+    if as_json:
+        print(json.dumps({"files": [str(path) for path in written]}))
+    for path in () if as_json else written:
+        print(f"{path}  {path.stat().st_size} bytes")
+
+
 def cannot_write(directory: str | Path, error: Exception) -> InputError:
     """The error for a folder that files cannot be written to; names the file if it is a single one's fault."""
     return InputError(f"cannot write to '{getattr(error, 'filename', None) or directory}': {_reason(error)}")
@@ -76,15 +87,19 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def add_design_arguments(parser: ArgumentParser, **positional: Any) -> None:
-    parser.add_argument(
-        "design", metavar="DESIGN", help="a program in MLIR, or a .py file that defines one", **positional
-    )
-    parser.add_argument(
-        "--entry",
-        metavar="NAME",
-        help="of a .py file: the program, or the function that makes it (default: the only one)",
-    )
+def design_arguments(**positional: Any) -> dict[str, Any]:
+    """The arguments that `read_design` reads, for a table of a command's arguments."""
+    return {
+        "design": {
+            "metavar": "DESIGN",
+            "help": "a program in MLIR, or a .py file that defines one",
+            **positional,
+        },
+        "--entry": {
+            "metavar": "NAME",
+            "help": "of a .py file: the program, or the function that makes it (default: the only one)",
+        },
+    }
 
 
 def read_design(args: Namespace) -> Source:
@@ -98,6 +113,7 @@ def read_design(args: Namespace) -> Source:
         return TextSource(read_text(args.design), source_name(args.design))
     from tilewright.iron.scripts import load_script
 
+    # before anything of it is run, and in the words for other files
     if not Path(args.design).is_file():
         raise InputError(f"cannot open input file '{args.design}': No such file or directory")
     return load_script(Path(args.design), args.entry)

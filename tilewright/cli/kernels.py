@@ -6,18 +6,22 @@ The names and parameters are those of mlir-aie's kernels. A function that is giv
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import InputError
+from tilewright.cli.parsers import arguments, switch, value
 
 if TYPE_CHECKING:
     from tilewright.kernels.definition import Definition
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with this in their names")
-    parser.add_argument("--json", action="store_true", help="print facts for programs instead of text for people")
+add_arguments = arguments(
+    {
+        "text": value("TEXT", "only those with this in their names", nargs="?", default=""),
+        "--json": switch("print facts for programs instead of text for people"),
+    }
+)
 
 
 def run(args: Namespace) -> int:
@@ -28,7 +32,9 @@ def run(args: Namespace) -> int:
         print(json.dumps([describe(definition) for definition in found], indent=2))
     else:
         for definition in found:
-            print(f"{definition.signature}\n    {definition.summary}{_flags(definition)}")
+            flags = ", ".join(f"-D{macro}" for macro in sorted(definition.macros))
+            print(f"{definition.signature}\n    {definition.summary}{f'; flags {flags}' if flags else ''}")
+    # with --json, too: an empty list is printed first, for those who only read that
     if not found:
         raise InputError(f"no kernel has '{args.text}' in its name")
     return 0
@@ -52,7 +58,3 @@ def describe(definition: Definition) -> dict[str, Any]:
         "flags": [f"-D{macro}" for macro in sorted(definition.macros)],
         "summary": definition.summary,
     }
-
-
-def _flags(definition: Definition) -> str:
-    return f"; flags {', '.join(f'-D{macro}' for macro in sorted(definition.macros))}" if definition.macros else ""

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from tilewright import __version__
@@ -80,7 +80,7 @@ def _warning_text(message: Warning | str, category: type[Warning], *place: Any) 
 def _exit_on_sigterm() -> Generator[None]:
     """Turn SIGTERM into an exit that takes back what is half written, as an interrupt does."""
     try:
-        before = signal.signal(signal.SIGTERM, _exit)
+        before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
     except ValueError:  # signals are for the main thread only
         yield
         return
@@ -88,10 +88,6 @@ def _exit_on_sigterm() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _exit(number: int, frame: FrameType | None) -> None:
-    sys.exit(TERMINATED)
 
 
 def _run(arguments: list[str]) -> int:
@@ -102,6 +98,7 @@ def _run(arguments: list[str]) -> int:
         case ["--version", *_]:
             print(f"tilewright {__version__}")
             return 0
+        # only the module of the command is imported, so that each starts fast
         case [command, *rest] if command in COMMANDS:
             return _run_command(import_module(f"tilewright.cli.{command}"), command, rest)
         case _:
@@ -114,12 +111,14 @@ def _run(arguments: list[str]) -> int:
 
 
 def _run_command(module: ModuleType, name: str, arguments: list[str]) -> int:
+    # tools in MLIR's manner read their command lines themselves
     if hasattr(module, "run_command"):
         return module.run_command(arguments)
     from tilewright.cli.parsers import parser_of
 
     try:
         return module.run(parser_of(name).parse_args(arguments)) or 0
+    # argparse exits after its help and its complaints; callers of `main` want the status
     except SystemExit as exit:
         return exit.code if isinstance(exit.code, int) else 0
 
@@ -139,6 +138,7 @@ def _explain(error: Exception) -> int:
 
     if os.environ.get("TILEWRIGHT_TRACEBACK"):
         raise error
+    # many classes are several of these: the first that fits says most
     match error:
         case DiagnosedError():
             show_diagnostics(error.diagnostics, error.sources)

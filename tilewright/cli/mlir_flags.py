@@ -63,6 +63,7 @@ class CommandLine:
         inputs, unknown, names = list[str](), list[str](), list[str]()
         pending = iter(argv)
         for argument in pending:
+            # LLVM's command lines take one dash or two
             name, equals, value = argument.lstrip("-").partition("=")
             if argument == "-" or not argument.startswith("-"):
                 inputs.append(argument)
@@ -72,7 +73,13 @@ class CommandLine:
             # drop-in for MLIR's tools, whose printing flags we need not have
             elif not take_other(name, value) and not name.startswith("mlir-"):
                 unknown.append(argument)
-        self._complain(inputs, unknown)
+        if unknown:
+            raise CommandLineError("\n".join(line for argument in unknown for line in self._unknown_text(argument)))
+        if len(inputs) > 1:
+            raise CommandLineError(
+                f"{self.program}: Too many positional arguments specified!\n"
+                f"Can specify at most 1 positional arguments: See: {self.program} --help"
+            )
         return Given(inputs[0] if inputs else "-", names)
 
     def _set(self, arguments: object, name: str, value: str | None, following: Iterator[str]) -> None:
@@ -80,6 +87,7 @@ class CommandLine:
         if flag.value:
             value = self._value(name, flag, value, following)
             setattr(arguments, flag.field, flag.implied if value is None else value)
+        # the texts of these complaints are LLVM's
         elif value not in BOOLEANS:
             self._fail(name, f"'{value}' is invalid value for boolean argument! Try 0 or 1")
         elif BOOLEANS[value]:
@@ -101,15 +109,6 @@ class CommandLine:
 
     def _fail(self, name: str, why: str) -> NoReturn:
         raise CommandLineError(f"{self.program}: for the {dashed(name)} option: {why}")
-
-    def _complain(self, inputs: list[str], unknown: list[str]) -> None:
-        if unknown:
-            raise CommandLineError("\n".join(line for argument in unknown for line in self._unknown_text(argument)))
-        if len(inputs) > 1:
-            raise CommandLineError(
-                f"{self.program}: Too many positional arguments specified!\n"
-                f"Can specify at most 1 positional arguments: See: {self.program} --help"
-            )
 
     def _unknown_text(self, argument: str) -> Iterator[str]:
         from difflib import get_close_matches

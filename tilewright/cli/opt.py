@@ -29,6 +29,7 @@ def run_command(argv: list[str]) -> int:
     if arguments.dump_pipeline:
         print(f"Pass Manager with {len(arguments.pipeline.steps)} passes:\n{arguments.pipeline}\n", file=sys.stderr)
     results, failed = work_on_parts(arguments, partial(_transform, arguments), "")
+    # as mlir-opt: what could be transformed is printed, but no file is made of a part
     if arguments.output == "-" or not failed:
         write_text(arguments.output, f"{arguments.output_split_marker}\n".join(results))
     return 1 if failed else 0
@@ -36,6 +37,7 @@ def run_command(argv: list[str]) -> int:
 
 def _transform(arguments: OptArguments, part: InputPart) -> str:
     ctx = make_context(arguments.allow_unregistered)
+    # of what the input says, the line is quoted; what passes made is printed instead
     with _notes_on_operations(arguments, by_default=False):
         module = part.read(ctx)
     if arguments.verify_roundtrip:

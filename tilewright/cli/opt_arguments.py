@@ -21,7 +21,7 @@ from tilewright.passes import PASSES, find_pass
 
 PROGRAM = "tilewright opt"
 ALL = "*"
-COLUMN, WIDTH = 44, 110
+COLUMN, WIDTH = 44, 110  # where the help of a flag begins, and where lines end
 
 
 @dataclass
@@ -82,6 +82,7 @@ def parse_arguments(argv: list[str]) -> OptArguments:
     try:
         arguments.input = COMMAND_LINE.read(argv, arguments, partial(_add_pass, arguments.pipeline)).input
         if arguments.pipeline_text is not None:
+            # the order of both together would be anyone's guess
             if arguments.pipeline.steps:
                 raise CommandLineError("'-pass-pipeline' option can't be used with individual pass options")
             arguments.pipeline = build_pipeline(parse_pipeline(arguments.pipeline_text), find_pass)
@@ -125,9 +126,9 @@ def _help() -> Iterator[str]:
 
 def _pass_rows(name: str) -> Iterator[str]:
     pass_type = find_pass(name)
-    assert pass_type is not None
-    about = sys.modules[pass_type.__module__].__doc__ or ""
-    yield from _rows(f"--{name}", about.strip().split("\n")[0].rstrip("."))
+    assert pass_type is not None  # it is in the registry
+    # the first line of the module's docstring is the help, see docs/layout.md
+    yield from _rows(f"--{name}", (sys.modules[pass_type.__module__].__doc__ or "").strip().split("\n")[0].rstrip("."))
     for option in options_of(pass_type):
         yield from _rows(f"  {option.name}=<{option.placeholder}>", _option_help(option))
 

@@ -23,6 +23,7 @@ def load_program(path: str) -> ModuleOp:
     """The program in a file (`-`: on stdin); raises `DiagnosedError`, with the text to quote from, if it has faults."""
     name = source_name(path)
     text = read_text(path)
+    # whoever shows the error has not seen the text
     try:
         return read_checked(make_context(), name, text)
     except DiagnosedError as error:
@@ -60,6 +61,7 @@ class InputPart(NamedTuple):
 
     def read(self, ctx: Context) -> ModuleOp:
         """The program, checked; its locations are those in the file."""
+        # empty lines in front make the lines of the part those of the file
         return read_checked(ctx, self.file, "\n" * self.lines_before + self.text)
 
 

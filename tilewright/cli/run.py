@@ -16,14 +16,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.files import add_design_arguments, read_bytes, read_design, read_text, write_folder, write_text
+from tilewright.cli.errors import InputError, complaining
+from tilewright.cli.files import design_arguments, read_bytes, read_design, read_text, write_folder, write_text
+from tilewright.cli.parsers import SECTION, arguments, switch, value, values
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -47,32 +49,32 @@ if TYPE_CHECKING:
 FAILED, INTERRUPTED = 1, 130
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    repeated: dict[str, Any] = {"action": "append", "default": []}
-    add_design_arguments(parser, nargs="?")
-    parser.add_argument("--sequence", metavar="NAME", help="which runtime sequence (default: the first)")
-    parser.add_argument("--set", metavar="NAME=INT", **repeated, help="the value of a scalar argument")
-    parser.add_argument("--arg", metavar="NAME=SPEC", **repeated, help="what a buffer holds at first")
-    parser.add_argument("--scratchpad", metavar="NAME=INT", **repeated, help="the value of a scratchpad parameter")
-    parser.add_argument("--kernel", metavar="NAME=FILE:FUNCTION", **repeated, help="an external kernel")
-    parser.add_argument("--txn", metavar="FILE", help="carry out this stream instead of the sequence's own words")
-    parser.add_argument("--section", metavar="NAME", help="which control code of an ELF file (default: the only one)")
-    parser.add_argument("--device", metavar="D", help="without DESIGN: the device (default: what the stream says)")
-    parser.add_argument("--bytes", metavar="N=INT", **repeated, help="without DESIGN: the size of argument N")
-    parser.add_argument(
-        "--judge", metavar="KIND=LEVEL", **repeated, help="make a hazard fault, note or off (--judge help lists them)"
-    )
-    parser.add_argument(
-        "--model", choices=("fast", "plain"), default="fast", help="how to simulate; both give the same (default: fast)"
-    )
-    parser.add_argument(
-        "--timing", metavar="FILE", help="parameters of the clock in a JSON file; none: as little time as there can be"
-    )
-    parser.add_argument("--max-cycles", metavar="N", help="stop after so many modelled cycles, with status 1")
-    parser.add_argument("--out", metavar="DIR", help="write each buffer to DIR/NAME.npy afterwards")
-    parser.add_argument("--trace", metavar="FILE.json", help="write a trace for ui.perfetto.dev or chrome://tracing")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about the run: array, timeline, stalls")
-    parser.add_argument("--json", action="store_true", help="print the outcome for machines, whatever it is")
+add_arguments = arguments(
+    {
+        **design_arguments(nargs="?"),
+        "--sequence": value("NAME", "which runtime sequence (default: the first)"),
+        "--set": values("NAME=INT", "the value of a scalar argument"),
+        "--arg": values("NAME=SPEC", "what a buffer holds at first"),
+        "--scratchpad": values("NAME=INT", "the value of a scratchpad parameter"),
+        "--kernel": values("NAME=FILE:FUNCTION", "an external kernel"),
+        "--txn": value("FILE", "carry out this stream instead of the sequence's own words"),
+        "--section": SECTION,
+        "--device": value("D", "without DESIGN: the device (default: what the stream says)"),
+        "--bytes": values("N=INT", "without DESIGN: the size of argument N"),
+        "--judge": values("KIND=LEVEL", "make a hazard fault, note or off (--judge help lists them)"),
+        "--model": {
+            "choices": ("fast", "plain"),
+            "default": "fast",
+            "help": "how to simulate; both give the same (default: fast)",
+        },
+        "--timing": value("FILE", "parameters of the clock in a JSON file; none: as little time as there can be"),
+        "--max-cycles": value("N", "stop after so many modelled cycles, with status 1"),
+        "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
+        "--trace": value("FILE.json", "write a trace for ui.perfetto.dev or chrome://tracing"),
+        "--report": value("FILE.html", "write a page about the run: array, timeline, stalls"),
+        "--json": switch("print the outcome for machines, whatever it is"),
+    }
+)
 
 
 @dataclass
@@ -87,12 +89,15 @@ class SimulatorRun:
 
 def run(args: Namespace) -> int:
     if "help" in args.judge:
-        return _list_hazards()
+        from tilewright.sim.faults import FaultKind
+
+        for kind in FaultKind:
+            print(f"{kind.option:24}{kind.default.value:7}{kind.meaning}")
+        return 0
     max_cycles = None if args.max_cycles is None else integer("--max-cycles", "N", args.max_cycles)
     if max_cycles is not None and max_cycles <= 0:
         raise usage(f"--max-cycles takes a positive number, got {max_cycles}")
-    job = _on_bare_device(args) if args.design is None else _on_design(args)
-    return _carry_out(job, args, max_cycles)
+    return _carry_out(_on_bare_device(args) if args.design is None else _on_design(args), args, max_cycles)
 
 
 def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> int:
@@ -101,6 +106,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.ir.run_errors import Unfinished
     from tilewright.sim.runs import Interrupted
+    from tilewright.support.output_files import array_files
 
     start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.policy.notes
     diagnostics, name, kind, status, record = [], "finished", None, 0, None
@@ -120,7 +126,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
         raise found from error
     outcome = RunOutcome(name, runner.elapsed, time.perf_counter() - start, diagnostics, notes, job.buffers, kind)
     if status == 0 and args.out is not None:
-        _save(Path(args.out), job.buffers)
+        write_folder(Path(args.out), array_files(job.buffers))
     if record is not None:
         write_files(record, args, job.sources)
     report(outcome, job.sources, args.txn, args.json)
@@ -149,59 +155,47 @@ def _how(error: Exception) -> tuple[str, str | None]:
 def _levels(args: Namespace) -> dict[str, str]:
     from tilewright.sim.faults import LevelError, levels_of
 
-    try:
+    with complaining(LevelError, lambda text: usage(f"--judge: {text}")):
         levels_of(args.judge)
-    except LevelError as error:
-        raise usage(f"--judge: {error}") from error
     return pairs("--judge", args.judge)
 
 
 def _parameters(args: Namespace) -> Any:
     """What --timing says."""
-    from tilewright.cli.errors import InputError
     from tilewright.device import Arch
     from tilewright.device.timing import TimingError, read_parameters, timing_with
 
     if args.timing in (None, "none"):
         return args.timing
-    try:
+    with complaining(TimingError, lambda text: InputError(f"{args.timing}: {text}")):
         given = read_parameters(read_text(args.timing))
         timing_with(Arch.AIE2, given)  # checks the parameters; the device is not known yet
-    except TimingError as error:
-        raise InputError(f"{args.timing}: {error}") from error
-    return given
-
-
-def _list_hazards() -> int:
-    from tilewright.sim.faults import FaultKind
-
-    for kind in FaultKind:
-        print(f"{kind.option:24}{kind.default.value:7}{kind.meaning}")
-    return 0
+        return given
 
 
 def _on_design(args: Namespace) -> SimulatorRun:
     """A sequence of a design, with its own words or given ones."""
     from tilewright.driver.compiled_design import compile_source
+    from tilewright.errors import UnknownNameError
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.sim.control_code import as_control_code
     from tilewright.sim.host_needs import needed_bytes
 
-    for flag, value in (("--device", args.device), ("--bytes", args.bytes)):
-        if value:
+    for flag, given in (("--device", args.device), ("--bytes", args.bytes)):
+        if given:
             raise usage(f"{flag} is for a stream without a design; {args.design} is one")
     source = read_design(args)
     design = compile_source(source)
-    op = _sequence(design, args.sequence)
+    with complaining(UnknownNameError, usage):
+        op = design.operation(args.sequence)
     code = _control_code(args) if args.txn is not None else None
-    names = op.argument_names
     scalars, specs = pairs("--set", args.set), pairs("--arg", args.arg)
 
     def needs(numbers: dict[str, int | float]) -> dict[int, int]:
         words = as_control_code(design.txn(args.sequence, **numbers)) if code is None else code
         return needed_bytes(words, design.device(design.device_of(args.sequence)).model)
 
-    values = typed_arguments(op, scalars, specs, code is not None, needs)
+    arrays = typed_arguments(op, scalars, specs, code is not None, needs)
     scratchpad = _scratchpad(design, args)
     kernels = _kernels(design, args)
     try:
@@ -210,9 +204,11 @@ def _on_design(args: Namespace) -> SimulatorRun:
         error.sources.update(source.texts)
         raise
     # results are written in place, so these arrays are also what is saved
-    buffers = {n: value for n, value in zip(names, values, strict=True) if not isinstance(value, int | float)}
-    given: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
-    return SimulatorRun(device, partial(device.run, *values, **given), buffers, dict(source.texts))
+    buffers = {
+        n: value for n, value in zip(op.argument_names, arrays, strict=True) if not isinstance(value, int | float)
+    }
+    what: dict[str, Any] = {"sequence": args.sequence, "txn": code, "scratchpad": scratchpad}
+    return SimulatorRun(device, partial(device.run, *arrays, **what), buffers, dict(source.texts))
 
 
 def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any]]:
@@ -220,30 +216,19 @@ def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any]]:
     from tilewright.kernels.binding import check_kernels
 
     kernels = {kernel: load_kernel(kernel, where) for kernel, where in pairs("--kernel", args.kernel).items()}
-    try:
+    with complaining(UnknownNameError, lambda text: usage(f"--kernel: {text}")):
         check_kernels(kernels, design.module)
-    except UnknownNameError as error:
-        raise usage(f"--kernel: {error}") from error
     return kernels
-
-
-def _sequence(design: Design, name: str | None) -> Any:
-    try:
-        return design.operation(name)
-    except KeyError as error:
-        raise usage(error.args[0]) from error
 
 
 def _scratchpad(design: Design, args: Namespace) -> dict[str, int | float]:
     from tilewright.driver.loaded_device import parameters_in
     from tilewright.sim.scratchpad import ScratchpadError, host_entries
 
-    values = {n: number_text("--scratchpad", n, value) for n, value in pairs("--scratchpad", args.scratchpad).items()}
-    try:
-        host_entries(parameters_in(design), values)
-    except ScratchpadError as error:
-        raise usage(f"--scratchpad: {error}") from error
-    return values
+    given = {n: number_text("--scratchpad", n, text) for n, text in pairs("--scratchpad", args.scratchpad).items()}
+    with complaining(ScratchpadError, lambda text: usage(f"--scratchpad: {text}")):
+        host_entries(parameters_in(design), given)
+    return given
 
 
 def _on_bare_device(args: Namespace) -> SimulatorRun:
@@ -260,10 +245,8 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
             raise usage(f"--{flag} needs a DESIGN")
     code = _control_code(args)
     model = _model(args.device, code)
-    needs = needed_bytes(code, model)
-    arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
-    timing = timing_with(model.arch, _parameters(args))
-    device = BareDevice(model, _levels(args), Model.named(args.model), timing)
+    arrays = numbered_arguments(needed_bytes(code, model), numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    device = BareDevice(model, _levels(args), Model.named(args.model), timing_with(model.arch, _parameters(args)))
     return SimulatorRun(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 
@@ -273,7 +256,7 @@ def _control_code(args: Namespace) -> ControlCode:
 
     try:
         code = read_container(read_bytes(args.txn)).code(args.section)
-        code.decode()
+        code.decode()  # what is damaged is said now, with the file's name
     except TxnError as error:
         raise error.with_file(args.txn) from None
     return code
@@ -288,17 +271,12 @@ def _model(name: str | None, code: ControlCode) -> DeviceModel:
         if model is None:
             raise usage("the stream's header describes no device that is known; name one: --device D")
         return model
+    # the controller that carries streams out is part of NPUs only
     found = next((model for known, model in DEVICES.items() if known.name == name and model.is_npu), None)
     if found is None:
         known = ", ".join(known.name for known, model in DEVICES.items() if model.is_npu)
         raise usage(f"--device: there is no NPU '{name}'; there is {known}")
     return found
-
-
-def _save(directory: Path, buffers: Mapping[str, Array]) -> None:
-    from tilewright.support.output_files import array_files
-
-    write_folder(directory, array_files(buffers))
 
 
 def write_files(record: RunRecord, args: Namespace, sources: Mapping[str, str]) -> None:

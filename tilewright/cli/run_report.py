@@ -43,6 +43,7 @@ class RunOutcome:
         found: dict[str, Any] = {"outcome": self.name, "cycles": self.cycles, "seconds": round(self.seconds, 6)}
         if self.kind is not None:
             found["kind"] = self.kind
+        # a run ends with one error, whose message and place stand at the top
         for diagnostic in self.diagnostics:
             found |= _as_json(diagnostic, stream)
         found["remarks"] = [_as_json(note, stream) for note in self.notes]
@@ -83,8 +84,7 @@ def show(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], stream: 
             continue
         for part in parts:
             if (operation := operation_number(part.location)) is not None:
-                text = f"{stream}: operation {operation}: {part.severity}: {part.text}"
-                print(visible_lines(text), file=sys.stderr)
+                print(visible_lines(f"{stream}: operation {operation}: {part.severity}: {part.text}"), file=sys.stderr)
             else:
                 show_diagnostics([Diagnostic(part.severity, part.text, part.location)], sources)
 
@@ -95,6 +95,7 @@ def progress_line() -> Generator[Callable[[Now], None] | None]:
     if not sys.stderr.isatty():  # a log has no use for a line that changes
         yield None
         return
+    # no refreshing by a thread: the simulator says when there is something new
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

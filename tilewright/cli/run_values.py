@@ -56,6 +56,7 @@ def number_text(flag: str, name: str, text: str) -> int | float:
         return int(text, 0)
     except ValueError:
         pass
+    # an integer is tried first: a float would lose the low bits of a large one
     try:
         return float(text)
     except ValueError as error:
@@ -118,6 +119,7 @@ def filled(name: str, spec: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -
     generator = np.random.default_rng(int(seed))
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
+        # all values of the type: kernels show what they do with the largest, too
         return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     return generator.standard_normal(shape).astype(dtype)
 
@@ -150,9 +152,9 @@ def typed_arguments(
     check_known("--set", scalars, list(others))
     check_known("--arg", specs, buffers)
     given = {name: _scalar(op, number, name, scalars, specs) for name, number in others.items()}
-    missing = [] if given_words else [name for name, value in given.items() if value is None]
-    if missing:
+    if missing := [] if given_words else [name for name, value in given.items() if value is None]:
         raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=NUMBER")
+    # words that are given have their scalars in them, whatever is said here
     numbers = {name: 0 if value is None else value for name, value in given.items()}
     found = cache(lambda: needs(numbers))  # makes the whole stream, and only buffers of open size ask
     return [
@@ -199,7 +201,7 @@ def _numbered_array(argument: int, spec: str, needed: int, size: str | None) -> 
         told = f"it reaches {count} bytes" if count else "how large it must be cannot be told from the stream"
         reason = told if size is None else f"{count} is no such size"
         raise usage(f"argument {argument}: {reason}; give it: --bytes {argument}=INT")
-    dtype = np.dtype(np.int32 if count % 4 == 0 else np.uint8)
+    dtype = np.dtype(np.int32 if count % 4 == 0 else np.uint8)  # a stream says nothing of types
     return filled(str(argument), spec, (count // dtype.itemsize,), dtype)
 
 
@@ -233,8 +235,7 @@ def kernel_error(error: Exception, kernels: Iterable[str]) -> DiagnosedError | N
     from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity
 
     files = {where.partition(":")[0] for where in kernels}
-    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename in files]
-    if not frames:
+    if not (frames := [frame for frame in extract_tb(error.__traceback__) if frame.filename in files]):
         return None
     at = FileLineColLoc(StringAttr(frames[-1].filename), IntAttr(frames[-1].lineno or 0), IntAttr(1))
     found = DiagnosedError([Diagnostic(Severity.ERROR, f"the kernel raises {type(error).__name__}: {error}", at)])

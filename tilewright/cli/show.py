@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tilewright
-from tilewright.cli.files import add_design_arguments, read_design
+from tilewright.cli.files import design_arguments, read_design
+from tilewright.cli.parsers import arguments
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
@@ -33,8 +34,7 @@ SHIPPED = Path(tilewright.__file__).parent / "demos" / "vector_scale.mlir"
 WIDEST_PICTURE = 10  # columns that still get a readable cell
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    add_design_arguments(parser, nargs="?", default=str(SHIPPED))
+add_arguments = arguments(design_arguments(nargs="?", default=str(SHIPPED)))
 
 
 def run(args: Namespace) -> None:
@@ -48,6 +48,7 @@ def run(args: Namespace) -> None:
     elapsed = time.perf_counter() - start
     console = Console(highlight=False)
     count = sum(1 for _ in module.walk())
+    # names from the input are escaped: rich would take brackets in them for its markup
     name = escape(Path(args.design).name)
     console.print(f"[bold]{name}[/]: {count} operations, read, checked and placed in {elapsed:.2f} s")
     for plan in floor_plans(module):
@@ -70,6 +71,7 @@ def placed(source: Source) -> ModuleOp:
         module = source.read(ctx)
         if errors := verify(module):
             raise CompileError(errors)
+        # no further: what a design says of tiles is still to be seen
         run_pipeline(ctx, module, pipeline_of([*PLACEMENT]))
         return module
     except DiagnosedError as error:
@@ -102,6 +104,7 @@ def resources(device: DeviceOp) -> dict[str, int]:
         DmaBdOp: "descriptor",
         ConnectOp: "stream connection",
     }
+    # descriptors in sequences belong to the controller's program, not to the device's configuration
     counts = Counter(kinds[type(op)] for op in device.walk() if type(op) in kinds and not in_sequence(op))
     return {kind: counts[kind] for kind in kinds.values()}
 
@@ -119,6 +122,7 @@ def sequence_size(design: Design, name: str) -> str:
     scalars = design.scalars(name)
     if not scalars:
         return f"{design.txn(name).size} words"
+    # how many depends on the values
     return f"a function of {', '.join(scalars)} that makes the words for any value"
 
 

@@ -33,6 +33,7 @@ Output: TypeAlias = "str | bytes"
 Translation: TypeAlias = "Callable[[Context, ModuleOp, TranslateArguments], Output]"
 
 MAIN_DEVICE = "main"
+# the older spelling lowers, and a sequence that another one runs has to be in it first
 BEFORE_LOWERING = ("aie-materialize-runtime-sequences",)
 
 
@@ -43,10 +44,10 @@ def run_command(argv: list[str]) -> int:
         return 0
     ctx = make_context(arguments.allow_unregistered)
     results, failed = work_on_parts(arguments, partial(_translate, ctx, arguments), "")
-    if failed:
-        return 1
-    _write(arguments, results)
-    return 0
+    # nothing is written of an input that has errors anywhere
+    if not failed:
+        _write(arguments, results)
+    return 1 if failed else 0
 
 
 def _translate(ctx: Context, arguments: TranslateArguments, part: InputPart) -> Output:
@@ -102,10 +103,10 @@ def to_binary(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> 
         from tilewright.codegen.location_map import location_map_json, location_table
 
         if arguments.location_map:
-            document = location_map_json(stream.entries, device.model, arguments.device_name)
-            write_text(arguments.location_map, document)
+            write_text(arguments.location_map, location_map_json(stream.entries, device.model, arguments.device_name))
         if arguments.show_locations:
             table = location_table(stream.entries, device.model)
+            # on stdout the table takes the place of the words
             if arguments.output == "-":
                 return table
             write_text("-", table)
@@ -128,8 +129,7 @@ def control_packets(ctx: Context, module: ModuleOp, arguments: TranslateArgument
 def to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
 
-    convert = ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)
-    run_pipeline(ctx, module, Pipeline(steps=[convert]))
+    run_pipeline(ctx, module, Pipeline(steps=[ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)]))
     return emitc_to_cpp(ctx, module, arguments)
 
 
@@ -139,6 +139,7 @@ def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments
     from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
 
     lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
+    # a list: the passes change what is walked; nested modules are lowered by themselves
     for part in [op for op in module.walk() if isinstance(op, ModuleOp)]:
         if _has_more_to_lower(part):
             run_pipeline(ctx, part, lowering)
@@ -194,8 +195,6 @@ def _cdo_parts(device: DeviceOp, directory: Path, arguments: TranslateArguments)
 
 
 def control_code(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
-    from pathlib import Path
-
     from tilewright.codegen.cert_assembly import cert_assembly
 
     assembly = cert_assembly(device_in(module, arguments.device_name))
@@ -242,6 +241,7 @@ def target_architecture(ctx: Context, module: ModuleOp, arguments: TranslateArgu
     from tilewright.device import Arch
 
     device = find_device(module, arguments.device_name)
+    # upstream's tool takes a module without a device for AIE1, which it calls AIE
     arch = device.model.arch if device is not None else Arch.AIE1
     return "AIE\n" if arch is Arch.AIE1 else f"{arch.name}\n"
 

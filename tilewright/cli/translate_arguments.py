@@ -94,8 +94,10 @@ def parse_arguments(argv: list[str]) -> TranslateArguments:
     arguments = TranslateArguments()
     arguments.input, names = COMMAND_LINE.read(argv, arguments, lambda name, value: False)
     asked = [name for name in names if name in TRANSLATIONS]
+    # twice the same does no harm
     if len(set(asked)) > 1:
         raise CommandLineError(f"{PROGRAM}: {' and '.join(map(dashed, asked))} exclude each other")
+    # only words have locations to show
     if arguments.show_locations and arguments.translation is None:
         arguments.translation = "aie-npu-to-binary"
     _check(arguments)

@@ -6,12 +6,13 @@ A FILE is a raw binary, hex text, the text that `dis` writes, or an ELF file wit
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.files import read_bytes, write_atomically
+from tilewright.cli.parsers import SECTION, Tool, arguments, switch, tools, value
 
 if TYPE_CHECKING:
     from tilewright.device import DeviceModel
@@ -21,29 +22,52 @@ if TYPE_CHECKING:
     from tilewright.txn.text import TextError
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    tools = parser.add_subparsers(dest="tool", required=True, metavar="TOOL")
-    dis = tools.add_parser("dis", help="print a binary as text that `asm` turns back into the same bytes")
-    dis.add_argument("file", metavar="FILE")
-    dis.add_argument("--plain", action="store_true", help="no comments about what register fields mean")
-    asm = tools.add_parser("asm", help="assemble the text form")
-    asm.add_argument("file", metavar="FILE")
-    asm.add_argument("-o", dest="output", metavar="OUT", required=True, help="the binary to write")
-    stat = tools.add_parser("stat", help="count operations, bytes, tiles, pushes and patches")
-    stat.add_argument("files", metavar="FILE", nargs="+")
-    diff = tools.add_parser("diff", help="show where two binaries part; status 1 if they do")
-    diff.add_argument("left", metavar="FILE")
-    diff.add_argument("right", metavar="FILE")
-    diff.add_argument("--all", action="store_true", help="every difference, not only the first")
-    lint = tools.add_parser(
-        "lint",
-        help="find queues that may overflow and descriptors rewritten in flight; status 1 if nothing prevents it",
-    )
-    lint.add_argument("files", metavar="FILE", nargs="+")
-    lint.add_argument("--all", action="store_true", help="also where a wait for something else makes it unlikely")
-    for tool in (dis, asm, stat, diff, lint):
-        tool.add_argument("--json", action="store_true", help="for machines")
-        tool.add_argument("--section", metavar="NAME", help="which control code of an ELF file (default: the only one)")
+FOR_ALL = {"--json": switch("for machines"), "--section": SECTION}
+add_arguments = tools(
+    {
+        "dis": Tool(
+            "print a binary as text that `asm` turns back into the same bytes",
+            arguments(
+                {"file": value("FILE"), "--plain": switch("no comments about what register fields mean"), **FOR_ALL}
+            ),
+        ),
+        "asm": Tool(
+            "assemble the text form",
+            arguments(
+                {
+                    "file": value("FILE"),
+                    "-o": value("OUT", "the binary to write", dest="output", required=True),
+                    **FOR_ALL,
+                }
+            ),
+        ),
+        "stat": Tool(
+            "count operations, bytes, tiles, pushes and patches",
+            arguments({"files": value("FILE", nargs="+"), **FOR_ALL}),
+        ),
+        "diff": Tool(
+            "show where two binaries part; status 1 if they do",
+            arguments(
+                {
+                    "left": value("FILE"),
+                    "right": value("FILE"),
+                    "--all": switch("every difference, not only the first"),
+                    **FOR_ALL,
+                }
+            ),
+        ),
+        "lint": Tool(
+            "find queues that may overflow and descriptors rewritten in flight; status 1 if nothing prevents it",
+            arguments(
+                {
+                    "files": value("FILE", nargs="+"),
+                    "--all": switch("also where a wait for something else makes it unlikely"),
+                    **FOR_ALL,
+                }
+            ),
+        ),
+    }
+)
 
 
 def run(args: Namespace) -> int:
@@ -87,7 +111,7 @@ def _dis(args: Namespace) -> int:
         return 0
     model = model_of(stream.header)
     lines = disassemble(stream)
-    print(next(lines))
+    print(next(lines))  # the header
     for op, line in zip(stream.operations, lines, strict=True):
         comment = "" if args.plain else explain(op, model)
         print(f"{line}  # {comment}" if comment else line)
@@ -139,10 +163,9 @@ def _stat(args: Namespace) -> int:
     console = Console()
     for name, numbers in found.items():
         device = numbers.device or "unknown device"
-        table = Table(title=f"{name}: version {numbers.version}, {device}", title_justify="left")
-        table.add_column("what")
-        table.add_column("count", justify="right")
-        table.add_column("bytes", justify="right")
+        table = Table("what", title=f"{name}: version {numbers.version}, {device}", title_justify="left")
+        for heading in ("count", "bytes"):
+            table.add_column(heading, justify="right")
         for opcode, (count, size) in numbers.by_opcode.items():
             table.add_row(opcode, str(count), str(size))
         table.add_row("total", str(numbers.operations), str(numbers.size_bytes), style="bold")
@@ -162,6 +185,7 @@ def _diff(args: Namespace) -> int:
 
     from tilewright.txn.analysis import differences
 
+    # lazily: the first difference of large files is found without looking for all
     found = differences(*(_decoded(name, args.section) for name in (args.left, args.right)))
     shown = list(found if args.all else islice(found, 1))
     if args.json:

@@ -72,7 +72,7 @@ class Gemm:
         rows, depth, columns = self.padded(m, k, n)
         total = np.zeros((rows, columns), dtype_map[SUMS[self.gemm.operand]])
         if self._loaded is None:
-            self._loaded = self.design.load()
+            self._loaded = self.design.load()  # loading configures the array, which all runs can share
         result = self._loaded.run(pad(left, rows, depth), pad(right, depth, columns), total, rows, depth, columns)
         return Product(total[:m, :n], result)
 

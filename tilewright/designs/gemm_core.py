@@ -12,7 +12,7 @@ def accumulate_tiles(a: Any, b: Any, c: Any, steps: Any, zero: Any, matmul: Any)
     result = c.acquire(1)
     zero(result)
     left, right = a.acquire(1), b.acquire(1)
-    count = steps[0]
+    count = steps[0]  # not before: the sequence writes it right before it sends the first tiles
     matmul(left, right, result)
     a.release(1)
     b.release(1)

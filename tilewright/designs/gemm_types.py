@@ -27,7 +27,7 @@ class TileShape:
     n: int = 32
 
 
-USUAL_TILE = TileShape()
+USUAL_TILE = TileShape()  # three of them, twice each, are in a core's 64 KiB for all types
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class GemmTypes:
 
     def c_from_blocks(self) -> list[Sequence[int]]:
         """A tile of blocks, read row by row."""
-        m, n = self.tile.m, self.tile.n
+        m, n = self.tile.m, self.tile.n  # a row of blocks is r * n elements; each line goes through all of them
         return [(m // self.r, self.r * n), (self.r, self.t), (n // self.t, self.r * self.t), (self.t, 1)]
 
 

@@ -88,7 +88,7 @@ def place_gemm(types: GemmTypes) -> PlacedGemm:
     zero = external_func(f"zero_{SUMS[types.operand]}", [types.c()], link_with="mm.o")
     matmul = external_func(f"matmul_{types.names}", [types.a(), types.b(), types.c()], link_with="mm.o")
 
-    @core(compute, dynamic_objfifo_lowering=True)
+    @core(compute, dynamic_objfifo_lowering=True)  # loops stay: how many tiles there are is known at run time
     def _program() -> None:
         for _ in range_(FOREVER):
             total = result.acquire(ObjectFifoPort.Produce, 1)
@@ -108,4 +108,4 @@ def add_product(left: Any, right: Any, total: Any, matmul: Any) -> None:
     right.release(ObjectFifoPort.Consume, 1)
 
 
-FOREVER = 0x7FFFFFFF
+FOREVER = 0x7FFFFFFF  # a loop of the IR has an end

@@ -42,7 +42,7 @@ class SingleCoreGemm(SingleCore):
                     b.fill(B, sizes=[1, K // k, k, n], strides=[0, N * k, N, 1], offset=j * n, group=group)
                     at = i * m * N + j * n
                     c.drain(C, sizes=[1, 1, m, n], strides=[0, 0, N, 1], offset=at, wait=True, group=group)
-                    group.finish()
+                    group.finish()  # frees the descriptors: a shim tile has 16
 
         runtime = Runtime(sequence, [*self.arrays, M, K, N, in_a.prod(), in_b.prod(), out_c.cons()])
         return Program(Device(self.device), runtime, [worker])

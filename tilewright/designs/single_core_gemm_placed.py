@@ -27,6 +27,6 @@ def _move(gemm: PlacedGemm, arrays: Sequence[Any], patterns: Sequence[Pattern]) 
             offsets=[0, 0, 0, pattern.offset],
             sizes=pattern.sizes,
             strides=pattern.strides,
-            issue_token=fifo is gemm.c,
+            issue_token=fifo is gemm.c,  # once C is there, A and B have been used up
         )
     dma_wait(gemm.c)

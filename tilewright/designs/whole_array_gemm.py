@@ -76,7 +76,7 @@ class _Builder:
             Worker(
                 accumulate_tiles,
                 [a[row].cons(), b[column].cons(), c[column][row], self.steps[column, row], zero, matmul],
-                tile=Tile(column, 2 + row),
+                tile=Tile(column, 2 + row),  # above the shim tile and the mem tile
                 dynamic_objfifo_lowering=True,
             )
             for column, row in self._places()
@@ -91,7 +91,7 @@ class _Builder:
         """From the host to the rows of cores: what the host fills, and a fifo for each row."""
         filled, rows = list[Any](), list[ObjectFifo]()
         for sender in range(self.senders):
-            column = sender * self.columns // self.senders
+            column = sender * self.columns // self.senders  # spread out: a shim tile has few channels
             fifo = ObjectFifo(self.types.a(self.rows_each), name=f"A_L3L2_{sender}")
             first = sender * self.rows_each
             rows += fifo.cons().split(
@@ -140,7 +140,7 @@ class _Builder:
         for size, multiple, name in zip((M, K, N), self.gemm.multiples, "MKN", strict=True):
             require_multiple(size, multiple, name)
         for parameter in self.steps.values():
-            parameter[0] = K // self.tile.k
+            parameter[0] = K // self.tile.k  # cores read it after their first tiles, which are sent later
         step_m, _, step_n = self.gemm.multiples
         transfers = _Transfers(self, (A, B, C), K, N, (a, b, c))
         for j in range_(0, N // step_n, MOST_REPEATS):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeGuard, cast
 
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
-from xdsl.ir import Attribute, BlockArgument
+from xdsl.ir import BlockArgument
 
 from tilewright.codegen.location_map import location_json
 from tilewright.codegen.native_generator import scalar_arguments
@@ -53,6 +53,7 @@ def write_design(design: Design, directory: str | PathLike[str], library: str | 
     """
     target, files = Path(directory), _files(design, library)
     target.mkdir(parents=True, exist_ok=True)
+    # where upper and lower case are one, a new file may have the name of an old one
     written = {name.casefold() for name in files}
     obsolete = [name for name in _written_before(target) if name.casefold() not in written]
     return sorted(write_files(target, files, obsolete))
@@ -62,11 +63,13 @@ def _files(design: Design, library: str | None) -> dict[str, bytes]:
     from tilewright.ir.printer import module_text
 
     made = design.library(library) if library is not None else None
+    # a sequence may be called like the library
     names = DesignFiles.of(design, *((made.file, made.header_file) if made is not None else ()))
     files = {PROGRAM: module_text(design.module, debuginfo=True).encode()}
     contents = manifest(design, names)
     for device in devices_in(design.module):
         if (file := names.configuration(device)) is not None:
+            # words are little-endian in files, whatever this machine is
             files[file] = design.configuration(device.sym_name.data).astype("<u4").tobytes()
     for name in design.sequences:
         files[names.header(name)] = design.cpp(name).encode()
@@ -108,6 +111,7 @@ def _items(value: object) -> list[object]:
 
 def _is_ours(name: object) -> TypeGuard[str]:
     """Whether a name is one that a compile may have given to a file in its directory."""
+    # the manifest may come from elsewhere, and must not have us remove other files
     return isinstance(name, str) and is_file_name(name) and name.endswith(SUFFIXES)
 
 
@@ -120,6 +124,7 @@ def load(directory: str | PathLike[str]) -> Design:
     """The design that `tilewright compile` wrote into a `directory`; `CompileError` if its program is damaged."""
     path = Path(directory) / PROGRAM
     try:
+        # bytes that are no UTF-8 are for the reader to complain about, with their place
         text = path.read_text(encoding="utf-8", errors="surrogateescape") if path.is_file() else None
     except OSError as error:
         raise NoDesign(f"{path} cannot be read: {error.strerror}") from error
@@ -197,12 +202,11 @@ def _buffer(device: DeviceOp, op: BufferOp) -> dict[str, Any]:
 def _lock(device: DeviceOp, op: LockOp) -> dict[str, Any]:
     number = op.lock_id.value.data if op.lock_id is not None else None
     offset = None if number is None or op.place is None else device.model.lock_address(*op.place, number)
-    register = None if offset is None or op.place is None else device.model.tile_address(*op.place, offset)
     return {
         "name": op.sym_name.data if op.sym_name is not None else None,
         **_place(op.place),
         "id": number,
-        "register": register,
+        "register": None if offset is None or op.place is None else device.model.tile_address(*op.place, offset),
         "init": op.init.value.data if op.init is not None else None,
     }
 
@@ -234,9 +238,8 @@ def _sequence(design: Design, sequence: RuntimeSequenceOp, device: DeviceOp, fil
 
 
 def _argument(argument: BlockArgument, name: str) -> dict[str, Any]:
-    type: Attribute = argument.type
-    is_buffer = isinstance(type, MemRefType | UnrankedMemRefType)
-    return {"name": name, "type": str(type), "kind": "buffer" if is_buffer else "scalar"}
+    is_buffer = isinstance(argument.type, MemRefType | UnrankedMemRefType)
+    return {"name": name, "type": str(argument.type), "kind": "buffer" if is_buffer else "scalar"}
 
 
 def _operations(sequence: RuntimeSequenceOp, device: DeviceOp) -> Iterator[dict[str, Any]]:
@@ -249,6 +252,5 @@ def _operations(sequence: RuntimeSequenceOp, device: DeviceOp) -> Iterator[dict[
             yield {**words, "operation": entry.op.name, "location": location_json(entry.op.location)}
         return
     for op in sequence.walk():
-        words = emitter.words(op)
-        if words is not None:
+        if (words := emitter.words(op)) is not None:
             yield {"words": len(words), "operation": op.name, "location": location_json(op.location)}

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from tilewright.dialects.aie.core import CoreOp
@@ -59,7 +58,9 @@ def compile_source(source: Compilable, lowering: Sequence[str] | None = None) ->
         CompileError: if it cannot be compiled; with diagnostics that name lines of the source
     """
     order = GUARDED_LOWERING if lowering is None else lowering
-    return _design(source_of(source), _pipeline(order), is_whole={*GUARDED_LOWERING} <= {*order})
+    pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
+    pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
+    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -79,26 +80,26 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
         module = source.read(ctx)
         _raise_errors(module)
         _check_count(module)
-        _lower_host_code(ctx, module)
+        # functions of AIR programs become sequences of the device that they use; dialects are loaded when a program
+        # uses them, so this tells without a walk
+        if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
+            from tilewright.passes.host_programs import lower_host_programs
+
+            lower_host_programs(ctx, module)
         _keep_argument_names(module)
         # our own passes are trusted in between; what they have made is checked as a whole
         run_pipeline(ctx, module, pipeline, verify_each=False)
         _raise_errors(module)
+        # those who stop the lowering earlier look at the IR, and ask for no words
         if is_whole:
-            _check_sequences(module)
+            from tilewright.codegen.native_generator import check_generator
+
+            for sequence in _sequences(module):
+                check_generator(sequence, sequence.argument_names)
         return Design(module)
     except DiagnosedError as error:
         error.sources.update(source.texts)  # so that diagnostics can quote the line
         raise
-
-
-def _lower_host_code(ctx: Context, module: ModuleOp) -> None:
-    """Functions of AIR programs become sequences of the device that they use."""
-    # dialects are loaded when a program uses them, so this tells without a walk
-    if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
-        from tilewright.passes.host_programs import lower_host_programs
-
-        lower_host_programs(ctx, module)
 
 
 def _check_count(module: ModuleOp) -> None:
@@ -108,23 +109,9 @@ def _check_count(module: ModuleOp) -> None:
             fail(found[most], f"the program has {len(found)} {what}, and may have {most}")
 
 
-def _check_sequences(module: ModuleOp) -> None:
-    from tilewright.codegen.native_generator import check_generator
-
-    for sequence in _sequences(module):
-        check_generator(sequence, sequence.argument_names)
-
-
 def _raise_errors(module: ModuleOp) -> None:
-    errors = verify(module)
-    if errors:
+    if errors := verify(module):
         raise CompileError(errors)
-
-
-def _pipeline(lowering: Sequence[str]) -> Pipeline:
-    whole = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
-    whole.steps.append(Pipeline(DeviceOp.name, [*passes_of(lowering)]))
-    return whole
 
 
 def _keep_argument_names(module: ModuleOp) -> None:
@@ -205,6 +192,7 @@ class Design:
             RangeError: for values that the hardware cannot take; says which argument, its limits and the source line
         """
         op = self.operation(sequence)
+        # floats are handed over as the integers that have their bits
         if FLOAT_ARGUMENTS in op.attributes:
             numbers = {name: number for number, name in enumerate(op.argument_names)}
             scalars = {n: cast(int, op.as_taken(numbers.get(n, -1), value)) for n, value in scalars.items()}
@@ -212,8 +200,7 @@ class Design:
 
     def words(self, sequence: str | None, scalars: Mapping[str, int]) -> Words:
         """`txn`, of scalars as the sequence takes them: all of them integers."""
-        compiled = self._compiled.get(sequence or "") or self._compile(sequence)
-        return compiled(scalars)
+        return (self._compiled.get(sequence or "") or self._compile(sequence))(scalars)
 
     @property
     def devices(self) -> Sequence[str]:
@@ -333,6 +320,7 @@ class Design:
         module = self.module.clone()  # the conversion consumes it
         wanted = self.operation(sequence)
         name = public_name(wanted)
+        # a header has one function; the device around it stays, which the words depend on
         for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):
             if original is not wanted:
                 copy.detach()
@@ -376,6 +364,7 @@ class Design:
             device = found.parent_op()
             assert device is not None
             generator = build_generator(module, found, TxnEmitter(device), "generate")
+            # of a long one, optimising takes longer than what it saves
             native = NativeModule(module, all_passes=generator.is_short)
             compiled = NativeSequence(generator, native.address("generate"), self.scalars(name), native)
             self._compiled[name or ""] = compiled
@@ -398,6 +387,7 @@ class _CppNames(NamedTuple):
 
 def _by_public_name(sequences: Sequence[RuntimeSequenceOp]) -> dict[str, RuntimeSequenceOp]:
     found = dict[str, RuntimeSequenceOp]()
+    # names are handed to files and functions, where a clash would be found much later
     for sequence in sequences:
         other = found.setdefault(public_name(sequence), sequence)
         if other is not sequence:

@@ -129,8 +129,7 @@ class LoadedDevice(SimulatedDevice):
         numbers = pdi_numbers(self.design.module)
         prepare = partial(_prepare, machine, self.design, self.kernels)
         # a sequence may load the image of another device of the design, by its number
-        images = {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops}
-        runner = Runner(machine, images)
+        runner = Runner(machine, {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops})
         image = prepare(self._device)
         runner.configure(LocatedStream(image.stream, image.locations))
         return runner
@@ -197,6 +196,7 @@ def _prepare(machine: Machine, design: Design, kernels: Kernels, device: DeviceO
     for op in device.body.ops:
         if isinstance(op, CoreOp) and op.place is not None:
             _bind_core(design.core_program(op), machine.tiles[op.place], of_device)
+        # for messages: the words only have numbers
         elif isinstance(op, LockOp) and op.sym_name and op.place is not None and op.number is not None:
             machine.tiles[op.place].locks[op.number].name = op.sym_name.data
     configuration = configuration_stream(device)
@@ -207,6 +207,7 @@ def _bind_core(program: CoreProgram, tile: Tile, kernels: Kernels) -> None:
     """Give a core its program; the functions that it calls are found when it does."""
     port = TileCorePort(tile, kernels)
     tile.program = BoundCore(program, port)
+    # a hang is explained by who could have released the lock that is waited for
     tile.core_releases = {port.lock(lock) for lock in released_locks(program.op)}
 
 
@@ -257,9 +258,8 @@ def parameters_in(design: Design) -> list[ScratchpadParameterOp]:
 
 def released_locks(core: CoreOp) -> Iterator[LockOp]:
     """The locks that a core's program releases somewhere."""
-    for op in core.walk():
-        if isinstance(op, UseLockOp) and not op.is_acquire and op.lock_op is not None:
-            yield op.lock_op
+    uses = (op for op in core.walk() if isinstance(op, UseLockOp) and not op.is_acquire)
+    return (op.lock_op for op in uses if op.lock_op is not None)
 
 
 def operation_locations(op: RuntimeSequenceOp, values: Mapping[SSAValue, int], count: int) -> list[LocationAttr]:
@@ -269,6 +269,7 @@ def operation_locations(op: RuntimeSequenceOp, values: Mapping[SSAValue, int], c
 
     device = op.parent_op()
     assert device is not None
+    # a second way to the same operations; were they to differ, no location is better than a wrong one
     found = [emitted.op.location for emitted in Interpreter(op, TxnEmitter(device), values).run()]
     return found if len(found) == count else []
 
@@ -310,6 +311,7 @@ def sequence_call(
     for number, (name, parameter) in enumerate(zip(names, op.body.block.args, strict=True)):
         value = values.get(number)
         if isa(parameter.type, MemRefType):
+            # an empty array stands for it: only the words tell whether it is used
             if value is None:
                 left_out.append(number)
             array = np.empty(0, np.uint8) if value is None else check_array(f"argument {name}", value, parameter.type)
@@ -346,7 +348,7 @@ def _signature(op: RuntimeSequenceOp, names: Sequence[str]) -> str:
 
 def numbered_arrays(arguments: Mapping[int, object]) -> dict[int, tuple[str, Array]]:
     """Arrays of a stream that was made elsewhere, by number; those that are None are left out."""
-    given: object = arguments
+    given: object = arguments  # whatever the annotation says, a list is the usual mistake
     if not isinstance(given, Mapping):
         raise CallError("the arguments of a stream are arrays by their numbers, such as {0: a, 2: b}")
     for number in arguments:

@@ -63,6 +63,7 @@ class RunResult:
 
         text = StringIO()
         Console(file=text, width=SUMMARY_WIDTH, color_system=None).print(table(summarise(self.record)))
+        # rich fills lines up with blanks, which have no use in a text
         return "\n".join(line.rstrip() for line in text.getvalue().rstrip().split("\n")).lstrip("\n")
 
     def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
@@ -72,12 +73,12 @@ class RunResult:
             path: the file, which is written whole or not at all
             title: what to call the run; without it, the name of the file that its sequence is in
         """
+        # reports take long to import, and most runs have none
         from tilewright.driver.sources import texts_of
         from tilewright.report.page import page_html
         from tilewright.support.output_files import write_file
 
-        page = page_html(self.record, title or self._name(), texts_of(self.record.locations))
-        write_file(path, page.encode())
+        write_file(path, page_html(self.record, title or self._name(), texts_of(self.record.locations)).encode())
         return Path(path)
 
     def _name(self) -> str:

@@ -78,8 +78,7 @@ class BuiltSource:
 def texts_of(locations: Iterable[LocationAttr]) -> dict[str, str]:
     """The texts of all files that locations are in, as far as they can be read."""
     files = dict.fromkeys(position[0] for position in map(file_position, locations) if position is not None)
-    found = {file: "".join(linecache.getlines(file)) for file in files}
-    return {file: text for file, text in found.items() if text}
+    return {file: text for file in files if (text := "".join(linecache.getlines(file)))}
 
 
 def source_of(given: Compilable) -> Source:
@@ -90,6 +89,7 @@ def source_of(given: Compilable) -> Source:
     if isinstance(given, str) and ("\n" in given or "{" in given):
         return TextSource(given, "<text>")
     if not isinstance(given, str | PathLike):
+        # text needs no front end
         from tilewright.iron.scripts import built
 
         return built(given)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import array_dtype, array_shape, is_array_type
 from tilewright.iron.device.tile import Tile
+from tilewright.iron.placed.buffers import buffer
 from tilewright.iron.resolvable import Emitted
 from tilewright.support.tracebacks import user_facing
 
@@ -89,7 +90,7 @@ class Buffer(Emitted[Any]):
                 f"Buffer '{self.name}' has no explicit tile and is shared across Workers",
                 (self.where, "say where it is: Buffer(..., tile=...)"),
             )
-        self._owner = self._owner or worker
+        self._owner = self._owner or worker  # the first one says where it is
         self.place_on(worker.tile)
 
     def place_on(self, tile: Tile) -> None:
@@ -108,8 +109,6 @@ class Buffer(Emitted[Any]):
             self.op[index] = value
 
     def _emit(self) -> Any:
-        from tilewright.iron.dialects.aie import buffer
-
         if self._tile is None:
             refuse(f"Buffer '{self.name}' is on no tile", (None, "give it to a worker, or say Buffer(..., tile=...)"))
         return buffer(

@@ -20,6 +20,7 @@ def range_(
     What is in `iter_args` goes from each turn to the next, as the body's `yield_` says; tasks can be among it. With
     `insert_yield=False` a loop without `iter_args` has to say `yield_` as well.
     """
+    # a task is a class of ours around a value; loops carry values
     is_task = [isinstance(arg, Task) for arg in iter_args or ()]
     plain = None if iter_args is None else [_handle(arg) for arg in iter_args]
     for given in for_(*args, iter_args=plain, insert_yield=insert_yield, **kwargs):

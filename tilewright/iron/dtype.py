@@ -27,6 +27,7 @@ def str_to_dtype(dtype_str: str) -> type[Any]:
 
 def dtype_to_str(dtype: Any) -> str:
     """The short name of a NumPy type, the `dtype`."""
+    # compared, not looked up: a dtype is equal to its scalar type, but has another hash
     for name, known in dtype_map.items():
         if known == dtype:
             return name

@@ -62,8 +62,12 @@ class BaseKernel(Emitted[FuncOp]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it, in a worker's function. An array of more dimensions goes where a flat one of its size is taken."""
-        self._check_count(args)
         wanted = [convert_type(type) for type in self._arg_types]
+        if len(args) != len(wanted):
+            refuse(
+                f"Kernel '{self.name}' expects {len(wanted)} argument(s), but {len(args)} were provided.",
+                (self.where, f"it takes ({', '.join(map(str, wanted))})"),
+            )
         given = [arg.op if isinstance(arg, Buffer) else arg for arg in args]
         fitting = [self._fit(*each) for each in zip(range(len(given)), given, wanted, strict=True)]
         try:
@@ -73,16 +77,10 @@ class BaseKernel(Emitted[FuncOp]):
             refuse(f"kernel '{self.name}' is called, but no worker has it", (self.where, remedy))
         return call(function, fitting, **kwargs)
 
-    def _check_count(self, args: Sequence[Any]) -> None:
-        if len(args) != len(self._arg_types):
-            refuse(
-                f"Kernel '{self.name}' expects {len(self._arg_types)} argument(s), but {len(args)} were provided.",
-                (self.where, f"it takes ({', '.join(str(convert_type(type)) for type in self._arg_types)})"),
-            )
-
     def _fit(self, number: int, given: Any, wanted: Attribute) -> Any:
         """An argument with the type that the kernel wants; a complaint if it has another."""
         if not isinstance(given, Value | OpView):
+            # `call` makes constants of the types that are wanted
             if not isinstance(wanted, MemRefType) and isinstance(given, int | float | np.number):
                 return cast(Any, given)
             self._refuse_argument(number, wanted, repr(given))
@@ -92,7 +90,7 @@ class BaseKernel(Emitted[FuncOp]):
         if _is_flat_version(wanted, given.type):
             from tilewright.iron.dialects.memref import collapse_shape
 
-            return collapse_shape(wanted, given, [list(range(len(_shape(given.type))))])
+            return collapse_shape(wanted, given, [list(range(cast("MemRefType[Any]", given.type).get_num_dims()))])
         self._refuse_argument(number, wanted, str(given.type))
 
     def _refuse_argument(self, number: int, wanted: Any, given: str) -> NoReturn:
@@ -117,10 +115,6 @@ class BaseKernel(Emitted[FuncOp]):
             )
         known.resolve(loc, ip)
         resolution.built[self] = known.op
-
-
-def _shape(type: Any) -> tuple[int, ...]:
-    return type.get_shape() if isinstance(type, MemRefType) else ()
 
 
 def _is_flat_version(flat: Any, type: Any) -> bool:
@@ -220,7 +214,7 @@ class ExternalFunction(Kernel):
         symbol = f"{symbol_prefix}_{name}" if symbol_prefix else name
         file = object_file_name or symbol + suffixes[0]
         super().__init__(symbol, file, arg_types, link_with_mode="merge" if inline else None)
-        self.original_name = name
+        self.original_name = name  # without the prefix: what the source calls it
         self.source_file, self.source_string = source_file, source_string
         self.include_dirs, self.compile_flags = include_dirs or [], compile_flags or []
         self.use_chess, self.inline = use_chess, inline
@@ -241,6 +235,7 @@ class ExternalFunction(Kernel):
     def content_digest(self) -> str:
         """A hash of everything that makes it what it is, for caches."""
         parts = [self.name, *map(str, self._arg_types), self._source(), *self.include_dirs, *self.compile_flags]
+        # a digest of texts, not `hash`, which differs from process to process
         parts += [str(self.object_file_name), str(self.use_chess), str(self.inline)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from tilewright.device import LockAction
 from tilewright.iron.device.tile import Tile
+from tilewright.iron.placed.buffers import lock, use_lock
 from tilewright.iron.resolvable import Emitted
 from tilewright.support.tracebacks import user_facing
 
-_numbers = count()
+_numbers = count()  # unique in a process, as upstream's are
 
 
 @user_facing
@@ -43,11 +44,7 @@ class Lock(Emitted[Any]):
         self._use(LockAction.Release, value)
 
     def _use(self, action: LockAction, value: int) -> None:
-        from tilewright.iron.dialects.aie import use_lock
-
         use_lock(self.op, action, value=value)
 
     def _emit(self) -> Any:
-        from tilewright.iron.dialects.aie import lock
-
         return lock(self.tile.op, lock_id=self._lock_id, init=self._init, sym_name=self.name)

@@ -17,12 +17,11 @@ from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects import math as more_ops
 from tilewright.iron.builders import arithmetic
-from tilewright.iron.builders.checks import is_number
 from tilewright.iron.builders.handles import Value, ssa_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, like, same_type
-from tilewright.iron.builders.types import is_float_type
+from tilewright.iron.builders.types import is_float_type, is_number
 
 Number = Any
 """A Python number, or a `ScalarValue`."""
@@ -70,9 +69,10 @@ def _round_away(x: float) -> float:
 
 
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
-    return lambda x: float(function(x))
+    return lambda x: float(function(x))  # a program's `floor` stays a floating-point number
 
 
+# one by one, not by a table: editors and type checkers have to know the names
 acos = _function("acos", ops.AcosOp, python.acos)
 acosh = _function("acosh", ops.AcoshOp, python.acosh)
 asin = _function("asin", ops.AsinOp, python.asin)
@@ -97,6 +97,7 @@ log10 = _function("log10", ops.Log10Op, python.log10)
 log1p = _function("log1p", ops.Log1pOp, python.log1p)
 log2 = _function("log2", ops.Log2Op, python.log2)
 powf = _function("powf", ops.PowFOp, python.pow)
+# halves away from zero, where Python rounds to even
 round = _function("round", ops.RoundOp, _round_away)
 roundeven = _function("roundeven", ops.RoundEvenOp, _whole(lambda x: int(x.__round__())))
 rsqrt = _function("rsqrt", ops.RsqrtOp, _rsqrt)
@@ -115,7 +116,7 @@ def pow(base: Number, exponent: Number) -> Any:
 
 def abs(value: Number) -> Any:
     """The number without its sign."""
-    return value.__abs__()
+    return value.__abs__()  # the name `abs` is taken here
 
 
 absf = absi = abs
@@ -148,17 +149,18 @@ def clip(value: Number, low: Number, high: Number) -> Any:
 
 def where(condition: Any, yes: Number, no: Number) -> Any:
     """`yes` if the condition holds, else `no`; both are computed."""
+    # what Python knows now, the program need not ask again
     if not isinstance(condition, Value):
         return yes if condition else no
     if condition.type != i1:
         refuse(f"a condition is a comparison, of type i1, not {condition.type}", (None, "such as `v != 0`"))
-    first = like(yes, no) if is_number(yes) and not is_number(no) else ScalarValue(yes)
-    left, right = same_type(first, no)
+    left, right = same_type(like(yes, no) if is_number(yes) and not is_number(no) else ScalarValue(yes), no)
     return ScalarValue(arithmetic.choose(ssa_of(condition), left.ssa, right.ssa))
 
 
 select = where
 
+# those whose names differ; `numpy_function` finds the others by theirs
 _NUMPY = {
     "absolute": abs,
     "fabs": abs,

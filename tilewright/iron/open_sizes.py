@@ -26,8 +26,7 @@ def require_multiple(size: Any, of: int, name: str) -> None:
         if size % of:
             refuse(f"{name} is {size}, which is not a multiple of {of}", (None, "pad it with zeros"))
         return
-    rest = ssa_of(size % of)
-    check = NpuAssertRangeOp(rest, 0, 0, f"{name} modulo {of}")
+    check = NpuAssertRangeOp(ssa_of(size % of), 0, 0, f"{name} modulo {of}")
     check.location = user_location()
     InsertionPoint.current.insert(check)
 

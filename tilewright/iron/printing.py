@@ -24,13 +24,11 @@ def print_(*values: Any, sep: str = " ") -> None:
     nowhere to print to: leave these lines out of a design that is packaged for one. `sep` is between values.
     """
     _check_place()
-    shown = [_operand(value) for value in values if not _is_text(value)]
-    text = sep.join(str(value).replace("{", "{{").replace("}", "}}") if _is_text(value) else "{}" for value in values)
+    shown = [_operand(value) for value in values if isinstance(value, Value)]
+    # the text is a format, so braces of the user's are doubled
+    parts = ("{}" if isinstance(value, Value) else str(value).replace("{", "{{").replace("}", "}}") for value in values)
+    text = sep.join(parts)
     call(_declaration(text, [value.type for value in shown]), shown)
-
-
-def _is_text(value: Any) -> bool:
-    return not isinstance(value, Value)
 
 
 def _operand(value: Value) -> Value:
@@ -54,9 +52,9 @@ def _declaration(text: str, types: list[Any]) -> Any:
     home, before = home_of_functions()
     functions = [op for op in home.regions[0].blocks[0].ops if isinstance(op, func.FuncOp)]
     for function in functions:
-        is_same = function.attributes.get(func.PRINTS) == StringAttr(text)
-        if is_same and list(function.function_type.inputs) == types:
+        if function.attributes.get(func.PRINTS) == StringAttr(text) and list(function.function_type.inputs) == types:
             return FuncOp(function)
+    # a program may have functions of such names itself
     names = {function.sym_name.data for function in functions}
     name = next(name for n in range(len(names) + 1) if (name := f"print_{n}") not in names)
     return declare(name, types, [], "private", attributes={func.PRINTS: StringAttr(text)}, ip=before)

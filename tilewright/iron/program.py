@@ -58,8 +58,7 @@ class Program:
         fifos = [(fifo.name, *fifo.facts().values()) for fifo in self._fifos()]
         headings = "ObjectFifo", "object", "deep", "from", "to"
         workers = [[*worker.facts().values()] for worker in self.workers]
-        tables = [(("worker", "on", "takes"), workers), (headings, fifos)]
-        return listing_html(f"program on {self.device}", tables)
+        return listing_html(f"program on {self.device}", [(("worker", "on", "takes"), workers), (headings, fifos)])
 
     @property
     def workers(self) -> list[Worker]:
@@ -79,24 +78,23 @@ class Program:
 
     def resolve_program(self, device_name: str | Placer = "main") -> Module:
         """The program as MLIR, checked, with its device called `device_name`; older programs give a placer here."""
+        from tilewright.iron.dialects.aie import device
+
         name = "main" if isinstance(device_name, Placer) else device_name
         with resolving(), mlir_mod_ctx() as ctx:
             ctx.module.op.location = self.where
-            for parameter in self._parameters():
-                parameter.resolve()
-            self._build_device(name)
+            for arg in self._arguments():
+                if isinstance(arg, ScratchpadParameter):
+                    arg.resolve()
+            # the device has the program's line; its body is written by lines of its own
+            with at(self.where):
+                decorate = device(self.device.resolve(), sym_name=name)
+            decorate(self._body)
             # those that only the sequence uses are known now
             for parameter in self.runtime.parameters:
                 parameter.resolve()
         ctx.module.verify()
         return ctx.module
-
-    def _build_device(self, name: str) -> None:
-        from tilewright.iron.dialects.aie import device
-
-        with at(self.where):
-            decorate = device(self.device.resolve(), sym_name=name)
-        decorate(self._body)
 
     def _body(self) -> None:
         """Everything, in the order in which parts refer to each other: the sequence may refer to all, it is last."""
@@ -106,6 +104,7 @@ class Program:
             self.device.resolve_tile(tile)
         for part in (*fifos, *self.runtime.flows, *self.runtime.locks):
             part.resolve()
+        # buffers that only DMA programs use are on the tiles of those
         for dma in self.runtime.tile_dmas:
             for buffer in dma.all_buffers_and_locks()[0]:
                 buffer.place_on(dma.tile)
@@ -125,15 +124,13 @@ class Program:
                 arg.resolve()
         for worker in self.workers:
             worker.resolve()
+        # a cascade is between tiles of two workers
         for worker in self.workers:
             for cascade in worker.cascades:
                 cascade.resolve()
 
     def _arguments(self) -> Iterator[Any]:
         return (arg for worker in self.workers for arg in worker.flat_fn_args)
-
-    def _parameters(self) -> list[ScratchpadParameter]:
-        return [arg for arg in self._arguments() if isinstance(arg, ScratchpadParameter)]
 
     def _fifos(self) -> list[ObjectFifo]:
         """All ObjectFifos by name: those that workers and the sequence use, and what is linked with them."""

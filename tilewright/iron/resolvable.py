@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Hashable
-from contextlib import contextmanager
+from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from tilewright.errors import Error
 from tilewright.iron.builders.location import at, user_location
 from tilewright.iron.builders.operations import InsertionPoint, is_building
+from tilewright.support.lazy import setting
 
 if TYPE_CHECKING:
     from tilewright.iron.device.tile import Tile
@@ -52,7 +53,7 @@ class Resolution:
     """One go at building a program: what each part has become. A program can be resolved again, for another module."""
 
     def __init__(self) -> None:
-        self.built = dict[Hashable, Any]()
+        self.built = dict[Hashable, Any]()  # by the part itself, which stays as it was
         self.current: Hashable = None
         """Whose body is being built: a worker, or none."""
 
@@ -60,14 +61,9 @@ class Resolution:
 _resolution: ContextVar[Resolution | None] = ContextVar("resolution", default=None)
 
 
-@contextmanager
-def resolving() -> Generator[Resolution]:
+def resolving() -> AbstractContextManager[Resolution | None]:
     """Start building a program."""
-    token = _resolution.set(found := Resolution())
-    try:
-        yield found
-    finally:
-        _resolution.reset(token)
+    return setting(_resolution, Resolution())
 
 
 # weak: a module that is gone takes what was built in it along
@@ -80,8 +76,7 @@ def current_resolution() -> Resolution:
     found = _resolution.get()
     if found is not None:
         return found
-    block = InsertionPoint.current.block if is_building() else None
-    root = None if block is None else block.get_toplevel_object()
+    root = InsertionPoint.current.block.get_toplevel_object() if is_building() else None
     if not isinstance(root, Operation):
         raise NotResolvedError("this is known only while Program.resolve_program() builds the program")
     return _by_module.setdefault(root, Resolution())

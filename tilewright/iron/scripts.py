@@ -29,6 +29,7 @@ def built(given: Any) -> Source:
             return BuiltSource(given)
         case str():
             return TextSource(given, "<text>")
+        # a design that is called like a function is one, too
         case _ if is_program(given):
             return built(given.resolve_program())
         case _:
@@ -63,15 +64,13 @@ def _is_program(value: Any) -> bool:
 def _chosen(path: Path, namespace: Mapping[str, Any], entry: str) -> Source:
     value = namespace.get(entry)
     if value is None:
-        fail(
-            _start(path), f"there is no '{entry}' in this file", (_start(path), "--entry names what is to be compiled")
-        )
+        fail(_at(path), f"there is no '{entry}' in this file", (_at(path), "--entry names what is to be compiled"))
     with _explaining(path):
         return built(value() if isinstance(value, Callable) and not _is_program(value) else value)
 
 
 def _fail_to_choose(path: Path, programs: Mapping[str, Any], modules: int) -> NoReturn:
-    start = _start(path)
+    start = _at(path)
     if programs or modules:
         names = ", ".join(programs) or f"{modules} modules without names"
         fail(start, f"this file defines several programs: {names}", (start, "choose one: --entry NAME"))
@@ -88,19 +87,15 @@ def _fail_to_choose(path: Path, programs: Mapping[str, Any], modules: int) -> No
 
 def _run(path: Path, name: str) -> ModuleType:
     """Run a file as a module of its own; what it prints is not ours to show."""
-    code = _compiled(path)
+    try:
+        code = compile(path.read_bytes(), str(path), "exec")
+    except SyntaxError as error:
+        fail(_at(path, error.lineno or 1, error.offset or 1), f"SyntaxError: {error.msg}")
     module = ModuleType(name)
     module.__file__ = str(path)
     with _importing_from(path.parent, name, module), redirect_stdout(StringIO()), _explaining(path):
         exec(code, vars(module))
     return module
-
-
-def _compiled(path: Path) -> Any:
-    try:
-        return compile(path.read_bytes(), str(path), "exec")
-    except SyntaxError as error:
-        fail(_at(path, error.lineno or 1, error.offset or 1), f"SyntaxError: {error.msg}")
 
 
 @contextmanager
@@ -135,6 +130,7 @@ def _explaining(path: Path) -> Generator[None]:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line, column = (frames[-1].lineno or 1, (frames[-1].colno or 0) + 1) if frames else (1, 1)
         where = _at(path, line, column)
+        # an error of ours with the script's own as its cause: `TILEWRIGHT_TRACEBACK` shows both
         try:
             fail(where, f"{type(error).__name__}: {error}", (where, "this happens when the file is run"))
         except DiagnosedError as found:
@@ -142,9 +138,5 @@ def _explaining(path: Path) -> Generator[None]:
             raise found from error
 
 
-def _start(path: Path) -> FileLineColLoc:
-    return _at(path, 1, 1)
-
-
-def _at(path: Path, line: int, column: int) -> FileLineColLoc:
+def _at(path: Path, line: int = 1, column: int = 1) -> FileLineColLoc:
     return FileLineColLoc(StringAttr(str(path)), IntAttr(line), IntAttr(column))

@@ -43,6 +43,7 @@ class Tracing:
         """Start recording, at the start of the sequence."""
         from tilewright.iron.utils.trace import start_trace
 
+        # the one routing that there is, see `TraceShimRouting`
         start_trace(
             trace_size=self.size,
             reuse_output_buffer=self.reuse_output_buffer,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation
@@ -14,26 +14,20 @@ from tilewright.device import LockAction, TileType
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoAcquireOp, ObjectFifoReleaseOp
 from tilewright.ir.diagnostics import file_position
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.checks import bind
 from tilewright.iron.builders.location import at, refuse, user_location
+from tilewright.iron.builders.operations import bind
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.objectfifo import ObjectFifo
 from tilewright.iron.device.tile import AnyComputeTile, Tile
+from tilewright.iron.helpers.util import flatten_fn_args as flat
+from tilewright.iron.placed.buffers import lock, use_lock
+from tilewright.iron.placed.tiles import core
 from tilewright.iron.resolvable import Resolvable, current_resolution
 from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.cascadeflow import CascadeFlow
-
-
-def flat(args: Sequence[Any]) -> Iterator[Any]:
-    """The arguments of a function, those in lists among them."""
-    for arg in args:
-        if isinstance(arg, list | tuple):
-            yield from flat(cast("Sequence[Any]", arg))
-        else:
-            yield arg
 
 
 @user_facing
@@ -99,7 +93,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
     @property
     def tile(self) -> Tile:
         """Where its core is."""
-        assert self._tile is not None
+        assert self._tile is not None  # the constructor gives it one
         return self._tile
 
     def tiles(self) -> list[Tile]:
@@ -125,12 +119,11 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         return f"'{getattr(self.core_fn, '__name__', 'without a function')}'"
 
     def resolve(self, loc: Any = None, ip: Any = None) -> None:
-        from tilewright.iron.dialects.aie import core
-
         resolution = current_resolution()
         for arg in self.flat_fn_args:
             if isinstance(arg, WorkerRuntimeBarrier):
                 arg.add_worker(self)
+        # barriers in the body ask whose lock is meant
         resolution.current = self
         with at(self.where):
             decorate = core(
@@ -143,10 +136,10 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         if self._while_true:
             self._warn_of_kept_objects(built.op)
 
-    def _warn_of_kept_objects(self, core: Operation) -> None:
+    def _warn_of_kept_objects(self, built: Operation) -> None:
         """Say so if a function that runs again and again never hands over what it acquires."""
-        released = {_end_of(op) for op in core.walk() if isinstance(op, ObjectFifoReleaseOp)}
-        acquired = {_end_of(op): op for op in core.walk() if isinstance(op, ObjectFifoAcquireOp)}
+        released = {_end_of(op) for op in built.walk() if isinstance(op, ObjectFifoReleaseOp)}
+        acquired = {_end_of(op): op for op in built.walk() if isinstance(op, ObjectFifoAcquireOp)}
         for end, op in acquired.items():
             file, line, _ = file_position(op.location) or (None, 0, 0)
             if end not in released and file is not None:
@@ -216,8 +209,6 @@ class WorkerRuntimeBarrier:
 
     def add_worker(self, worker: Worker) -> None:
         """Give a worker its lock."""
-        from tilewright.iron.dialects.aie import lock
-
         with at(worker.where):
             # locks start from 0 anyway
             self._locks()[worker] = lock(worker.tile.op, init=self.initial_value or None)
@@ -234,8 +225,6 @@ class WorkerRuntimeBarrier:
         self._use(LockAction.Release, value)
 
     def _use(self, action: LockAction, value: int) -> None:
-        from tilewright.iron.dialects.aie import use_lock
-
         locks, worker = self._locks(), current_resolution().current
         if worker not in locks:
             refuse("a worker uses a barrier that it was not given", (self.where, "put it in the worker's fn_args"))
@@ -250,5 +239,6 @@ class WorkerRuntimeBarrier:
     def _set_locks(self, value: int) -> None:
         from tilewright.iron.dialects.aiex import set_lock_value
 
+        # one on each worker's tile: there is no lock that all of them reach
         for found in self._locks().values():
             set_lock_value(found, value)

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType, WireBundle
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
-from tilewright.report.markup import Heading, Markup, element, percent, size, table
+from tilewright.report.markup import Markup, element, headings_of, percent, size, table
 from tilewright.report.phases import LOOKS, WAITS, Phase
-from tilewright.report.shares import Shares
+from tilewright.report.spans import Shares
 from tilewright.report.tracks import part_name, tile_name
 from tilewright.report.traffic import channel_bytes
 from tilewright.sim.parts import PartKind, part_ids_of
@@ -69,8 +70,7 @@ class Floor:
         return IDLE_WIDTH if column in self.idle else WIDTH
 
     def _left(self, column: int) -> float:
-        before = (self.tile_width(c) + (IDLE_GAP if {c, c + 1} <= self.idle else GAP) for c in range(column))
-        return MARGIN + sum(before)
+        return MARGIN + sum(self.tile_width(c) + (IDLE_GAP if {c, c + 1} <= self.idle else GAP) for c in range(column))
 
     @property
     def height(self) -> float:
@@ -82,8 +82,7 @@ class Floor:
 
     def corner(self, tile: TileId) -> Point:
         """The upper left corner of a tile."""
-        up = self.model.rows - 1 - tile.row
-        return Point(self._left(tile.column), MARGIN + up * (HEIGHT + GAP))
+        return Point(self._left(tile.column), MARGIN + (self.model.rows - 1 - tile.row) * (HEIGHT + GAP))
 
     def channel(self, tile: TileId, direction: DmaDirection, number: int) -> Point:
         """The upper left corner of a DMA channel: those that receive on the left, those that send on the right."""
@@ -94,19 +93,15 @@ class Floor:
     def channel_width(self, tile: TileId) -> int:
         return CHANNEL_WIDTHS.get(self.model.tile_type(*tile), CHANNEL_WIDTH)
 
-    def slave(self, tile: TileId, port: PortName) -> WireEnd | None:
-        """Where words come into a switch."""
-        if port.bundle in (WireBundle.Core, WireBundle.DMA) or self._is_shim_channel(tile, port, DmaDirection.MM2S):
-            return self._block(tile, port, DmaDirection.MM2S)
-        return self._edge(tile, port, is_master=False)
-
-    def master(self, tile: TileId, port: PortName) -> WireEnd | None:
-        """Where words go out of a switch."""
-        if port.bundle in (WireBundle.Core, WireBundle.DMA) or self._is_shim_channel(tile, port, DmaDirection.S2MM):
-            return self._block(tile, port, DmaDirection.S2MM)
-        return self._edge(tile, port, is_master=True)
+    def end(self, tile: TileId, port: PortName, *, is_master: bool) -> WireEnd | None:
+        """Where words go out of a switch, by a master port, or come into it, by a slave port."""
+        direction = DmaDirection.S2MM if is_master else DmaDirection.MM2S
+        if port.bundle in (WireBundle.Core, WireBundle.DMA) or self._is_shim_channel(tile, port, direction):
+            return self._block(tile, port, direction)
+        return self._edge(tile, port, is_master=is_master)
 
     def _is_shim_channel(self, tile: TileId, port: PortName, direction: DmaDirection) -> bool:
+        # ports to the south of a shim tile lead to its DMA, or to the programmable logic
         is_shim = self.model.tile_type(*tile) is TileType.ShimNOCTile
         return is_shim and port.bundle is WireBundle.South and port.channel in SHIM_DMA_PORTS[direction]
 
@@ -114,14 +109,12 @@ class Floor:
         """The end at a DMA channel or the core."""
         if port.bundle is WireBundle.Core:
             return WireEnd(self.corner(tile).moved(WIDTH / 2 + PORT_STEP * port.channel, 36), Point(0, 1))
-        is_south = port.bundle is WireBundle.South
-        number = SHIM_DMA_PORTS[direction].index(port.channel) if is_south else port.channel
-        corner = self.channel(tile, direction, number)
-        return WireEnd(corner.moved(self.channel_width(tile) / 2, 0), Point(0, -1))
+        number = SHIM_DMA_PORTS[direction].index(port.channel) if port.bundle is WireBundle.South else port.channel
+        return WireEnd(self.channel(tile, direction, number).moved(self.channel_width(tile) / 2, 0), Point(0, -1))
 
     def _edge(self, tile: TileId, port: PortName, *, is_master: bool) -> WireEnd | None:
         """The end at an edge of the tile: upward streams on the left, eastward ones above, the others opposite."""
-        along = PORT_STEP * port.channel
+        along = PORT_STEP * port.channel  # ports of a side lie next to each other
         up, right = 14.0 + along, 24.0 + along * 0.7
         down, left = WIDTH - up, HEIGHT - 16 - along * 0.7
         places = {
@@ -145,7 +138,7 @@ class ArrayPicture:
         self.record, self.shares = record, shares
         self.model, self.part_ids = record.model, part_ids_of(record.model.name)
         self.floor = Floor(record.model, self._idle_columns())
-        self.moved = channel_bytes(record)
+        self.moved = channel_bytes(record)  # by part
 
     def _idle_columns(self) -> frozenset[int]:
         """Columns that no stream goes through and no part of which did anything."""
@@ -155,8 +148,9 @@ class ArrayPicture:
 
     def svg(self) -> Markup:
         tiles = list(self.model.tiles)
+        # streams lie over the boxes of tiles, but under what is on these
         parts = (
-            *(self._host(),),
+            self._host(),
             *(self._tile_box(tile) for tile in tiles),
             element("g", *self._streams(), class_="streams"),
             *(self._tile(tile) for tile in tiles),
@@ -165,6 +159,9 @@ class ArrayPicture:
         most = f"max-width: {self.floor.width * LARGEST:g}px; min-width: {self.floor.width * SMALLEST:g}px"
         label = "The array: tiles with their cores, DMA channels and streams. The tables below say the same."
         return element("svg", *parts, class_="array", viewBox=box, role="group", aria_label=label, style=most)
+
+    def _busy(self, part: int) -> float:
+        return self.shares.busy(part) / max(self.shares.total, 1)  # a run that faults at once has no cycles
 
     def _share(self, words: int) -> float:
         return words / max(self.record.cycles, 1)
@@ -221,7 +218,7 @@ class ArrayPicture:
 
     def _describe(self, tile: TileId) -> str:
         core = self.part_ids.find(PartKind.CORE, tile)
-        busy = [f"core busy {percent(self.shares.busy(core) / max(self.shares.total, 1))}"] if core is not None else []
+        busy = [f"core busy {percent(self._busy(core))}"] if core is not None else []
         moved = sum(self.moved.get(number, 0) for number, _ in self._used_channels(tile))
         return ", ".join([*busy, f"DMA moved {size(moved)}"])
 
@@ -231,10 +228,11 @@ class ArrayPicture:
         if number is None or not self.shares.cycles[number].any():
             return
         x, y = self.floor.corner(tile)
-        busy = self.shares.busy(number) / max(self.shares.total, 1)
-        yield element("text", percent(busy), x=x + WIDTH - 10, y=y + 18, text_anchor="end", class_="value")
+        yield element(
+            "text", percent(self._busy(number)), x=x + WIDTH - 10, y=y + 18, text_anchor="end", class_="value"
+        )
         yield element("rect", x=x + 10, y=y + 26, width=BAR_WIDTH, height=9, rx=2, class_="groove")
-        at = x + 10.0
+        at = x + 10.0  # pieces of the bar follow each other
         for phase in np.flatnonzero(self.shares.cycles[number]).tolist():
             share = int(self.shares.cycles[number, phase]) / max(self.shares.total, 1)
             look = LOOKS[Phase(phase)]
@@ -246,8 +244,7 @@ class ArrayPicture:
     def _used_channels(self, tile: TileId) -> Iterator[tuple[int, tuple[DmaDirection, int]]]:
         for direction in DmaDirection:
             for channel in range(self.model.num_dma_channels(*tile, direction)):
-                number = self.part_ids.number(PartKind.CHANNEL, tile, (direction, channel))
-                yield number, (direction, channel)
+                yield self.part_ids.number(PartKind.CHANNEL, tile, (direction, channel)), (direction, channel)
 
     def _channels(self, tile: TileId) -> Iterator[Markup]:
         """A gauge for each channel: how much of the time it moves words."""
@@ -272,8 +269,7 @@ class ArrayPicture:
     def _streams(self) -> Iterator[Markup]:
         for connection in self.record.connections:
             yield from self._inside(connection)
-        drawn = {(c.tile, c.target) for c in self.record.connections}
-        for tile, port in sorted(drawn):
+        for tile, port in sorted({(c.tile, c.target) for c in self.record.connections}):
             yield from self._between(tile, port)
         for tile in self.model.tiles:
             if self._is_shim(tile):
@@ -281,8 +277,8 @@ class ArrayPicture:
 
     def _inside(self, connection: SwitchConnection) -> Iterator[Markup]:
         """A way through a switch, drawn across its tile."""
-        source = self.floor.slave(connection.tile, connection.source)
-        target = self.floor.master(connection.tile, connection.target)
+        source = self.floor.end(connection.tile, connection.source, is_master=False)
+        target = self.floor.end(connection.tile, connection.target, is_master=True)
         if source is not None and target is not None:
             words = self.record.carried.get((connection.tile, connection.target), 0)
             said = f"{connection.source} to {connection.target} of {tile_name(self.model, connection.tile)}"
@@ -290,13 +286,13 @@ class ArrayPicture:
 
     def _between(self, tile: TileId, port: PortName) -> Iterator[Markup]:
         """The wire from a master port to the neighbour."""
-        start = self.floor.master(tile, port)
+        start = self.floor.end(tile, port, is_master=True)
         if port.bundle not in STEPS or start is None:
             return
         columns, rows = STEPS[port.bundle]
         neighbour = TileId(tile.column + columns, tile.row + rows)
         if self.model.is_valid_tile(*neighbour):
-            end = start.at.moved(columns * GAP, -rows * GAP)
+            end = start.at.moved(columns * GAP, -rows * GAP)  # y grows downwards in SVG
             said = f"{port} of {tile_name(self.model, tile)} to {tile_name(self.model, neighbour)}"
             words = self.record.carried.get((tile, port), 0)
             yield self._line(
@@ -306,8 +302,7 @@ class ArrayPicture:
     def _to_host(self, tile: TileId) -> Iterator[Markup]:
         """What a shim tile's channels exchange with host memory."""
         for number, (direction, channel) in self._used_channels(tile):
-            words = self.moved.get(number, 0) // 4
-            if words:
+            if words := self.moved.get(number, 0) // WORD_BYTES:
                 x, y = self.floor.channel(tile, direction, channel)
                 middle, bottom = x + self.floor.channel_width(tile) / 2, self.floor.host_top
                 ends = [Point(middle, y + CHANNEL_HEIGHT), Point(middle, bottom)]
@@ -322,28 +317,25 @@ class ArrayPicture:
         lines = [element("path", title, d=path, class_=f"stream {kind}")]
         if arrow:
             lines.append(element("path", d=arrow, class_="arrow"))
-        state = "carries" if words else "silent"
-        return element("g", *lines, class_=state, style=f"--use:{share:.3f}")
+        return element("g", *lines, class_="carries" if words else "silent", style=f"--use:{share:.3f}")
 
     def tile_table(self) -> Markup:
         """What the picture shows of tiles, in words and numbers."""
-        headings = [Heading("tile"), Heading("part"), Heading("busy", True), Heading("waits", True)]
-        headings += [Heading("mostly for"), Heading("bytes", True)]
+        headings = headings_of("tile", "part", "busy#", "waits#", "mostly for", "bytes#")
         rows = list[list[str]]()
         for number in np.flatnonzero(self.shares.cycles.sum(axis=1)).tolist():
             part, total = self.record.parts[number], max(self.shares.total, 1)
             waits = self.shares.waiting(number)
             cause = LOOKS[Phase(WAITS[int(self.shares.cycles[number, WAITS].argmax())])].cause if waits else ""
             place = tile_name(self.model, part.tile) if part.tile else ""
-            busy = percent(self.shares.busy(number) / total)
             moved = f"{self.moved[number]:,}" if number in self.moved else ""
-            rows.append([place or "controller", part_name(part), busy, percent(waits / total), cause, moved])
+            shares = percent(self._busy(number)), percent(waits / total)
+            rows.append([place or "controller", part_name(part), *shares, cause, moved])
         return table("Cores and channels", headings, rows, "tiles-table")
 
     def stream_table(self) -> Markup:
         """What the picture shows of streams."""
-        headings = [Heading("switch of"), Heading("from"), Heading("to"), Heading("kind")]
-        headings += [Heading("words", True), Heading("of the cycles", True)]
+        headings = headings_of("switch of", "from", "to", "kind", "words#", "of the cycles#")
         rows = list[list[str]]()
         for c in self.record.connections:
             words = self.record.carried.get((c.tile, c.target), 0)

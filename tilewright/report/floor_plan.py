@@ -71,6 +71,7 @@ def _plan(device: DeviceOp) -> FloorPlan:
     plan = FloorPlan(device.sym_name.data, device.model, {}, [], [], Counter())
 
     def at(value: SSAValue) -> Occupant:
+        # what is on a tile without a place is counted nowhere
         place = _place(value)
         return plan.tiles.setdefault(place, Occupant()) if place else Occupant()
 
@@ -90,7 +91,7 @@ def _plan(device: DeviceOp) -> FloorPlan:
             case RuntimeSequenceOp():
                 plan.sequences.append(op)
             case SwitchboxOp():
-                at(op.tile)
+                at(op.tile)  # a tile that only passes streams on is used, too
                 plan.streams.update(_streams(op))
             case _:
                 pass

@@ -13,19 +13,18 @@ from tilewright.device.register_names import TILE_WORDS
 from tilewright.device.stream_switch import STEPS
 from tilewright.report.floor_plan import FloorPlan, Occupant
 from tilewright.report.markup import (
-    Heading,
     Markup,
     card,
     disclosure,
     element,
+    headings_of,
     join,
     percent,
     size,
     table,
 )
 from tilewright.report.phases import LOOKS, Phase, PhaseKind
-from tilewright.report.shares import cores_busy, shares_of
-from tilewright.report.spans import Spans, spans_of
+from tilewright.report.spans import Spans, cores_busy, shares_of, spans_of
 from tilewright.report.summary import LEAST_SHARE, duration, summarise
 from tilewright.report.timeline import cover
 from tilewright.report.tracks import full_name
@@ -48,8 +47,7 @@ def result_html(record: RunRecord) -> str:
     if busy.cores:
         facts.append(f"{busy.cores} core{'s' * (busy.cores != 1)} busy {percent(busy.share)}")
     title = " · ".join([*facts, str(record.model)])
-    headings = [Heading("part"), Heading("busy", True), Heading("waits", True), Heading("mostly for")]
-    headings.append(Heading("bytes", True))
+    headings = headings_of("part", "busy#", "waits#", "mostly for", "bytes#")
     rows = [
         [line.name, percent(line.busy), percent(line.waiting), _cause(line.cause), f"{line.moved_bytes:,}"]
         for line in summary.lines
@@ -85,6 +83,7 @@ def _timeline(record: RunRecord) -> Markup:
     active: list[int] = np.unique(spans.part).tolist()
     shown = sorted(active, key=lambda number: _rank(parts[number]))[:MOST_TRACKS]
     paths, names = dict[Phase, list[str]](), list[Markup]()
+    # chosen by rank, but shown in the order of their tiles
     for row, number in enumerate(sorted(shown)):
         middle = ROW * row + ROW / 2
         names.append(element("text", full_name(record.model, parts[number]), x=0, y=f"{middle + 3:g}", class_="quiet"))
@@ -114,6 +113,7 @@ def _key(phase: Phase) -> Markup:
 
 def _rank(part: ArrayPart) -> tuple[int, int]:
     """The controller first, then cores, then channels of shim tiles, which are in row 0."""
+    # with few tracks to show, these tell most
     return (ORDER.get(part.kind, 0), part.tile.row) if part.tile is not None else (-1, 0)
 
 
@@ -122,9 +122,9 @@ def _bars(record: RunRecord, spans: Spans) -> Iterator[tuple[Phase, int, int]]:
     width = -(-max(record.cycles, 1) // BINS)
     phases = [Phase(phase) for phase in np.unique(spans.phase).tolist()]
     covered = np.stack([cover(spans[spans.phase == phase], width, BINS) for phase in phases])
+    # bins that are mostly idle stay empty
     best = np.where(covered.sum(axis=0) * 2 > width, covered.argmax(axis=0), -1)
-    edges = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), BINS]
-    for start, end in pairwise(edges):
+    for start, end in pairwise([0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), BINS]):
         if best[start] >= 0:
             yield phases[int(best[start])], start, end - start
 
@@ -133,7 +133,7 @@ def design_html(plans: Sequence[FloorPlan], sequences: Mapping[str, str]) -> str
     """A compiled design: its devices with what is on which tile, and its sequences."""
     title = " · ".join(f"design @{plan.name} on {plan.model}" for plan in plans) or "design without a device"
     rows = [[name, signature] for name, signature in sequences.items()]
-    listed = table("", [Heading("sequence"), Heading("arguments")], rows) if rows else ""
+    listed = table("", headings_of("sequence", "arguments"), rows) if rows else ""
     return card(title, listed, *(_device(plan) for plan in plans if plan.tiles))
 
 
@@ -183,7 +183,7 @@ def _wires(streams: Counter[tuple[TileId, WireBundle]], spots: Mapping[TileId, t
         columns, rows = STEPS[bundle]
         neighbour = TileId(place.column + columns, place.row + rows)
         if place in spots and neighbour in spots:
-            aside = 9 if columns + rows > 0 else -9
+            aside = 9 if columns + rows > 0 else -9  # north and east on one side, their opposites on the other
             ends = [_centre(spots[tile], aside * abs(rows), aside * abs(columns)) for tile in (place, neighbour)]
             title = element("title", f"{count} stream{'s' * (count != 1)} from {tuple(place)} to {tuple(neighbour)}")
             pen = {"stroke": "var(--move)", "stroke_width": f"{min(1 + count / 2, 5):g}"}

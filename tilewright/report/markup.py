@@ -39,6 +39,7 @@ def element(name: str, *contents: Content, **attributes: Content) -> Markup:
         for key, value in attributes.items()
         if value is not None
     )
+    # always with an end tag, which HTML and SVG both understand
     return Markup(f"<{name}{''.join(given)}>{join(contents)}</{name}>")
 
 
@@ -52,6 +53,11 @@ class Heading(NamedTuple):
 
     title: str
     is_number: bool = False
+
+
+def headings_of(*titles: str) -> list[Heading]:
+    """Columns of a table; those of numbers have a `#` behind their titles."""
+    return [Heading(title.rstrip("#"), title.endswith("#")) for title in titles]
 
 
 def table(caption: str, headings: Sequence[Heading], rows: Iterable[Sequence[Content]], name: str = "") -> Markup:
@@ -93,6 +99,7 @@ def size(count: int) -> str:
 def card(title: Content, *contents: Content) -> str:
     """A box with a heading, with the style of all that can be in it."""
     colours = template("colours.css").split("*/", 1)[-1]
+    # notebooks keep what is shown in their file: no more than it needs
     style = " ".join(template("inline.css").replace("<!-- colours -->", colours).split())
     return element("div", element("style", Markup(style)), element("b", title), *contents, class_="tilewright")
 

@@ -13,10 +13,21 @@ from tilewright.device.register_names import TILE_WORDS
 from tilewright.ir.diagnostics import Diagnostic, file_position
 from tilewright.ir.escapes import shown_json
 from tilewright.report.array_picture import ArrayPicture
-from tilewright.report.markup import Heading, Markup, disclosure, element, join, percent, size, table, template, text
+from tilewright.report.markup import (
+    Heading,
+    Markup,
+    disclosure,
+    element,
+    headings_of,
+    join,
+    percent,
+    size,
+    table,
+    template,
+    text,
+)
 from tilewright.report.phases import BUSY, LOOKS, WAITS, Phase, PhaseKind
-from tilewright.report.shares import Shares, cores_busy, shares_of
-from tilewright.report.spans import Spans, spans_of
+from tilewright.report.spans import Shares, Spans, cores_busy, shares_of, spans_of
 from tilewright.report.summary import duration
 from tilewright.report.tasks import OperationStep, steps_of, tasks_of
 from tilewright.report.timeline import MOST_TASKS, Timeline, timeline_of
@@ -55,6 +66,7 @@ def page_html(record: RunRecord, title: str, sources: Sources | None = None, bef
         "sections": join(page.sections()),
     }
     html = template("page.html")
+    # not `format`: style and script are full of braces
     for name, content in blanks.items():
         html = html.replace(f"<!-- {name} -->", content)
     return html
@@ -75,9 +87,9 @@ class _Page:
         self.spans: Spans = spans_of(record)
         self.shares: Shares = shares_of(record, self.spans)
         self.tasks = tasks_of(record)
-        self.steps = list(steps_of(record, MOST_STEPS))
+        self.steps = list(steps_of(record, MOST_STEPS))  # used by the table and by the timeline
 
-    @cached_property
+    @cached_property  # both the page's data and its texts ask for it
     def timeline(self) -> Timeline:
         return timeline_of(self.record, self.spans, self.tasks)
 
@@ -93,7 +105,7 @@ class _Page:
             "tasks": self.timeline.tasks,
             "binCycles": self.timeline.bin_cycles,
             "steps": [step.text for step in self.steps],
-            "places": [_where(step) for step in self.steps],
+            "places": [f"{file_name(step.line[0])}:{step.line[1]}" if step.line else "" for step in self.steps],
         }
 
     def head(self, title: str) -> Markup:
@@ -143,10 +155,10 @@ class _Page:
             yield PageSection("notes", "Notes", "What the simulator remarked on the way.", element("ul", lines))
 
     def _error(self, error: Diagnostic) -> PageSection:
-        message = element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")
-        contents = [message]
+        contents = [element("pre", "\n".join(error.lines()), class_="message", tabindex=0, aria_label="the message")]
         if self.record.waits:
             texts = (note.text for note in error.notes if note.text.startswith(CAUSE))
+            # streams pass on what others wait for, so they get no boxes of their own
             streams = {w.name for w in self.record.waits if self.record.parts[w.part].kind is PartKind.STREAM}
             picture = WaitPicture(list(self.record.waits), next(texts, "").removeprefix(CAUSE), streams)
             figure = element("figure", picture.svg(), class_="picture")
@@ -199,6 +211,7 @@ class _Page:
 
     def _longest(self) -> Markup:
         """The waits that took longest, each with a button that shows it."""
+        # part 0 is the controller, which waits for all others
         waits = self.spans[np.isin(self.spans.phase, WAITS) & (self.spans.part > 0)]
         order = np.argsort(-waits.cycles, kind="stable")[:LONGEST_WAITS]
         tracks = {track["part"]: number for number, track in enumerate(self.timeline.tracks) if "part" in track}
@@ -210,8 +223,7 @@ class _Page:
             name = full_name(self.record.model, self.record.parts[part])
             go = element("button", "show", type="button", data_track=tracks[part], data_from=start, data_to=end)
             rows.append([name, cause, f"{start:,}", f"{end - start:,}", go])
-        headings = [Heading("who"), Heading("waits for"), Heading("from cycle", True)]
-        headings += [Heading("cycles", True), Heading("timeline")]
+        headings = headings_of("who", "waits for", "from cycle#", "cycles#", "timeline")
         return disclosure("The longest waits, as a table", table("The longest waits", headings, rows, "longest-table"))
 
     def _stalls(self) -> PageSection:
@@ -228,22 +240,17 @@ class _Page:
         return PageSection("sequence", "Sequence", lead, sequence_table(self.steps, self.lines))
 
     def _buffers(self) -> PageSection:
-        headings = [Heading("buffer"), Heading("argument", True), Heading("address", True), Heading("bytes", True)]
-        headings += [Heading("read by the array", True), Heading("written", True), Heading("over")]
+        sizes = "bytes#", "read by the array#", "written#"
+        headings = headings_of("buffer", "argument#", "address#", *sizes, "over")
         rows = list[list[str]]()
         for argument in self.record.arguments:
             use = self.uses.get(argument.number, HostTraffic(0, 0, ()))
             over = ", ".join(full_name(self.record.model, self.record.parts[part]) for part in use.channels)
             numbers = [f"{argument.size_bytes:,}", f"{use.read_bytes:,}", f"{use.written_bytes:,}"]
             rows.append([argument.name, str(argument.number), f"{argument.address:#x}", *numbers, over])
-        lead = "What the sequence was given, where the array saw it, and what became of it."
-        if not rows:
-            lead = "The sequence takes no arrays."
+        what = "What the sequence was given, where the array saw it, and what became of it."
+        lead = what if rows else "The sequence takes no arrays."
         return PageSection("buffers", "Host buffers", lead, table("Host buffers", headings, rows, "buffers-table"))
-
-
-def _where(step: OperationStep) -> str:
-    return f"{file_name(step.position[0])}:{step.position[1]}" if step.position else ""
 
 
 def _outcome(record: RunRecord) -> tuple[str, str]:
@@ -253,6 +260,7 @@ def _outcome(record: RunRecord) -> tuple[str, str]:
         return "ended", "ran to its end"
     where = file_position(error.location)
     at = f" at line {where[1]}" if where else ""
+    # only hangs have open waits
     if record.waits:
         return "stuck", f"hangs{at}"
     stopped = next((word for word in ("stopped", "interrupted") if error.text.startswith(word)), None)
@@ -262,13 +270,10 @@ def _outcome(record: RunRecord) -> tuple[str, str]:
 def sequence_table(steps: Iterable[OperationStep], lines: Lines) -> Markup:
     """One body for each run of operations from the same line."""
     head = element("thead", element("tr", *(element("th", name, scope="col", class_=kind) for name, kind in HEADINGS)))
-    bodies = join(_body(list(group), lines) for _, group in groupby(steps, key=lambda step: step.line))
+    groups = (list(group) for _, group in groupby(steps, key=lambda step: step.line))
+    bodies = join(element("tbody", *_source_row(group, lines), *map(_row, group)) for group in groups)
     table = element("table", element("caption", CAPTION), head, bodies, id="steps-table")
     return element("div", table, class_="scroll tall", tabindex=0, role="region", aria_label=CAPTION)
-
-
-def _body(steps: list[OperationStep], lines: Lines) -> Markup:
-    return element("tbody", *_source_row(steps, lines), *(_row(step) for step in steps))
 
 
 def _source_row(steps: list[OperationStep], lines: Lines) -> Iterator[Markup]:
@@ -287,11 +292,9 @@ def _source_row(steps: list[OperationStep], lines: Lines) -> Iterator[Markup]:
 
 
 def _row(step: OperationStep) -> Markup:
-    begins = "" if step.start is None else f"{step.start:,}"
-    if step.start is None:
-        cycles = "not reached"
-    else:
-        cycles = "not done" if step.end is None else f"{step.end - step.start:,}"
+    begins, cycles = "", "not reached"
+    if step.start is not None:
+        begins, cycles = f"{step.start:,}", "not done" if step.end is None else f"{step.end - step.start:,}"
     meaning = element("div", step.meaning, class_="meaning") if step.meaning else text(None)
     return element(
         "tr",
@@ -309,9 +312,8 @@ class Stalls:
     def __init__(self, record: RunRecord, shares: Shares):
         self.record, self.shares = record, shares
         self.groups = dict[str, list[int]]()
-        parts = record.parts
         for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist():
-            self.groups.setdefault(self._kind(parts[number]), []).append(number)
+            self.groups.setdefault(self._kind(record.parts[number]), []).append(number)
 
     def _kind(self, part: ArrayPart) -> str:
         if part.tile is None:
@@ -332,6 +334,7 @@ class Stalls:
         return element("div", element("span", count, class_="bar-name"), bar, class_="bar-row")
 
     def _pieces(self, numbers: list[int]) -> Iterator[Markup]:
+        # work first, so that the pieces of a bar can be compared from bar to bar
         for phase in [*BUSY, *WAITS]:
             share, look = self._share(numbers, phase), LOOKS[phase]
             if share:
@@ -348,6 +351,5 @@ class Stalls:
         return table("Shares of the run", headings, rows, "stalls-table")
 
     def _row(self, phase: Phase) -> Iterator[str]:
-        for numbers in self.groups.values():
-            share = self._share(numbers, phase)
-            yield percent(share) if share else ""
+        shares = (self._share(numbers, phase) for numbers in self.groups.values())
+        return (percent(share) if share else "" for share in shares)

@@ -20,7 +20,15 @@ from tilewright.ir.escapes import shown_json
 from tilewright.report.phases import LOOKS, Phase, PhaseKind
 from tilewright.report.spans import Column, Spans, spans_of
 from tilewright.report.tasks import TaskSpan, operation_times, tasks_of
-from tilewright.report.tracks import CONTROLLER_NAME, full_lock_name, lock_name, lock_places, part_name, tile_name
+from tilewright.report.tracks import (
+    CONTROLLER_NAME,
+    full_lock_name,
+    lock_name,
+    lock_places,
+    part_name,
+    tile_name,
+    used_locks,
+)
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import opcode_name
@@ -41,7 +49,7 @@ class Timed(NamedTuple):
 def perfetto_json(record: RunRecord) -> str:
     """The whole trace; one event per line."""
     writer = _Writer(record, spans_of(record), tasks_of(record))
-    lines = [*map(_dumped, writer.names()), *(timed.text for timed in sorted(writer.timed()))]
+    lines = [*map(shown_json, writer.names()), *(timed.text for timed in sorted(writer.timed()))]
     other = {"device": str(record.model), "clock_hz": record.clock_hz, "cycles": record.cycles}
     tail = json.dumps({"displayTimeUnit": "ns", "otherData": other})
     return '{"traceEvents":[\n' + ",\n".join(lines) + f"\n],{tail[1:]}\n"
@@ -50,9 +58,9 @@ def perfetto_json(record: RunRecord) -> str:
 class _Writer:
     def __init__(self, record: RunRecord, spans: Spans, tasks: list[TaskSpan]):
         self.record, self.spans, self.tasks = record, spans, tasks
-        self.parts = record.parts
+        self.parts, self.locks = record.parts, used_locks(record)
         self.begins = operation_times(record)[0]
-        self.about = cache(self._about)
+        self.about = cache(self._about)  # few of a run's many slices differ in more than times
 
     def timed(self) -> Iterator[Timed]:
         yield from self._task_slices()
@@ -68,7 +76,7 @@ class _Writer:
         """What tracks are called, in the order of their tiles."""
         used = sorted({*np.unique(self.spans.part).tolist(), *(task.part for task in self.tasks), 0})
         places = lock_places(self.record.model.name)
-        tiles = {self.parts[part].tile for part in used} | {places[lock].tile for lock in self._used_locks()}
+        tiles = {self.parts[part].tile for part in used} | {places[lock].tile for lock in self.locks}
         for tile in sorted(tiles, key=lambda tile: tile or TileId(-1, -1)):
             process = process_number(self.record.model, tile)
             title = CONTROLLER_NAME if tile is None else tile_name(self.record.model, tile)
@@ -100,8 +108,8 @@ class _Writer:
         look = LOOKS[Phase(phase)]
         category = "stall" if look.kind is PhaseKind.WAIT else look.kind.value
         head = {"ph": "X", **self._track(part), "name": look.label, "cat": category, "cname": look.chrome}
-        facts = _dumped(self._facts(part, phase, detail))[1:-1]
-        return _dumped(head)[:-1], f",{facts}" if facts else ""
+        facts = shown_json(self._facts(part, phase, detail))[1:-1]
+        return shown_json(head)[:-1], f",{facts}" if facts else ""
 
     def _facts(self, part: int, phase: int, detail: int) -> Entry:
         tile = self.parts[part].tile
@@ -130,7 +138,7 @@ class _Writer:
                 slice = {"ph": "X", **self._track(task.part), "name": f"task BD {task.bd}", "cat": "task", **times}
                 known = {name: value for name, value in vars(task).items() if value is not None}
                 # Before a span that is as long: viewers nest slices in the order in which they come.
-                yield Timed(start, start - end - 1, _dumped(slice | {"args": known}))
+                yield Timed(start, start - end - 1, shown_json(slice | {"args": known}))
 
     def _flows(self) -> Iterator[Timed]:
         """Arrows: the operation that pushed, the task, the operation that waited. They bind to the slices around."""
@@ -141,26 +149,23 @@ class _Writer:
                 flow: Entry = {"ph": kind, "id": number, "name": "task", "cat": "flow", **self._track(part)}
                 # Binds to the slice around, not to the next one that begins.
                 binding = {"bp": "e"} if step else {}
-                yield Timed(self.ns(cycle), 1, _dumped(flow | {"ts": self.ns(cycle) / 1000} | binding))
+                yield Timed(self.ns(cycle), 1, shown_json(flow | {"ts": self.ns(cycle) / 1000} | binding))
 
     def _steps(self, task: TaskSpan) -> Iterator[tuple[int, int]]:
         """Parts and cycles between which a task's arrows go."""
         if task.pushed is None or task.start is None:
             return
         if task.operation is not None:
-            yield 0, max(task.pushed - 1, 0)
+            yield 0, max(task.pushed - 1, 0)  # inside the operation's slice, which ends with the push
         yield task.part, task.start
         if task.token is not None and task.awaited_by is not None:
             yield 0, max(task.token - 1, int(self.begins[task.awaited_by]))
 
-    def _used_locks(self) -> list[int]:
-        rows = self.record.trace
-        return np.unique(rows[(rows[:, 1] == TraceEvent.LOCK) & (rows[:, 0] > 0), 3]).tolist()
-
     def _counters(self) -> Iterator[Timed]:
+        # a counter is drawn for each lock that changes, with what it held before
         rows, places = self.record.trace, lock_places(self.record.model.name)
-        changes: Column = rows[(rows[:, 1] == TraceEvent.LOCK) & np.isin(rows[:, 3], self._used_locks())]
-        heads = {lock: self._counter(lock, places[lock].tile) for lock in self._used_locks()}
+        changes: Column = rows[(rows[:, 1] == TraceEvent.LOCK) & np.isin(rows[:, 3], self.locks)]
+        heads = {lock: self._counter(lock, places[lock].tile) for lock in self.locks}
         numbers: list[list[int]] = changes[:, [0, 3, 4]].tolist()
         for cycle, lock, value in numbers:
             ns = self.ns(cycle)
@@ -168,7 +173,7 @@ class _Writer:
 
     def _counter(self, lock: int, tile: TileId) -> str:
         process = process_number(self.record.model, tile)
-        return _dumped({"ph": "C", "pid": process, "name": lock_name(self.record, lock)})[:-1]
+        return shown_json({"ph": "C", "pid": process, "name": lock_name(self.record, lock)})[:-1]
 
 
 def process_number(model: DeviceModel, tile: TileId | None) -> int:
@@ -182,7 +187,3 @@ def _metadata(what: str, process: int, thread: int, **args: Any) -> Entry:
 
 def _source(location: LocationAttr) -> str:
     return place(location).rstrip(": ")
-
-
-def _dumped(entry: Entry) -> str:
-    return shown_json(entry)

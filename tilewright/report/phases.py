@@ -14,6 +14,7 @@ class PhaseKind(Enum):
     IDLE = "idle"
 
 
+# numbers are columns of `Shares` and places in the page's list of looks, so they have no gaps
 class Phase(IntEnum):
     """What a part is at. Every cycle of a part belongs to one of these."""
 
@@ -71,5 +72,6 @@ LOOKS: dict[Phase, Look] = {
     ),
     Phase.POLL: Look("polls", PhaseKind.WAIT, "poll", "black", "a register does not have its value yet"),
 }
+# in the order of the table, which is that of legends and bars
 WAITS = [phase for phase, look in LOOKS.items() if look.kind is PhaseKind.WAIT]
 BUSY = [phase for phase, look in LOOKS.items() if look.kind is PhaseKind.BUSY]

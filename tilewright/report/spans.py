@@ -1,18 +1,19 @@
-"""Rows of a trace -> spans: what each part was at from when to when, as columns."""
+"""Rows of a trace -> spans: what each part was at from when to when, as columns; and the shares of time they sum to."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
-from tilewright.report.phases import Phase
+from tilewright.report.phases import BUSY, WAITS, Phase
 from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
 from tilewright.sim.switch import PortName
@@ -84,8 +85,7 @@ def spans_of(record: RunRecord) -> Spans:
     phase = np.zeros(max(TraceEvent) + 1, dtype=np.int64)
     phase[list(AFTER)] = list(AFTER.values())
     words = np.where(event == TraceEvent.FLOW, _moved_words(event, rows[:, 4]), 0)
-    spans = Spans(part, phase[event], time, end, rows[:, 3], words)
-    return _settle(record, spans, rows)
+    return _settle(record, Spans(part, phase[event], time, end, rows[:, 3], words), rows)
 
 
 def _moved_words(event: Column, words: Column) -> Column:
@@ -105,8 +105,7 @@ def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     phase[is_sender & (rows[:, 1] == TraceEvent.MOVE)] = Phase.ROOM
     for index in np.flatnonzero(rows[:, 1] == TraceEvent.WAIT).tolist():
         phase[index] = _stop_phase(record, parts[int(spans.part[index])], int(spans.detail[index]))
-    settled = Spans(spans.part, phase, spans.start, spans.end, spans.detail, spans.words)
-    settled = _split_operations(record, settled, rows)
+    settled = _split_operations(record, replace(spans, phase=phase), rows)
     settled = _split_host_reads(record, settled, parts)
     settled = _with_open_words(record, settled)
     return settled[(settled.phase != Phase.IDLE) & (settled.cycles > 0)]
@@ -119,7 +118,7 @@ def _stop_phase(record: RunRecord, part: ArrayPart, number: int) -> Phase:
 
 def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     """The controller first spends what every operation costs; what it still needs then, it waits."""
-    waits = np.full(256, Phase.EXECUTE, dtype=np.int64)
+    waits = np.full(256, Phase.EXECUTE, dtype=np.int64)  # opcodes are bytes
     waits[list(WAITING_OPERATIONS)] = list(WAITING_OPERATIONS.values())
     is_operation = rows[:, 1] == TraceEvent.OPERATION
     later = np.where(is_operation, waits[np.where(is_operation, rows[:, 4], 0) & 0xFF], spans.phase)
@@ -128,10 +127,9 @@ def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
 
 def _split_host_reads(record: RunRecord, spans: Spans, parts: list[ArrayPart]) -> Spans:
     """A shim channel that reads waits for host memory first, then for room in the stream."""
-    reads = np.array([sends(part) and _is_shim(record, part) for part in parts], dtype=np.bool_)[spans.part]
+    reads = np.array([sends(part) and is_shim_channel(record, part) for part in parts], dtype=np.bool_)[spans.part]
     latency = reads & (spans.phase == Phase.ROOM)
-    first = np.where(latency, Phase.HOST, spans.phase)
-    changed = Spans(spans.part, first, spans.start, spans.end, spans.detail, spans.words)
+    changed = replace(spans, phase=np.where(latency, Phase.HOST, spans.phase))
     return _split(changed, latency, record.timing.host_read, np.full(len(spans), Phase.ROOM, dtype=np.int64))
 
 
@@ -142,9 +140,8 @@ def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
     for index in np.flatnonzero((spans.phase == Phase.MOVE) & (spans.words == 0)).tolist():
         number = int(spans.part[index])
         # Ports count words of the whole run, ended descriptors only theirs.
-        before = int(ended[ended[:, 2] == number, 4].sum())
-        words[index] = max(port_words(record, parts[number]) - before, 0)
-    return Spans(spans.part, spans.phase, spans.start, spans.end, spans.detail, words)
+        words[index] = max(port_words(record, parts[number]) - int(ended[ended[:, 2] == number, 4].sum()), 0)
+    return replace(spans, words=words)
 
 
 def port_words(record: RunRecord, part: ArrayPart) -> int:
@@ -157,8 +154,10 @@ def port_words(record: RunRecord, part: ArrayPart) -> int:
     return min((record.carried.get(target, 0) for target in targets), default=0)
 
 
-def _is_shim(record: RunRecord, part: ArrayPart) -> bool:
-    return part.tile is not None and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
+def is_shim_channel(record: RunRecord, part: ArrayPart) -> bool:
+    """Whether a part is a channel that reaches host memory."""
+    tile = part.tile if part.kind is PartKind.CHANNEL else None
+    return tile is not None and record.model.tile_type(*tile) is TileType.ShimNOCTile
 
 
 def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Column) -> Spans:
@@ -233,3 +232,79 @@ def _other_end(tile: TileId, port: PortName) -> Port | None:
         return None
     columns, rows = STEPS[port.bundle]
     return TileId(tile.column + columns, tile.row + rows), PortName(port.bundle.opposite, port.channel)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Cycles that each part was at each phase; a moving channel moves for as many cycles as it has words."""
+
+    cycles: npt.NDArray[np.int64]
+    """By part and phase."""
+    total: int
+
+    def busy(self, part: int) -> int:
+        return int(self.cycles[part, BUSY].sum())
+
+    def waiting(self, part: int) -> int:
+        return int(self.cycles[part, WAITS].sum())
+
+
+class CoresBusy(NamedTuple):
+    """How many cores had something to do, and the mean share of the run for which they did it."""
+
+    cores: int
+    share: float
+
+
+def cores_busy(record: RunRecord, shares: Shares) -> CoresBusy:
+    active = np.flatnonzero(shares.cycles.sum(axis=1)).tolist()
+    cores = [number for number in active if record.parts[number].kind is PartKind.CORE]
+    share = float(np.mean([shares.busy(number) for number in cores])) if cores else 0.0
+    return CoresBusy(len(cores), share / max(shares.total, 1))
+
+
+def shares_of(record: RunRecord, spans: Spans) -> Shares:
+    parts = record.parts
+    # by part and phase; `np.add.at` because a part has many spans of a phase
+    cycles = np.zeros((len(parts), len(Phase)), dtype=np.int64)
+    moving = spans.phase == Phase.MOVE
+    # One word a cycle is full speed: a transfer with fewer words than cycles waited in between.
+    used = np.where(moving & (spans.words > 0), np.minimum(spans.words, spans.cycles), spans.cycles)
+    np.add.at(cycles, (spans.part, spans.phase), used)
+    slack = spans.cycles - used
+    host = _host_slack(record, spans, slack)
+    np.add.at(cycles[:, Phase.HOST], spans.part, host)
+    is_sender = np.array([sends(part) for part in parts], dtype=np.bool_)[spans.part]
+    np.add.at(cycles, (spans.part, np.where(is_sender, Phase.ROOM, Phase.WORDS)), slack - host)
+    return Shares(cycles, record.cycles)
+
+
+def _host_slack(record: RunRecord, spans: Spans, slack: Column) -> Column:
+    """Of the cycles in which shim channels moved too little, those that host memory took.
+
+    A transfer is slow because of the channel at the other end where that one is at something else than the stream; the
+    rest is host memory's.
+    """
+    found, peers = np.zeros(len(spans), dtype=np.int64), peers_of(record)
+    for number, part in enumerate(record.parts):
+        if is_shim_channel(record, part):
+            mine = np.flatnonzero((spans.part == number) & (slack > 0))
+            if away := [_away(spans, peer, spans.start[mine], spans.end[mine]) for peer in peers.get(number, ())]:
+                found[mine] = np.maximum(slack[mine] - np.max(away, axis=0), 0)
+            elif not sends(part):  # a core sends, whose time on the stream is not known: the end is still the host's
+                found[mine] = np.minimum(slack[mine], record.timing.host_write)
+    return found
+
+
+ON_STREAM = (Phase.MOVE, Phase.WORDS, Phase.ROOM)
+
+
+def _away(spans: Spans, part: int, start: Column, end: Column) -> Column:
+    """For how many cycles of some stretches of time a channel was neither moving words nor ready to."""
+    there = spans[(spans.part == part) & np.isin(spans.phase, ON_STREAM)]
+    edges = np.stack([there.start, there.end], axis=1).ravel()
+    present = np.append(0, np.cumsum(np.stack([np.zeros(len(there), dtype=np.int64), there.cycles], axis=1).ravel()))
+    if not len(edges):
+        return end - start
+    until_start, until_end = (np.interp(at, edges, present[1:]) for at in (start, end))
+    return (end - start) - np.rint(until_end - until_start).astype(np.int64)

@@ -11,8 +11,7 @@ import numpy as np
 
 from tilewright.device.register_names import TILE_WORDS
 from tilewright.report.phases import LOOKS, WAITS, Phase
-from tilewright.report.shares import Shares, shares_of
-from tilewright.report.spans import spans_of
+from tilewright.report.spans import Shares, shares_of, spans_of
 from tilewright.report.tracks import full_name
 from tilewright.report.traffic import channel_bytes
 from tilewright.sim.parts import ArrayPart, PartKind
@@ -64,8 +63,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _active(record: RunRecord, shares: Shares) -> Iterator[tuple[int, ArrayPart]]:
-    parts = record.parts
-    return ((number, parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
+    return ((number, record.parts[number]) for number in np.flatnonzero(shares.cycles.sum(axis=1)).tolist())
 
 
 def _lines(record: RunRecord, shares: Shares) -> Iterator[SummaryLine]:
@@ -83,6 +81,7 @@ def _fold(record: RunRecord, shares: Shares) -> Iterator[SummaryLine]:
         groups[_kind_name(record, part)].append((number, line))
     for name, members in groups.items():
         lines = [line for _, line in members]
+        # of all members together: what one waits for most need not be what all do
         causes = shares.cycles[[number for number, _ in members]].sum(axis=0)[WAITS]
         busy, waiting = (float(np.mean([getattr(line, share) for line in lines])) for share in ("busy", "waiting"))
         cause = Phase(WAITS[int(causes.argmax())]) if causes.any() else None
@@ -100,7 +99,7 @@ def _kind_name(record: RunRecord, part: ArrayPart) -> str:
 
 def _causes(shares: Shares) -> Iterator[tuple[Phase, float]]:
     """The controller waits for all others, so it does not count."""
-    cycles = shares.cycles[1:].sum(axis=0)
+    cycles = shares.cycles[1:].sum(axis=0)  # part 0 is the controller
     total = int(cycles[WAITS].sum())
     for phase in sorted(WAITS, key=lambda phase: -int(cycles[phase])):
         if cycles[phase]:
@@ -125,11 +124,8 @@ def table(summary: Summary) -> Table:
     causes = ", ".join(f"{LOOKS[phase].cause} {share:.0%}" for phase, share in summary.causes if share >= LEAST_SHARE)
     shown = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", caption_justify="left")
     shown.caption = f"waits by cause: {causes}" if causes else None
-    shown.add_column("part")
-    shown.add_column("busy", justify="right")
-    shown.add_column("waits", justify="right")
-    shown.add_column("mostly for")
-    shown.add_column("bytes", justify="right")
+    for heading in ("part", "busy", "waits", "mostly for", "bytes"):
+        shown.add_column(heading, justify="left" if heading in ("part", "mostly for") else "right")
     for line in summary.lines:
         cause = LOOKS[line.cause].cause if line.cause is not None else ""
         moved = f"{line.moved_bytes:,}" if line.moved_bytes else ""

@@ -51,8 +51,7 @@ class TaskSpan:
 
 def tasks_of(record: RunRecord) -> list[TaskSpan]:
     """All tasks of a run, in the order of their pushes."""
-    rows = record.trace[np.isin(record.trace[:, 1], TASK_EVENTS)]
-    found = list(_Reader().read(rows))
+    found = list(_Reader().read(record.trace[np.isin(record.trace[:, 1], TASK_EVENTS)]))
     _find_waits(record, found)
     return found
 
@@ -75,7 +74,9 @@ class _Reader:
                 case TraceEvent.OPERATION_END:
                     self.operation = None
                 case TraceEvent.PUSH:
-                    yield self._push(TaskSpan(part, a, cycle, self.operation))
+                    self.queued[part].append(TaskSpan(part, a, cycle, self.operation))
+                    yield self.queued[part][-1]
+                # pushed before the run: the trace has only its start
                 case TraceEvent.TASK if not self.queued[part] or self.queued[part][0].bd != a:
                     self.running[part] = TaskSpan(part, a, start=cycle)
                     yield self.running[part]
@@ -84,14 +85,11 @@ class _Reader:
                     self.running[part].start = cycle
                 case TraceEvent.TASK_END if part in self.running:
                     self._end(self.running.pop(part), cycle, bool(b))
+                # tokens of tasks from before the run have none here
                 case TraceEvent.TOKEN if self.untold[a]:
                     self.untold[a].popleft().token = cycle
                 case _:
                     pass
-
-    def _push(self, task: TaskSpan) -> TaskSpan:
-        self.queued[task.part].append(task)
-        return task
 
     def _end(self, task: TaskSpan, cycle: int, sends_token: bool) -> None:
         task.end, task.sends_token = cycle, sends_token
@@ -113,12 +111,11 @@ def _find_waits(record: RunRecord, tasks: list[TaskSpan]) -> None:
 def awaited_parts(record: RunRecord, op: Operation) -> Iterator[int]:
     """The channels that a wait for tokens is about."""
     if op.direction not in tuple(DmaDirection):
-        return
+        return  # a stream that was made elsewhere may say anything
     part_ids = part_ids_of(record.model.name)
     for column in range(op.column, op.column + max(op.column_count, 1)):
         for row in range(op.row, op.row + max(op.row_count, 1)):
-            detail = (DmaDirection(op.direction), op.channel)
-            part = part_ids.find(PartKind.CHANNEL, TileId(column, row), detail)
+            part = part_ids.find(PartKind.CHANNEL, TileId(column, row), (DmaDirection(op.direction), op.channel))
             if part is not None:
                 yield part
 

@@ -26,6 +26,7 @@ from tilewright.report.tracks import (
     lock_places,
     part_name,
     tile_name,
+    used_locks,
 )
 from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
@@ -66,13 +67,14 @@ class _Builder:
         self.limit = self._longest_exact()
         self.bins = self._count_bins()
         self.lock_rows = record.trace[record.trace[:, 1] == TraceEvent.LOCK]
-        self.locks: list[int] = np.unique(self.lock_rows[self.lock_rows[:, 0] > 0, 3]).tolist()
+        self.locks = used_locks(record)
         self.groups = self._find_groups()
 
     def build(self, tasks: list[TaskSpan]) -> Timeline:
         tracks = sorted([*self._part_tracks(), *self._lock_tracks()], key=lambda track: track["group"])
         numbers = {track["part"]: number for number, track in enumerate(tracks) if "part" in track}
         pushed = [task for task in tasks if task.part in numbers and task.operation is not None]
+        # the script of the page knows their places
         shown = [[numbers[t.part], t.pushed, t.start, t.end, t.token, t.operation] for t in pushed]
         names = [CONTROLLER_NAME if tile is None else tile_name(self.record.model, tile) for tile in self.groups]
         return Timeline(names, tracks, shown[:MOST_TASKS], self.bin_cycles if self.bins else None)
@@ -99,6 +101,7 @@ class _Builder:
         return min(FINEST_BINS, BINNED_BYTES // (6 * binned), self.record.cycles) if binned else 0
 
     def _part_tracks(self) -> Iterator[Track]:
+        # spans are ordered by part
         edges = np.searchsorted(self.spans.part, np.arange(len(self.parts) + 1))
         for part in np.flatnonzero(self.counts).tolist():
             mine, actor = self.spans[slice(int(edges[part]), int(edges[part + 1]))], self.parts[part]
@@ -114,8 +117,7 @@ class _Builder:
         width = self.bin_cycles
         phases = np.unique(spans.phase).tolist()
         shares = np.stack([cover(spans[spans.phase == phase], width, self.bins) for phase in phases], axis=1)
-        scaled = np.rint(shares * 255 / width).astype(np.uint8)
-        return {"phases": phases, "bins": b64encode(scaled.tobytes()).decode()}
+        return {"phases": phases, "bins": b64encode(np.rint(shares * 255 / width).astype(np.uint8).tobytes()).decode()}
 
     def _sources(self, part: ArrayPart, spans: Spans) -> Track:
         """What the numbers in a track's spans mean."""
@@ -132,8 +134,7 @@ class _Builder:
             return full_lock_name(self.record, detail)
         if part.kind is PartKind.CORE:
             stops = self.record.names.stops.get(tile, ())
-            is_stop = phase is not Phase.COMPUTE and detail < len(stops)
-            return stops[detail].operation if is_stop else ""
+            return stops[detail].operation if phase is not Phase.COMPUTE and detail < len(stops) else ""
         is_rewritten = self.record.model.is_shim_noc(*tile)  # by the sequence, run by run: its task tells more
         location = None if is_rewritten else self.record.descriptors.get((tile, detail))
         position = file_position(location) if location else None
@@ -141,7 +142,7 @@ class _Builder:
 
     def _lock_tracks(self) -> Iterator[Track]:
         places = lock_places(self.record.model.name)
-        sampled = len(self.lock_rows) > MOST_STEPS
+        sampled = len(self.lock_rows) > MOST_STEPS  # all locks or none, so that they can be compared
         for lock in self.locks:
             steps = self.lock_rows[self.lock_rows[:, 3] == lock][:, [0, 4]]
             if sampled:
@@ -165,8 +166,7 @@ def cover(spans: Spans, width: int, bins: int) -> Column:
         np.add.at(marks, index, sign * (width - rest))
         # From the next bin on all of it counts, until the end takes it away again.
         np.add.at(whole, index + 1, sign * width)
-    covered = marks + np.cumsum(whole)
-    return covered[:bins].astype(np.int64)
+    return (marks + np.cumsum(whole))[:bins].astype(np.int64)
 
 
 def _sample(steps: Column, most: int, cycles: int) -> Column:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
@@ -12,6 +14,7 @@ from tilewright.device.register_names import TILE_WORDS
 from tilewright.ir.escapes import visible
 from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
+from tilewright.sim.trace import TraceEvent
 
 CONTROLLER_NAME = "controller"
 
@@ -21,11 +24,17 @@ class LockPlace(NamedTuple):
     number: int
 
 
-@cache
+@cache  # it is asked for each lock of a trace
 def lock_places(device: DeviceName) -> list[LockPlace]:
     """Where each lock is, in the order in which traces number them."""
     model = DEVICES[device]
     return [LockPlace(tile, n) for tile in model.tiles for n in range(model.tile_resources(*tile).locks)]
+
+
+def used_locks(record: RunRecord) -> list[int]:
+    """The locks that change in a run; rows of cycle 0 have what they hold at first."""
+    rows = record.trace
+    return np.unique(rows[(rows[:, 1] == TraceEvent.LOCK) & (rows[:, 0] > 0), 3]).tolist()
 
 
 def tile_name(model: DeviceModel, tile: TileId) -> str:
@@ -58,8 +67,7 @@ def lock_name(record: RunRecord, lock: int) -> str:
 
 
 def full_lock_name(record: RunRecord, lock: int) -> str:
-    place = lock_places(record.model.name)[lock]
-    return f"{lock_name(record, lock)} of {tile_name(record.model, place.tile)}"
+    return f"{lock_name(record, lock)} of {tile_name(record.model, lock_places(record.model.name)[lock].tile)}"
 
 
 def file_name(path: str) -> str:

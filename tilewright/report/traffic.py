@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.device import DmaDirection, TileId, TileType
+from tilewright.device import DmaDirection, TileId
 from tilewright.device.layout import WORD_BYTES
-from tilewright.report.spans import Column, port_words
+from tilewright.report.spans import Column, is_shim_channel, port_words
 from tilewright.report.tasks import operation_times
-from tilewright.sim.parts import PartKind
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
 from tilewright.txn.opcodes import Opcode
@@ -42,12 +41,11 @@ def open_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """Descriptors that had not come to their end when the run did: all that went over the port but what ended."""
     rows = record.trace[np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     begun: list[list[int]] = rows.tolist()
-    last = {row[2]: row for row in begun}
-    parts = record.parts
+    last = {row[2]: row for row in begun}  # rows are in the order of time
     for part, (cycle, event, _, bd, _) in last.items():
         if event == TraceEvent.BD:
             ended = int(rows[(rows[:, 2] == part) & (rows[:, 1] == TraceEvent.BD_END), 4].sum())
-            yield OpenTransfer(part, bd, cycle, max(port_words(record, parts[part]) - ended, 0))
+            yield OpenTransfer(part, bd, cycle, max(port_words(record, record.parts[part]) - ended, 0))
 
 
 @dataclass(frozen=True)
@@ -74,6 +72,7 @@ def host_uses(record: RunRecord) -> Mapping[int, HostTraffic]:
     read, written, channels = dict[int, int](), dict[int, int](), dict[int, set[int]]()
     for part, bd, cycle, words in (*_host_transfers(record), *open_transfers(record)):
         tile, detail = parts[part].tile, parts[part].detail
+        # the last patch before the descriptor ran
         known = [patch for patch in patches.get((tile, bd), ()) if patch.cycle <= cycle] if tile else []
         if known and detail is not None:
             argument = known[-1].argument
@@ -106,16 +105,7 @@ def _descriptor_at(record: RunRecord, tile: TileId, offset: int) -> int | None:
 
 def _host_transfers(record: RunRecord) -> Iterator[OpenTransfer]:
     """The descriptors that shim channels ran to their end."""
-    parts = record.parts
-    is_host = np.array(
-        [
-            part.kind is PartKind.CHANNEL
-            and part.tile is not None
-            and record.model.tile_type(*part.tile) is TileType.ShimNOCTile
-            for part in parts
-        ],
-        dtype=np.bool_,
-    )
+    is_host = np.array([is_shim_channel(record, part) for part in record.parts], dtype=np.bool_)
     rows = record.trace[is_host[record.trace[:, 2]] & np.isin(record.trace[:, 1], (TraceEvent.BD, TraceEvent.BD_END))]
     rows: Column = rows[np.argsort(rows[:, 2], kind="stable")]
     begun, ended = rows[:-1], rows[1:]

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from textwrap import wrap
 
 from tilewright.ir.diagnostics import file_position, place
-from tilewright.report.markup import Heading, Markup, element, table
+from tilewright.report.markup import Markup, element, headings_of, table
 from tilewright.report.tracks import file_name
 from tilewright.sim.hangs import OpenWait
 
@@ -34,7 +34,7 @@ class WaitPicture:
     def _follow(self) -> Iterator[OpenWait]:
         """The waits that lead from the controller to the cause."""
         at = self.by_name.get(FIRST) or next(iter(self.by_name.values()), None)
-        seen = set[str]()
+        seen = set[str]()  # waits may form a cycle
         while at is not None and at.name not in seen:
             seen.add(at.name)
             yield at
@@ -44,22 +44,19 @@ class WaitPicture:
         for wait in self.chain:
             self._level(wait)
         self._end()
-        width = MARGIN * 2 + (1 + MOST_ASIDE) * WIDTH + MOST_ASIDE * GAP if self._is_wide() else WIDTH + 2 * MARGIN + 60
+        is_wide = any(self._aside(wait) for wait in self.chain)
+        # beside a chain of its own there is only the arrow of a cycle
+        width = MARGIN * 2 + (1 + MOST_ASIDE) * WIDTH + MOST_ASIDE * GAP if is_wide else WIDTH + 2 * MARGIN + 60
         box = f"0 0 {width} {self.y:g}"
         label = "Who waits for whom, from the controller at the top to the most likely cause at the bottom"
         size = f"max-width: {width}px; min-width: {0.75 * width:g}px"
-        attributes = {"role": "img", "aria_label": label, "style": size}
-        return element("svg", *self.parts, class_="waits", viewBox=box, **attributes)
-
-    def _is_wide(self) -> bool:
-        return any(self._aside(wait) for wait in self.chain)
+        return element("svg", *self.parts, class_="waits", viewBox=box, role="img", aria_label=label, style=size)
 
     def _aside(self, wait: OpenWait) -> list[OpenWait]:
         """Others that wait for the same one as an actor in the chain does."""
         chain = {other.name for other in self.chain}
         others = [w for w in self.by_name.values() if w.name not in chain and w.name not in self.carriers]
-        alike = [w for w in others if w.needs == wait.needs]
-        return alike if wait.needs is not None else []
+        return [w for w in others if w.needs == wait.needs] if wait.needs is not None else []
 
     def _level(self, wait: OpenWait) -> None:
         """One of the chain, beside it others that wait for the same, and the arrows down."""
@@ -105,8 +102,7 @@ class WaitPicture:
         """What the chain ends with: a cause, or an actor that is in it already."""
         last = self.chain[-1]
         closes = last.needs in self.tops if last.needs else False
-        said = self.cause or last.cause or f"{last.needs} waits, too"
-        lines = _lines(said)
+        lines = _lines(self.cause or last.cause or f"{last.needs} waits, too")
         height = 34 + LINE * len(lines)
         texts = [element("text", "most likely cause", x=MARGIN + 14, y=self.y + 22, class_="name")]
         texts += [element("text", t, x=MARGIN + 14, y=self.y + 22 + LINE * n) for n, t in enumerate(lines, 1)]
@@ -121,13 +117,7 @@ class WaitPicture:
         self.y += height + MARGIN
 
     def table(self) -> Markup:
-        headings = [
-            Heading("who"),
-            Heading("why"),
-            Heading("at it since cycle", True),
-            Heading("for whom"),
-            Heading("source"),
-        ]
+        headings = headings_of("who", "why", "at it since cycle#", "for whom", "source")
         rows = [
             [w.name, w.reason, f"{w.since:,}", w.needs or w.cause, place(w.location).rstrip(": ")]
             for w in self.by_name.values()

@@ -1,10 +1,12 @@
-"""Things that are imported or made when they are first used: names of a package, one value for a whole process."""
+"""Things that are imported or made when they are first used, and values that hold for a while."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
@@ -49,3 +51,13 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
         return made[0]
 
     return get
+
+
+@contextmanager
+def setting(variable: ContextVar[T], value: T) -> Generator[T]:
+    """Let a variable have a value inside the block; other threads and tasks do not see it."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)

@@ -174,18 +174,15 @@ class FileNames:
     def stem(self, name: str, *suffixes: str) -> str:
         """The part before each of the suffixes, of the files for a name."""
         room = max(map(len, suffixes), default=0)
-        stem, tries = _shortened(name, room), 0
+        pieces, tries = _pieces(name), 0
+        stem = "".join(pieces)
+        if len(stem) + room > LONGEST_FILE_NAME:
+            stem = _with_digest(pieces, name, room)
         while any(f"{stem}{suffix}".casefold() in self._taken for suffix in suffixes):
             tries += 1
-            stem = _with_digest(_pieces(name), f"{name}\0{tries}", room)
+            stem = _with_digest(pieces, f"{name}\0{tries}", room)
         self._taken.update(f"{stem}{suffix}".casefold() for suffix in suffixes)
         return stem
-
-
-def _shortened(name: str, room: int) -> str:
-    pieces = _pieces(name)
-    whole = "".join(pieces)
-    return whole if len(whole) + room <= LONGEST_FILE_NAME else _with_digest(pieces, name, room)
 
 
 def _pieces(name: str) -> list[str]:

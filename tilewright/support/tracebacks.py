@@ -48,21 +48,17 @@ def at_user_line(function: Callable[P, R]) -> Callable[P, R]:
 def user_facing(cls: type[T]) -> type[T]:
     """Let errors that leave the methods of a class show the user's lines alone."""
     for name, method in [*vars(cls).items()]:  # a copy: setting a name changes the original
-        is_public = not name.startswith("_") or name in _CALLED_BY_USERS
-        if isinstance(method, FunctionType) and is_public:
+        if isinstance(method, FunctionType) and (not name.startswith("_") or name in _CALLED_BY_USERS):
             setattr(cls, name, at_user_line(method))
     return cls
 
 
-def _dunders(names: str) -> frozenset[str]:
-    return frozenset(f"__{name}__" for name in names.split())
-
-
-_CALLED_BY_USERS = _dunders(
+_OPERATORS = (
     "init call enter exit getitem setitem iter len bool int float index format array array_ufunc eq ne lt le gt ge add "
     "radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod divmod rdivmod pow rpow and rand or ror xor "
     "rxor lshift rlshift rshift rrshift neg pos abs invert floor ceil trunc round"
 )
+_CALLED_BY_USERS = frozenset(f"__{name}__" for name in _OPERATORS.split())
 """What Python calls for users' expressions."""
 
 

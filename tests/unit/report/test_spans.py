@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC
 
 from tilewright.device import DmaDirection, WireBundle
 from tilewright.report.phases import Phase
-from tilewright.report.shares import shares_of
-from tilewright.report.spans import spans_of
+from tilewright.report.spans import shares_of, spans_of
 from tilewright.sim.record import CoreStop, RunRecord, SourceNames, SwitchConnection
 from tilewright.sim.switch import PortName
 from tilewright.sim.trace import TraceEvent

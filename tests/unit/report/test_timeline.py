@@ -11,8 +11,7 @@ from run_records import MEM, Row, channel, core, record_of
 from tilewright.device import DmaDirection
 from tilewright.report import timeline
 from tilewright.report.phases import Phase
-from tilewright.report.shares import shares_of
-from tilewright.report.spans import spans_of
+from tilewright.report.spans import shares_of, spans_of
 from tilewright.report.timeline import Timeline, timeline_of
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent

@@ -8,8 +8,7 @@ from programs import COPY
 
 import tilewright as tw
 from tilewright.report.array_picture import ArrayPicture
-from tilewright.report.shares import shares_of
-from tilewright.report.spans import spans_of
+from tilewright.report.spans import shares_of, spans_of
 from tilewright.report.traffic import channel_bytes, host_uses
 from tilewright.sim.record import RunRecord
 

@@ -19,6 +19,7 @@ Call = Callable[..., Any]
 def _weights(of_wts: Any) -> Generator[Any]:
     """Hold the weights inside the block."""
     yield None if of_wts is None else of_wts.acquire(1)
+    # not in a `finally`: after an error nothing is built any more
     if of_wts is not None:
         of_wts.release(1)
 
@@ -41,6 +42,7 @@ def row_at_a_time_tiled(
     """`do_kernel(tile in, tile out, weights)` for each of the tiles of each row."""
     with _weights(of_wts) as weights:
         for _ in range_(n_rows):
+            # no loop inside where rows are not cut
             if n_tiles_per_row is None:
                 _row((of_in, of_out), do_kernel, weights)
                 continue
@@ -71,6 +73,7 @@ def sliding_3row(of_in: Any, of_out: Any, *, n_out_rows: int, do_kernel: Call, o
         of_out.release(1)
 
     with _weights(of_wts) as weights:
+        # rows are released one late, since the next window begins with the middle one of this
         window(2, (0, 0, 1), 0, 0, weights)
         for _ in range_(n_out_rows - 2):
             window(3, (0, 1, 2), 1, 1, weights)

@@ -19,7 +19,7 @@ from tilewright.iron.program import Program
 from tilewright.iron.runtime.runtime import Runtime
 from tilewright.iron.worker import Worker
 
-SHIM_CHANNELS = 2
+SHIM_CHANNELS = 2  # of a shim tile's DMA, each way
 
 
 def chosen_device(who: str) -> Device:
@@ -92,8 +92,7 @@ class Elementwise:
         targets = [ObjectFifo(self._tile, name=f"out{lane}") for lane in self.lanes]
         workers = [self._worker(ins, out) for ins, out in zip(sources, targets, strict=True)]
         program = Program(device, self._runtime(sources, targets), workers)
-        if self.trace_size:
-            program.enable_trace(self.trace_size)
+        program.enable_trace(self.trace_size)  # a size of 0 is none
         return program
 
     def _is_number(self, param: int) -> bool:
@@ -130,16 +129,17 @@ class Elementwise:
         tensors = [vector(self.elements, self.dtype)] * (self.inputs if self.in_place else self.inputs + 1)
         tables = [fifo.obj_type for fifo in self._tables.values()]
         ends = [[[fifo.prod() for fifo in lane] for lane in sources], [fifo.cons() for fifo in targets]]
-        given = [fifo.prod() for fifo in self._tables.values()]
-        return Runtime(self._sequence, [*tensors, *tables, *ends, given])
+        return Runtime(self._sequence, [*tensors, *tables, *ends, [fifo.prod() for fifo in self._tables.values()]])
 
     def _sequence(self, *args: Any) -> None:
         *data, sources, targets, tables = args
         arrays, values = data[: len(data) - len(tables)], data[len(data) - len(tables) :]
         share = self.elements // len(self.lanes)
         for number, lane in enumerate(sources):
+            # the last array is the output, which nothing is filled from
             for end, array in zip(lane, arrays, strict=False):
                 end.fill(array, offset=number * share, transfer_len=share)
+        # before any wait: cores take their tables first
         for end, value in zip(tables, values, strict=True):
             end.fill(value)
         for number, end in enumerate(targets):
@@ -172,8 +172,9 @@ def transform_parallel(
 
     Without `pass_size_to_kernel`, a kernel gets no `tile_size`.
     """
-    options = {"trace_size": trace_size, "pass_size": pass_size_to_kernel}
-    return _parallel("transform_parallel", func, 1, tensor_ty, params, tile_size, num_channels, options)
+    lanes = _lanes("transform_parallel", num_channels)
+    options: dict[str, Any] = {"lanes": lanes, "trace_size": trace_size, "pass_size": pass_size_to_kernel}
+    return _design("transform_parallel", func, 1, tensor_ty, params, tile_size, **options)
 
 
 def transform_parallel_binary(
@@ -185,8 +186,9 @@ def transform_parallel_binary(
     pass_size_to_kernel: bool = True,
 ) -> Any:
     """`transform_parallel` for functions of two tensors."""
-    options = {"trace_size": trace_size, "pass_size": pass_size_to_kernel}
-    return _parallel("transform_parallel_binary", func, 2, tensor_ty, (), tile_size, num_channels, options)
+    lanes = _lanes("transform_parallel_binary", num_channels)
+    options: dict[str, Any] = {"lanes": lanes, "trace_size": trace_size, "pass_size": pass_size_to_kernel}
+    return _design("transform_parallel_binary", func, 2, tensor_ty, (), tile_size, **options)
 
 
 def _design(who: str, func: Any, inputs: int, tensor: Any, params: Any, tile_size: int, **options: Any) -> Any:
@@ -194,12 +196,11 @@ def _design(who: str, func: Any, inputs: int, tensor: Any, params: Any, tile_siz
     return Elementwise(who, func, inputs, tensor, tile_size, params, **options).program(device).resolve_program()
 
 
-def _parallel(
-    who: str, func: Any, inputs: int, tensor: Any, params: Any, tile_size: int, channels: int, options: dict[str, Any]
-) -> Any:
+def _lanes(who: str, channels: int) -> list[str]:
+    """What the names of fifos end with: a lane for each channel of each column."""
     if not 1 <= channels <= SHIM_CHANNELS:
         refuse(f"num_channels must be 1 or 2, the channels that a shim tile has each way; got {channels}")
     columns = range(chosen_device(f"iron.algorithms.{who}").cols)
-    each = [f"_{column}" for column in columns]
-    both = [f"_{column}_{channel}" for column in columns for channel in range(channels)]
-    return _design(who, func, inputs, tensor, params, tile_size, lanes=each if channels == 1 else both, **options)
+    if channels == 1:
+        return [f"_{column}" for column in columns]
+    return [f"_{column}_{channel}" for column in columns for channel in range(channels)]

@@ -34,6 +34,5 @@ def reduce(func: Any, input_ty: Any, output_ty: Any, *, trace_size: int = 0) -> 
     worker = Worker(core, [of_in.cons(), of_out.prod(), func], trace=1 if trace_size else None)
     runtime = Runtime(sequence, [of_in.obj_type, of_out.obj_type, of_in.prod(), of_out.cons()])
     program = Program(chosen_device("iron.algorithms.reduce"), runtime, [worker])
-    if trace_size:
-        program.enable_trace(trace_size)
+    program.enable_trace(trace_size)  # a size of 0 is none
     return program.resolve_program()

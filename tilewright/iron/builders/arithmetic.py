@@ -27,13 +27,13 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.dialects import arith, scf
-from tilewright.iron.builders.literals import integer_attr, literal
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.types import is_float_type, is_integer_type
+from tilewright.iron.builders.types import integer_attr, is_float_type, is_integer_type, literal
 
 Binary: TypeAlias = Callable[[SSAValue, SSAValue], SSAValue]
-INDEX_BITS = 64
+INDEX_BITS = 64  # MLIR keeps numbers of index type in so many
+# their places in these lists are MLIR's numbers for them
 INTEGER_PREDICATES = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"]
 FLOAT_PREDICATES = [
     *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
@@ -49,8 +49,7 @@ def number(value: Any, type: Attribute, **kwargs: Any) -> SSAValue:
     if is_unsigned(type) and isinstance(attribute, IntegerAttr):
         # operations take signless constants, which hold a large unsigned number as a negative one
         attribute = IntegerAttr(int(value), IntegerType(width(type)), truncate_bits=True)
-    made = build(arith.ConstantOp, results=[signless_type(type)], value=attribute, **kwargs)
-    return with_sign(made.result, type)
+    return with_sign(build(arith.ConstantOp, results=[signless_type(type)], value=attribute, **kwargs).result, type)
 
 
 def constant_of(value: SSAValue) -> int | float | None:
@@ -72,8 +71,7 @@ def width(type: Attribute) -> int:
 def binary(operator: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """`lhs operator rhs`, by the operator's name in Python's `operator` module, or `min` and `max`."""
     type = lhs.type
-    rows = _FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED
-    make = rows.get(operator)
+    make = (_FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED).get(operator)
     if make is None:
         _refuse_operator(operator, type)
     return with_sign(make(signless(lhs), signless(rhs)), type)
@@ -170,6 +168,7 @@ def _op(op_class: type[IRDLOperation]) -> Binary:
 def _floor_mod(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """The remainder with the sign of the divisor."""
     divisor = constant_of(rhs)
+    # of natural numbers the remainder is the same however division rounds
     if divisor is not None and divisor > 0 and is_natural(lhs):
         return _op(arith.RemSIOp)(lhs, rhs)
     # in two's complement the low bits are the floored remainder, of negative numbers too
@@ -199,14 +198,14 @@ def is_natural(value: SSAValue) -> bool:
     return is_wide and isinstance(owner, _KEEP_NATURAL) and all(map(is_natural, owner.operands))
 
 
+# natural numbers give a natural number, and no difference is among them
 _KEEP_NATURAL = arith.AddiOp, arith.MuliOp, arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp
 
 
 def _float_mod(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     rest, zero = _op(arith.RemfOp)(lhs, rhs), number(0, lhs.type)
     signs_differ = _op(arith.XOrIOp)(compare("lt", rest, zero), compare("lt", rhs, zero))
-    is_off = _op(arith.AndIOp)(compare("ne", rest, zero), signs_differ)
-    return choose(is_off, _op(arith.AddfOp)(rest, rhs), rest)
+    return choose(_op(arith.AndIOp)(compare("ne", rest, zero), signs_differ), _op(arith.AddfOp)(rest, rhs), rest)
 
 
 def _float_floor_div(lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -299,6 +298,7 @@ def _cast(op_class: type[IRDLOperation], value: SSAValue, type: Attribute) -> SS
 def _resized(value: SSAValue, target: Attribute, is_natural: bool) -> SSAValue:
     if value.type == target:
         return value
+    # extensions and truncations take no indices
     if isinstance(value.type, IndexType) or isinstance(target, IndexType):
         return _cast(arith.IndexCastUIOp if is_natural else arith.IndexCastOp, value, target)
     if width(value.type) > width(target):

@@ -34,17 +34,16 @@ from tilewright.dialects.aie.attributes import (
 )
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoType
 from tilewright.dialects.aie.trace_event import TraceEventAttr
-from tilewright.iron.builders.checks import is_boolean, is_integer, is_list
 from tilewright.iron.builders.handles import AttributeView, OpView
-from tilewright.iron.builders.literals import integer_attr
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.types import convert_type, is_buffer_type
+from tilewright.iron.builders.types import convert_type, integer_attr, is_boolean, is_buffer_type, is_integer, is_list
 
 
 def property_attribute(op: Operation | type[Operation], name: str, value: Any) -> Attribute:
     """`value` as the attribute `name` of an operation: what its definition says, else what the value looks like."""
     if isinstance(value, AttributeView):
         value = value.attribute
+    # whether it is one that the operation takes is checked when that is built
     if isinstance(value, Attribute):
         return value
     constraint = _constraint(op, name)
@@ -56,9 +55,7 @@ def property_attribute(op: Operation | type[Operation], name: str, value: Any) -
 
 def _constraint(op: Operation | type[Operation], name: str) -> AttrConstraint | None:
     kind = op if isinstance(op, type) else type(op)
-    if not issubclass(kind, IRDLOperation):
-        return None
-    found = kind.get_irdl_definition().properties.get(name)
+    found = kind.get_irdl_definition().properties.get(name) if issubclass(kind, IRDLOperation) else None
     return None if found is None else found.constr
 
 
@@ -85,10 +82,6 @@ def _enum(constraint: EnumConstraint, value: Any) -> Attribute | None:
     refuse(f"{value!r} is not a {constraint.description}", (None, f"there are {names}"))
 
 
-def _text(value: Any) -> Attribute | None:
-    return StringAttr(value) if isinstance(value, str) else None
-
-
 def symbol_name(given: Any) -> str | None:
     """The name of what a user refers to: a text, or an operation with a symbol."""
     if isinstance(given, str):
@@ -104,10 +97,6 @@ def symbol_name(given: Any) -> str | None:
 def _symbol(value: Any) -> Attribute | None:
     name = symbol_name(value)
     return None if name is None else SymbolRefAttr(name)
-
-
-def _flag(value: Any) -> Attribute | None:
-    return BoolAttr.from_bool(bool(value)) if is_boolean(value) or is_integer(value) else None
 
 
 def packet(value: Any) -> Attribute | None:
@@ -143,13 +132,9 @@ dimensions = _array_of(BDDimLayoutArrayAttr, partial(_struct, BDDimLayoutAttr))
 
 
 def _event(value: Any) -> Attribute | None:
-    value = getattr(value, "code", value)
+    value = getattr(value, "code", value)  # of a `GenericEvent`, or of a port's
     name = value.name if isinstance(value, Enum) else value
     return TraceEventAttr(StringAttr(name)) if isinstance(name, str) else None
-
-
-def _dense(value: Any) -> Attribute | None:
-    return DenseArrayBase.from_list(i32, [int(part) for part in value])
 
 
 def _fifo_type(value: Any) -> Attribute | None:
@@ -158,9 +143,10 @@ def _fifo_type(value: Any) -> Attribute | None:
 
 
 _CONVERTERS: dict[type[Attribute], Callable[[Any], Attribute | None]] = {
-    StringAttr: _text,
+    StringAttr: lambda value: StringAttr(value) if isinstance(value, str) else None,
     SymbolRefAttr: _symbol,
-    IntegerAttr: _flag,
+    # other integers have an `IntConstraint` that says how wide they are
+    IntegerAttr: lambda value: BoolAttr.from_bool(bool(value)) if is_boolean(value) or is_integer(value) else None,
     UnitAttr: lambda value: UnitAttr() if value else None,
     PacketInfoAttr: packet,
     BDIterationAttr: partial(_struct, BDIterationAttr),
@@ -169,7 +155,7 @@ _CONVERTERS: dict[type[Attribute], Callable[[Any], Attribute | None]] = {
     BDPadLayoutArrayAttr: _array_of(BDPadLayoutArrayAttr, partial(_struct, BDPadLayoutAttr)),
     ObjectFifoType: _fifo_type,
     TraceEventAttr: _event,
-    DenseArrayBase: _dense,
+    DenseArrayBase: lambda value: DenseArrayBase.from_list(i32, [int(part) for part in value]),
     TypeAttribute: convert_type,
 }
 
@@ -183,7 +169,7 @@ def _guess(value: Any) -> Attribute | None:
     if is_list(value):
         parts = [_guess(part) for part in value]
         return None if None in parts else ArrayAttr(cast("list[Attribute]", parts))
-    return _text(value)
+    return StringAttr(value) if isinstance(value, str) else None
 
 
 def bd_dim_layout(size: int, stride: int) -> Attribute:

@@ -7,8 +7,6 @@ the turn. That is found out by comparing the variables before and after the body
 from __future__ import annotations
 
 import ast
-import linecache
-import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -22,13 +20,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tilewright.dialects import scf
 from tilewright.dialects._syntax import INDEX
 from tilewright.ir.diagnostics import Diagnostic, Severity, diagnose
-from tilewright.iron.builders.checks import is_list, is_number
 from tilewright.iron.builders.handles import OpView, RegionView, Value, ssa_of, value_of
-from tilewright.iron.builders.location import is_between, refuse, user_location
+from tilewright.iron.builders.location import refuse, syntax_tree, user_frame, user_location
 from tilewright.iron.builders.module import deferred_errors
-from tilewright.iron.builders.operations import InsertionPoint, build, is_terminated
+from tilewright.iron.builders.operations import InsertionPoint, build, is_inside, is_terminated
 from tilewright.iron.builders.scalars import as_index, constant
-from tilewright.iron.builders.types import numpy_type
+from tilewright.iron.builders.types import is_list, is_number, numpy_type
 
 
 def for_(
@@ -49,7 +46,9 @@ def for_(
     """
     start, stop = (0, start) if stop is None else (start, stop)
     bounds = [_bound(number) for number in (start, stop, 1 if step is None else step)]
-    initial = [_initial(value) for value in iter_args or ()]
+    # a value of the program, or a Python number
+    carries = "what the loop carries"
+    initial = [constant(v).ssa if is_number(v) else ssa_of(v, carries) for v in iter_args or ()]
     before = names_in_use()
     types = [value.type for value in initial]
     body = Block(arg_types=[INDEX, *types])
@@ -76,11 +75,6 @@ def for_(
     # a loop that is left early is closed by the garbage collector, where nothing can be raised
     except GeneratorExit:
         errors.append(_left_early(op))
-
-
-def _initial(value: Any) -> SSAValue:
-    """What a loop begins with: a value, or a Python number."""
-    return constant(value).ssa if is_number(value) else ssa_of(value, "what the loop carries")
 
 
 def _check_yield(loop: Operation, types: Sequence[Attribute]) -> None:
@@ -112,8 +106,7 @@ def _one_or_all(values: list[Value]) -> Any:
 
 def yield_(values: Sequence[Any] | Any = (), *, loc: Any = None, ip: Any = None) -> None:
     """`scf.yield`: what a loop carries to its next turn, or what a choice results in."""
-    given = values if is_list(values) else [values]
-    build(scf.YieldOp, arguments=list(given), loc=loc, ip=ip)
+    build(scf.YieldOp, arguments=list(values if is_list(values) else [values]), loc=loc, ip=ip)
 
 
 class IfOp(OpView):
@@ -134,6 +127,7 @@ def make_if(cond: Any, has_else: bool, results: Sequence[Any] = (), loc: Any = N
     condition = ssa_of(cond, "the condition")
     if condition.type != i1:
         refuse(f"a condition is a comparison, of type i1, not {condition.type}", (None, "such as `v != 0`"))
+    # MLIR tells a choice without an other side by a region without blocks
     regions = [Region(Block()), Region(Block()) if has_else else Region()]
     return IfOp(build(scf.IfOp, results=list(results), regions=regions, cond=condition, loc=loc, ip=ip))
 
@@ -159,28 +153,28 @@ def else_(if_op: IfOp, insert_yield: bool = True) -> Generator[None]:
     """The other side of a choice, `if_op`, which `if_` has made; `insert_yield` is as there."""
     if not len(if_op.elseRegion.blocks):
         refuse("this choice has no other side", (if_op.location, "it is made here with hasElse=False"))
+    # `if_` has ended that side already
     with InsertionPoint.at_block_terminator(if_op.elseRegion.blocks[0]):
         yield
 
 
 def names_in_use() -> Mapping[str, Any]:
     """The numbers that the user's function has in variables."""
-    frame = _user_frame()
+    frame = user_frame()
     variables: Mapping[str, Any] = {} if frame is None else dict(frame.f_locals)
     return {name: value for name, value in variables.items() if is_number(value) or isinstance(value, Value)}
 
 
 def check_carried(before: Mapping[str, Any], body: Block) -> None:
     """Refuse a loop whose body goes on computing with what a variable was before the loop."""
-    frame = _user_frame()
+    frame = user_frame()
     if frame is None:
         return
     after = frame.f_locals
     changed = [name for name, value in before.items() if after.get(name) is not value]
     computed = [name for name in changed if isinstance(after.get(name), Value) and is_in(after[name].ssa, body)]
-    if not computed:
-        return
-    loop = _loop(frame)
+    # the source is read only for loops that may be wrong: parsing it takes long
+    loop = _loop(frame) if computed else None
     for name in computed:
         if loop is not None and _is_read_first([loop.target, *loop.body], name):
             _refuse(name, _initial_text(name, before[name], after[name]), loop)
@@ -189,6 +183,7 @@ def check_carried(before: Mapping[str, Any], body: Block) -> None:
 def _initial_text(name: str, before: Any, after: Value) -> str:
     """What a loop begins with: the variable, or a number of the type that it gets."""
     kind = numpy_type(after.type)
+    # i32 and f32 are what a Python number becomes without being told
     if not is_number(before) or kind in (None, np.int32, np.float32):
         return name
     return f"{'' if kind is bfloat16 else 'np.'}{kind.__name__}({before})"
@@ -207,24 +202,13 @@ def _refuse(name: str, initial: str, loop: ast.For) -> None:
 
 def is_in(value: SSAValue, block: Block) -> bool:
     """Whether a value is made in a block, or in what is nested there."""
-    found: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
-    while found is not None and found is not block:
-        found = found.parent_block()
-    return found is not None
-
-
-def _user_frame() -> FrameType | None:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_between(frame):
-        frame = frame.f_back
-    return frame
+    return is_inside(value.owner if isinstance(value.owner, Block) else value.owner.parent_block(), block)
 
 
 def _loop(frame: FrameType) -> ast.For | None:
     """The innermost `for` that a frame executes."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename)))
-    except SyntaxError:
+    tree = syntax_tree(frame.f_code.co_filename)
+    if tree is None:
         return None
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and node.lineno <= frame.f_lineno]
     inside = [loop for loop in loops if frame.f_lineno <= (loop.end_lineno or 0)]
@@ -246,10 +230,12 @@ def _uses(nodes: list[Any], name: str) -> Iterator[ast.expr_context]:
             case ast.AugAssign():
                 yield from (ast.Load() for _ in _uses([node.target], name))
                 yield from _uses([node.value], name)
+            # Python evaluates the right side first
             case ast.Assign():
                 yield from _uses([node.value, *node.targets], name)
             case ast.AnnAssign():
                 yield from _uses([part for part in (node.value, node.target) if part is not None], name)
+            # what is only defined here is executed elsewhere, if at all
             case ast.FunctionDef() | ast.Lambda() | ast.ClassDef():
                 pass
             case _:

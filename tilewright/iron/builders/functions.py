@@ -11,12 +11,11 @@ from xdsl.dialects.builtin import FunctionType, IndexType, IntegerType, StringAt
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tilewright.dialects import func
-from tilewright.iron.builders.checks import as_list, is_list, is_number
 from tilewright.iron.builders.handles import OpView, ssa_of, value_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build, new_block
 from tilewright.iron.builders.scalars import ScalarValue, index_cast
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import as_list, convert_type, is_list, is_number
 
 
 class FuncOp(OpView):
@@ -49,8 +48,8 @@ def declare(name: str, inputs: Sequence[Any], outputs: Sequence[Any], visibility
     """`func.func private @name(...)`."""
     takes, gives = as_list(inputs, "the types of arguments"), as_list(outputs, "the types of results")
     type = FunctionType.from_lists([*map(convert_type, takes)], [*map(convert_type, gives)])
-    fields = {"sym_name": name, "function_type": type, "sym_visibility": visibility}
-    return FuncOp(build(func.FuncOp, regions=[Region()], **fields, **kwargs))
+    names: dict[str, Any] = {"sym_name": name, "sym_visibility": visibility}
+    return FuncOp(build(func.FuncOp, regions=[Region()], function_type=type, **names, **kwargs))
 
 
 class external_func(FuncOp):
@@ -77,6 +76,7 @@ class external_func(FuncOp):
                 "the only supported value is 'merge'."
             )
         super().__init__(declare(name, inputs, [] if outputs is None else outputs, visibility).op)
+        # `func.func` is MLIR's: its definition has no properties for them
         for key, text in (("link_with", link_with), ("link_with_mode", link_with_mode)):
             if text is not None:
                 self.op.attributes[key] = StringAttr(text)
@@ -115,7 +115,7 @@ def call(
 
 def _call(name: str, operands: Sequence[SSAValue], results: Sequence[Attribute], loc: Any, ip: Any) -> Any:
     op = build(func.CallOp, results=results, callee=SymbolRefAttr(name), arguments=operands, loc=loc, ip=ip)
-    values = [value_of(result) for result in op.results]
+    values = [*map(value_of, op.results)]
     return values[0] if len(values) == 1 else values or None
 
 
@@ -139,6 +139,7 @@ def _argument(given: Any, type: Attribute) -> SSAValue:
     if is_number(given):
         return ScalarValue(given, dtype=type).ssa
     value = ssa_of(given, "an argument of a call")
+    # loop counters are indices, which no kernel takes
     if isinstance(value.type, IndexType) and isinstance(type, IntegerType):
         return index_cast(value, to=type).ssa
     return value
@@ -167,8 +168,7 @@ class PythonFunction:
         function = declare(self._body.__name__, types, [], self._visibility, attributes=self._attributes, ip=before)
         entry = new_block(function.op.regions[0], types)
         with InsertionPoint(entry):
-            returned = self._body(*map(value_of, entry.args))
-            values = [ssa_of(value) for value in _as_list(returned)]
+            values = [ssa_of(value) for value in _as_list(self._body(*map(value_of, entry.args)))]
             build(func.ReturnOp, arguments=values)
         # what it returns is known only now
         function.function.function_type = FunctionType.from_lists(types, [value.type for value in values])
@@ -176,8 +176,7 @@ class PythonFunction:
 
     def _types(self) -> list[Attribute]:
         parameters = inspect.signature(self._body, eval_str=True).parameters.values()
-        missing = [parameter.name for parameter in parameters if parameter.annotation is inspect.Parameter.empty]
-        if missing:
+        if missing := [p.name for p in parameters if p.annotation is inspect.Parameter.empty]:
             refuse(f"the parameters of '{self._body.__name__}' need types: {', '.join(missing)}")
         return [convert_type(parameter.annotation) for parameter in parameters]
 
@@ -189,32 +188,19 @@ def _as_list(returned: Any) -> list[Any]:
     return [] if returned is None else [*returned] if is_list(returned) else [returned]
 
 
+_SYMBOL_TABLES = ("aie.device", "builtin.module")
+
+
 def home_of_functions() -> tuple[Operation, InsertionPoint]:
     """The device or module that is being built, and where in it a function goes: before what is being built."""
     current = InsertionPoint.current
-    root = current.block.parent_op()
-    if root is None:
+    home, child = current.block.parent_op(), None
+    if home is None:
         refuse("a function is built inside a module")
-    home = _symbol_table(root)
-    block = home.regions[0].blocks[0]
-    return home, current if current.block is block else InsertionPoint(_child_around(block))
-
-
-def _symbol_table(op: Operation) -> Operation:
-    """The device or module that an operation is in."""
-    while op.name not in ("aie.device", "builtin.module") and (parent := op.parent_op()) is not None:
-        op = parent
-    return op
-
-
-def _child_around(block: Any) -> Operation:
-    """The operation of `block` that the current insertion point is in."""
-    op = InsertionPoint.current.block.parent_op()
-    while op is not None and op.parent is not block:
-        op = op.parent_op()
-    if op is None:
-        refuse("a function is built inside a module")
-    return op
+    while home.name not in _SYMBOL_TABLES and (parent := home.parent_op()) is not None:
+        home, child = parent, home
+    # without a child between them, what is being built are the device's own operations
+    return home, current if child is None else InsertionPoint(child)
 
 
 def python_function(

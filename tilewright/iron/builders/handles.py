@@ -10,9 +10,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.ir.diagnostics import location_of
-from tilewright.iron.builders.checks import is_list
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import convert_type, is_list
 
 
 class Value:
@@ -58,7 +57,7 @@ class Value:
         return hash(self.ssa)
 
 
-_HARDWARE = ("aie", "aiex")
+_HARDWARE = ("aie", "aiex")  # dialects whose indices are handles
 VALUE_CLASSES: dict[type[Attribute], type[Value]] = {}
 """Which class wraps values of a type; `Value` itself for all others."""
 
@@ -88,12 +87,14 @@ class OpView:
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
+        # one that inherits its operation is made for a purpose, not to show what is there
         if cls.OP is not None and "OP" in vars(cls):
             VIEW_CLASSES[cls.OP] = cls
 
     @classmethod
     def wrapping(cls, op: Operation) -> Self:
         """A view of an operation that exists."""
+        # constructors of views make new operations
         view = cls.__new__(cls)
         view.op = op
         return view
@@ -167,8 +168,7 @@ class OpView:
         # copying and pickling ask for these before there is an `op` to look into
         if name.startswith("__") or name == "op":
             raise AttributeError(name)
-        found = _field(self.op, name)
-        match found:
+        match found := _field(self.op, name):
             case SSAValue():
                 return value_of(cast(SSAValue, found))
             case Region():
@@ -225,6 +225,7 @@ def ssa_of(given: Any, what: str = "operand") -> SSAValue:
         given = given.ssa
     if isinstance(given, SSAValue):
         return cast(SSAValue, given)
+    # parts of a program (`Tile`, `Buffer`) have what they became in `op`
     inner = getattr(given, "op", None)
     if inner is None or inner is given:
         refuse(f"expected a value of the program as {what}, not {given!r}")
@@ -251,6 +252,7 @@ class AttributeView:
         return f"AttributeView({self})"
 
     def __eq__(self, other: object) -> bool:
+        # programs compare with attributes as well as with numbers
         return (other.attribute if isinstance(other, AttributeView) else other) in (self.attribute, self.value)
 
     def __hash__(self) -> int:
@@ -263,7 +265,8 @@ def plain(attribute: Attribute) -> Any:
         case StringAttr():
             return attribute.data
         case IntegerAttr():
-            return bool(attribute.value.data) if _is_bool(attribute) else attribute.value.data
+            is_bool = getattr(attribute.type, "bitwidth", None) == 1
+            return bool(attribute.value.data) if is_bool else attribute.value.data
         case FloatAttr():
             return attribute.value.data
         case SymbolRefAttr():
@@ -272,10 +275,6 @@ def plain(attribute: Attribute) -> Any:
             return [plain(part) for part in attribute]
         case _:
             return attribute
-
-
-def _is_bool(attribute: IntegerAttr) -> bool:
-    return getattr(attribute.type, "bitwidth", None) == 1
 
 
 class AttributeMap:

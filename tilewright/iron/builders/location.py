@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from typing import Any, NoReturn
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
 
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Where, diagnose
+from tilewright.support.lazy import setting
 
 _BETWEEN = ("tilewright.iron", "tilewright.support.tracebacks", "contextlib", "functools", "numpy")
 """Modules whose frames stand between the user's line and us."""
@@ -30,11 +33,8 @@ _fixed: ContextVar[LocationAttr | None] = ContextVar("location", default=None)
 def at(location: LocationAttr | None) -> Generator[None]:
     """Give what is built inside the block this location, instead of the line that is being executed; None changes
     nothing."""
-    token = _fixed.set(_fixed.get() if location is None else location)
-    try:
+    with setting(_fixed, _fixed.get() if location is None else location):
         yield
-    finally:
-        _fixed.reset(token)
 
 
 class Location:
@@ -66,10 +66,25 @@ def user_location() -> LocationAttr:
     fixed = _fixed.get()
     if fixed is not None:
         return fixed
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_between(frame):
-        frame = frame.f_back
+    frame = user_frame()
     return UNKNOWN_LOC if frame is None else _location(frame.f_code, frame.f_code.co_filename, frame.f_lasti)
+
+
+def user_frame() -> FrameType | None:
+    """The innermost call that is not ours."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_between(frame):
+        frame = frame.f_back
+    return frame
+
+
+def syntax_tree(file: str) -> ast.Module | None:
+    """The program in a file; None if it cannot be parsed."""
+    # it could when it was run, but it may have been changed since
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return None
 
 
 def given_location(given: LocationAttr | Location | None) -> LocationAttr:
@@ -91,9 +106,9 @@ def usage_error(text: str, *notes: tuple[Where, str], at: LocationAttr | None = 
     return UsageError([error])
 
 
-def is_between(frame: FrameType) -> bool:
-    """Whether a frame stands between the user's line and us."""
+def _is_between(frame: FrameType) -> bool:
     module = frame.f_globals.get("__name__", "")
+    # examples are programs like those of users, though they are in this package
     return module.startswith(_BETWEEN) and not module.startswith("tilewright.iron.examples")
 
 
@@ -102,6 +117,7 @@ def _location(code: CodeType, file: str, instruction: int) -> LocationAttr:
     """Where an instruction comes from. The same code in two files is equal, so the file is told apart from it."""
     # `co_positions` has an entry for each instruction, which are two bytes each
     line, _, column, _ = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+    # `python -X no_debug_ranges` leaves columns out
     return FileLineColLoc(
         StringAttr(file),
         IntAttr(line or code.co_firstlineno),

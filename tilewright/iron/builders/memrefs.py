@@ -25,13 +25,23 @@ from xdsl.ir import Attribute
 from tilewright.dialects import memref as ops
 from tilewright.dialects.memref.views import subview_type
 from tilewright.iron.builders.attributes import symbol_name
-from tilewright.iron.builders.checks import as_int, as_list, is_integer, is_list, is_number
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of, value_of
-from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
-from tilewright.iron.builders.types import convert_type, is_buffer_type, is_integer_type, memref, numpy_type
+from tilewright.iron.builders.types import (
+    as_int,
+    as_list,
+    convert_type,
+    elements,
+    is_buffer_type,
+    is_integer,
+    is_integer_type,
+    is_list,
+    is_number,
+    memref,
+    numpy_type,
+)
 from tilewright.support.tracebacks import user_facing
 
 
@@ -39,15 +49,8 @@ def load(
     mem: Any, indices: Sequence[Any], *, loc: LocationAttr | None = None, ip: InsertionPoint | None = None
 ) -> Value:
     """`memref.load`; indices may be Python numbers or integers of the program."""
-    op = build(
-        ops.LoadOp,
-        results=[element_type(mem)],
-        memref=mem,
-        indices=_indices(mem, indices),
-        loc=loc,
-        ip=ip,
-    )
-    return value_of(op.results[0])
+    places = _indices(mem, indices)
+    return value_of(build(ops.LoadOp, results=[element_type(mem)], memref=mem, indices=places, loc=loc, ip=ip).res)
 
 
 def store(
@@ -88,6 +91,7 @@ def _indices(mem: Any, indices: Sequence[Any]) -> list[ScalarValue]:
     if len(indices) != len(shape):
         refuse(f"a buffer of {len(shape)} dimensions takes as many indices, not {len(indices)}")
     for index, size in zip(indices, shape, strict=True):
+        # a size that is open is negative
         if is_integer(index) and size >= 0 and not 0 <= index < size:
             remedy = f"write {index + size}: indices count from the front" if -size <= index < 0 else "make it larger"
             refuse(f"index {index} is outside a dimension of {size}", (None, remedy))
@@ -126,9 +130,7 @@ class Indexable:
         keys = _keys(key)
         if all((isinstance(part, slice) and part == slice(None)) or part is Ellipsis for part in keys):
             return self
-        if any(isinstance(part, slice) for part in keys):
-            return _subview(self, keys)
-        return load(self, keys)
+        return _subview(self, keys) if any(isinstance(part, slice) for part in keys) else load(self, keys)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         keys = _keys(key)
@@ -145,7 +147,7 @@ class Indexable:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        return True
+        return True  # Python would ask for the length, which may not be known
 
     def _as_a_whole(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
@@ -189,7 +191,7 @@ class MemRefValue(Indexable, Value):
     """A buffer: `mem[i, j]` loads, `mem[i, j] = x` stores."""
 
 
-VALUE_CLASSES[MemRefType] = MemRefValue
+VALUE_CLASSES[MemRefType] = MemRefValue  # how `value_of` knows
 
 
 def _allocation(op_class: Any) -> Any:
@@ -198,8 +200,7 @@ def _allocation(op_class: Any) -> Any:
         if element_type is None:
             element_type = parts.pop() if parts else refuse("a buffer has a type of elements")
         sizes = parts[0] if len(parts) == 1 and is_list(parts[0]) else parts
-        op = build(op_class, results=[memref(sizes, element_type)], loc=loc, ip=ip)
-        return MemRefValue(op.results[0])
+        return MemRefValue(build(op_class, results=[memref(sizes, element_type)], loc=loc, ip=ip).results[0])
 
     make.__doc__ = f"`{op_class.name}`: sizes, as numbers or a tuple, and then the type of the elements."
     return make
@@ -221,9 +222,8 @@ def collapse_shape(
     what = "the dimensions to merge"
     numbers = [[as_int(index, what) for index in as_list(group, what)] for group in as_list(reassociation, what)]
     groups = ArrayAttr([ArrayAttr([IntegerAttr(index, i64) for index in group]) for group in numbers])
-    type = convert_type(result)
-    op = build(ops.CollapseShapeOp, results=[type], src=src, reassociation=groups, loc=loc, ip=ip)
-    return MemRefValue(op.results[0])
+    kind = convert_type(result)
+    return MemRefValue(build(ops.CollapseShapeOp, results=[kind], src=src, reassociation=groups, loc=loc, ip=ip).result)
 
 
 def subview(
@@ -269,19 +269,20 @@ def global_(
         refuse("data has a type or an initial value")
     if not is_buffer_type(kind):
         refuse(f"data is a buffer, not {kind}")
-    tensor = TensorType(kind.element_type, kind.get_shape())
-    contents = UnitAttr() if array is None else elements(array, tensor)
-    op = build(
-        ops.GlobalOp,
-        sym_name=sym_name,
-        type=kind,
-        initial_value=contents,
-        constant=UnitAttr() if constant else None,
-        sym_visibility=sym_visibility,
-        loc=loc,
-        ip=ip,
+    # a unit stands for data that is there, but not known
+    contents = UnitAttr() if array is None else elements(array, TensorType(kind.element_type, kind.get_shape()))
+    return OpView(
+        build(
+            ops.GlobalOp,
+            sym_name=sym_name,
+            type=kind,
+            initial_value=contents,
+            constant=UnitAttr() if constant else None,
+            sym_visibility=sym_visibility,
+            loc=loc,
+            ip=ip,
+        )
     )
-    return OpView(op)
 
 
 def get_global(result: Any, name: Any, *, loc: Any = None, ip: Any = None) -> MemRefValue:

@@ -18,7 +18,9 @@ from tilewright.ir.verifier import verify
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import user_location
 from tilewright.iron.builders.operations import InsertionPoint
+from tilewright.support.lazy import setting
 
+# of the module that is being built; each thread may build one of its own
 _deferred: ContextVar[list[Diagnostic] | None] = ContextVar("deferred", default=None)
 
 
@@ -109,14 +111,11 @@ def mlir_mod_ctx(
 @contextmanager
 def building(module: Module) -> Generator[Module]:
     """Build in the module's body."""
-    token = _deferred.set(module.deferred)
-    try:
-        with InsertionPoint(module.body):
-            yield module
-    finally:
-        _deferred.reset(token)
+    with setting(_deferred, module.deferred), InsertionPoint(module.body):
+        yield module
 
 
+# a stack: a script that is loaded may load another one
 _collecting: list[list[Module]] = []
 
 
@@ -133,8 +132,7 @@ def collect_modules() -> Generator[list[Module]]:
 
 def verify_operation(op: Operation) -> None:
     """Raise everything that is wrong with an operation and what is in it."""
-    errors = verify(op)
-    if errors:
+    if errors := verify(op):
         raise CompileError(errors)
 
 

@@ -24,10 +24,9 @@ from tilewright.ir.create import create_operation
 from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import from_verify_exception, location_of
 from tilewright.iron.builders.attributes import property_attribute
-from tilewright.iron.builders.checks import as_list, bind, call_body
 from tilewright.iron.builders.handles import OpView, RegionView, ssa_of, value_of, view_of
 from tilewright.iron.builders.location import Location, UsageError, at, given_location, refuse, user_location
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import as_list, convert_type
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -61,6 +60,7 @@ def build(
         for value in group:
             _check_reach(value, place.block)
     properties = _properties(op_class, fields)
+    # without it, what stands for which operand could not be told
     if _keeps_segments(op_class):
         properties["operandSegmentSizes"] = segments(*map(len, groups))
     op = create_operation(
@@ -83,26 +83,30 @@ def _operands(op_class: type[IRDLOperation], fields: dict[str, Any]) -> list[lis
     """The values of each operand of a definition."""
     found = list[list[SSAValue]]()
     for name, definition in op_class.get_irdl_definition().operands:
-        given = fields.pop(name, None)
+        given, is_optional = fields.pop(name, None), isinstance(definition, OptOperandDef)
         what = f"'{name}' of '{op_class.name}'"
-        if isinstance(definition, VarOperandDef) and not isinstance(definition, OptOperandDef):
+        # an optional one is variadic, too, for xDSL, but is given by itself
+        if isinstance(definition, VarOperandDef) and not is_optional:
             found.append([ssa_of(part, what) for part in as_list(() if given is None else given, what)])
-        elif given is None and isinstance(definition, OptOperandDef):
-            found.append([])
         else:
-            found.append([ssa_of(given, what)])
+            found.append([] if given is None and is_optional else [ssa_of(given, what)])
     return found
 
 
 def _check_reach(value: SSAValue, block: Block) -> None:
     """Refuse a value that is made inside a loop or a choice and used outside of it."""
     home = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    around: Block | None = block
-    while around is not None and around is not home:
-        around = around.parent_block()
     outer = None if home is None else home.parent_op()
-    if around is None and isinstance(outer, scf.ForOp | scf.IfOp | scf.WhileOp):
+    # what is out of reach for other reasons is said when the module is checked
+    if isinstance(outer, scf.ForOp | scf.IfOp | scf.WhileOp) and not is_inside(block, home):
         _refuse_reach(value, outer)
+
+
+def is_inside(block: Block | None, outer: Block | None) -> bool:
+    """Whether a block is another one, or nested in it."""
+    while block is not None and block is not outer:
+        block = block.parent_block()
+    return block is not None
 
 
 def _refuse_reach(value: SSAValue, outer: Operation) -> None:
@@ -121,7 +125,7 @@ def _refuse_reach(value: SSAValue, outer: Operation) -> None:
     )
 
 
-@cache
+@cache  # it is asked for each operation that is built
 def _keeps_segments(op_class: type[IRDLOperation]) -> bool:
     """Whether an operation says how many values each of its operands has."""
     return any(isinstance(option, AttrSizedOperandSegments) for option in op_class.get_irdl_definition().options)
@@ -129,14 +133,14 @@ def _keeps_segments(op_class: type[IRDLOperation]) -> bool:
 
 def _properties(op_class: type[IRDLOperation], fields: dict[str, Any]) -> dict[str, Attribute]:
     known = op_class.get_irdl_definition().properties
-    unknown = [name for name in fields if name not in known]
-    if unknown:
+    if unknown := [name for name in fields if name not in known]:
         raise TypeError(f"'{op_class.name}' has no {', '.join(unknown)}")
     return {name: property_attribute(op_class, name, value) for name, value in fields.items() if value is not None}
 
 
 def _check(op: Operation) -> None:
     """Refuse now what no later operation can put right; a body that is still to come is checked with the module."""
+    # a region without blocks is still to be filled, or stays empty, which MLIR allows where it is optional
     if not all(region.blocks for region in op.regions):
         return
     try:
@@ -165,6 +169,7 @@ def builder(op_class: type[IRDLOperation], fields: str = "", *, optional: str = 
         op = build(op_class, results=types, **settings, **{names[name]: value for name, value in bound.items()})
         return value_of(op.results[0]) if op.results else view_of(op)
 
+    # for `help`, and for what errors call it
     make.__name__ = make.__qualname__ = op_class.name.partition(".")[2].replace(".", "_")
     make.__doc__ = f"`{op_class.name}`: {(op_class.__doc__ or '').strip()}"
     make.__signature__ = signature
@@ -173,10 +178,9 @@ def builder(op_class: type[IRDLOperation], fields: str = "", *, optional: str = 
 
 def _signature(required: list[str], optional: list[str], typed: bool) -> Signature:
     positional = ["result_type", *required] if typed else required
-    named = [*optional, "loc", "ip"]
     return Signature(
         [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
-        + [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in named]
+        + [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in [*optional, "loc", "ip"]]
     )
 
 
@@ -219,18 +223,33 @@ def region_op(
 def fill(region: Region, body: Callable[..., Any], types: Sequence[Attribute] = ()) -> Block:
     """Run `body` in the region's first block; the block's arguments go to it under its parameters' names."""
     block = region.blocks[0] if region.blocks else new_block(region, types)
-    for argument, name in zip(block.args, _positional(body), strict=False):
-        # the contract names arguments as the source does
+    parameters = inspect.signature(body).parameters.values()
+    # the contract names arguments as the source does; those behind a `*args` have no names there
+    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+    for argument, name in zip(block.args, names, strict=False):
         argument.name_hint = name
     with InsertionPoint(block):
         call_body(body, *map(value_of, block.args))
     return block
 
 
-def _positional(body: Callable[..., Any]) -> list[str]:
-    """The names of the parameters that take one argument each."""
-    parameters = inspect.signature(body).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+def bind(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> None:
+    """Refuse arguments that a function does not take."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        refuse(f"{name}: {error}", (None, f"its arguments are {signature}"))
+
+
+def call_body(body: Callable[..., Any], *args: Any) -> Any:
+    """Run a function that writes a body; one with other parameters than the body has values is refused."""
+    try:
+        inspect.signature(body).bind(*args)
+    except TypeError:
+        names = ", ".join(inspect.signature(body).parameters)
+        refuse(f"the body has {len(args)} arguments, but '{body.__name__}' takes ({names})")
+    return body(*args)
 
 
 def is_terminated(block: Block) -> bool:
@@ -261,13 +280,12 @@ class _Current(type):
     @property
     def current(cls) -> InsertionPoint:
         """The insertion point of the innermost `with`."""
-        stack = _stack.get()
-        if not stack:
+        if not is_building():
             refuse(
                 "there is no module to build in",
                 (None, "put this inside `with mlir_mod_ctx() as ctx:` or a device's body"),
             )
-        return stack[-1]
+        return _stack.get()[-1]
 
 
 class InsertionPoint(metaclass=_Current):
@@ -291,15 +309,13 @@ class InsertionPoint(metaclass=_Current):
     @classmethod
     def at_block_terminator(cls, block: Block) -> InsertionPoint:
         """Before the block's terminator, at its end if it has none yet."""
-        last = block.last_op
-        ends = last is not None and last.has_trait(IsTerminator, value_if_unregistered=False)
-        return cls(last if ends else block)
+        return cls(block.last_op if is_terminated(block) else block)
 
     def insert(self, op: Operation) -> None:
-        if self.before is not None:
-            self.block.insert_op_before(op, self.before)
-        else:
+        if self.before is None:
             self.block.add_op(op)
+        else:
+            self.block.insert_op_before(op, self.before)
 
     def __enter__(self) -> InsertionPoint:
         _stack.set((*_stack.get(), self))

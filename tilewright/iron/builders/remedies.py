@@ -6,13 +6,10 @@ The line is parsed again to see what it is: a choice, a loop, `and`, a call of `
 from __future__ import annotations
 
 import ast
-import linecache
-import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from types import FrameType
 
-from tilewright.iron.builders.location import is_between
+from tilewright.iron.builders.location import syntax_tree, user_frame
 
 FIRST_REMEDY = "use `with if_(condition):` for a choice that the program makes"
 
@@ -25,7 +22,11 @@ def truth_remedy() -> str:
 def number_remedy(python: str) -> str:
     """What to write instead of what asked for a Python number, with `int`, `float` or an index."""
     for node in _nodes_here():
-        if isinstance(node, ast.FormattedValue | ast.JoinedStr) or _is_formatting(node):
+        # `"%d" % value` asks with `int()`, as a text that is formatted does
+        is_formatting = (
+            isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+        )
+        if is_formatting or isinstance(node, ast.FormattedValue | ast.JoinedStr):
             return "print it when the program runs: `print_(...)` of `tilewright.iron`"
         if isinstance(node, ast.Subscript):
             return "put the numbers in a `Buffer(initial_value=...)`, which the program can index"
@@ -49,21 +50,16 @@ _MATH = frozenset(
 """Functions of Python's `math`."""
 
 
-def _is_formatting(node: ast.AST) -> bool:
-    """Whether it is `"%d" % value`."""
-    return isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-
-
 def _called(node: ast.AST) -> str | None:
     """The name of the function that is called."""
-    function = node.func if isinstance(node, ast.Call) else None
-    match function:
+    match node.func if isinstance(node, ast.Call) else None:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case _:
             return None
 
 
+# the first that applies counts, so special cases stand before general ones
 _REMEDIES: list[tuple[Callable[[ast.AST], bool], str]] = [
     (lambda n: _called(n) in ("max", "min"), "write `maximum(a, b)` or `minimum(a, b)` of `tilewright.iron.math`"),
     (lambda n: _called(n) in ("any", "all", "sorted", "sum", "bool"), "combine conditions with `&` and `|`"),
@@ -91,26 +87,23 @@ _REMEDIES: list[tuple[Callable[[ast.AST], bool], str]] = [
 
 def _nodes_here() -> Iterator[ast.AST]:
     """What the user's program is executing, from the innermost expression to its statement."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_between(frame):
-        frame = frame.f_back
+    frame = user_frame()
     if frame is None:
         return
-    code = frame.f_code
-    position = next(islice(code.co_positions(), frame.f_lasti // 2, None), None)
+    # an entry for each instruction, which are two bytes each
+    position = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
     if position is None or None in position:  # code without positions: `python -X no_debug_ranges`
         return
-    try:
-        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
-    except SyntaxError:
-        return
-    yield from reversed(list(_around(tree, position)))
+    tree = syntax_tree(frame.f_code.co_filename)
+    if tree is not None:
+        yield from reversed(list(_around(tree, position)))
 
 
 def _around(tree: ast.AST, position: tuple[int | None, ...]) -> Iterator[ast.AST]:
     """The nodes that a position is in, from the outermost on."""
     line, end_line, column, end_column = (number or 0 for number in position)
     for node in ast.iter_child_nodes(tree):
+        # cases of a `match` and the like have no position, but what is in them has
         if not isinstance(node, ast.stmt | ast.expr):
             yield from _around(node, position)
             continue

@@ -27,18 +27,23 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.ir.diagnostics import location_of
 from tilewright.iron.builders import arithmetic
 from tilewright.iron.builders.arithmetic import convert, signless, signless_type, with_sign
-from tilewright.iron.builders.checks import is_integer, is_number
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of
-from tilewright.iron.builders.literals import inferred_type
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.remedies import number_remedy, truth_remedy
-from tilewright.iron.builders.types import convert_type, is_float_type, is_integer_type, numpy_type
+from tilewright.iron.builders.types import (
+    convert_type,
+    inferred_type,
+    is_float_type,
+    is_integer,
+    is_integer_type,
+    is_number,
+    numpy_type,
+)
 from tilewright.support.tracebacks import user_facing
 
 Operator: TypeAlias = "Callable[[ScalarValue, Any], ScalarValue]"
 _NOT_KNOWN = "a value of the program is not known while it is being built"
-_ASTYPE = "convert one of them, such as `a.astype(np.int32)`"
 
 
 def constant(
@@ -113,9 +118,8 @@ class ScalarValue(Value):
 
     def __pow__(self, other: Any) -> ScalarValue:
         exponent = other.literal_value if isinstance(other, ScalarValue) and other.is_constant() else other
-        if is_number(exponent):
-            return ScalarValue(arithmetic.power(self.ssa, exponent))
-        return _binary("pow", self, other)
+        # products are exact where a general power need not be
+        return ScalarValue(arithmetic.power(self.ssa, exponent)) if is_number(exponent) else _binary("pow", self, other)
 
     def __rpow__(self, other: Any) -> ScalarValue:
         return like(other, self) ** self
@@ -127,8 +131,8 @@ class ScalarValue(Value):
         return other // self, other % self
 
     def __neg__(self) -> ScalarValue:
-        zero = -0.0 if is_float_type(self.type) else 0  # 0.0 - 0.0 would be 0.0
-        return _binary("sub", like(zero, self), self)
+        # 0.0 - 0.0 would be 0.0
+        return _binary("sub", like(-0.0 if is_float_type(self.type) else 0, self), self)
 
     def __pos__(self) -> ScalarValue:
         return self
@@ -155,6 +159,7 @@ class ScalarValue(Value):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> ScalarValue:
         """NumPy's functions, `np.exp(v)` or `np.maximum(v, 0)`, build what they mean."""
+        # it imports this module
         from tilewright.iron.math import numpy_function
 
         function = numpy_function(ufunc.__name__) if method == "__call__" and not options else None
@@ -186,7 +191,7 @@ class ScalarValue(Value):
         return _compare("ge", self, other)
 
     def __hash__(self) -> int:
-        return hash(self.ssa)
+        return hash(self.ssa)  # Python takes it away from a class that defines `__eq__`
 
     def __bool__(self) -> bool:
         refuse(_NOT_KNOWN, (None, truth_remedy()))
@@ -204,6 +209,7 @@ class ScalarValue(Value):
         return known
 
     def __index__(self) -> int:
+        # not even of constants: `range(v)` would unroll what is meant as a loop
         refuse(_NOT_KNOWN, (None, number_remedy("an index of Python")))
 
     def __format__(self, spec: str) -> str:
@@ -228,8 +234,7 @@ def binary(op_class: type[IRDLOperation], left: Any, right: Any, **kwargs: Any) 
     """An arithmetic operation on two values of one type."""
     left, right = same_type(like(left, right), right)
     lhs, rhs = signless(left.ssa), signless(right.ssa)
-    op = build(op_class, results=[lhs.type], lhs=lhs, rhs=rhs, **kwargs)
-    return ScalarValue(with_sign(op.results[0], left.type))
+    return ScalarValue(with_sign(build(op_class, results=[lhs.type], lhs=lhs, rhs=rhs, **kwargs).results[0], left.type))
 
 
 def same_type(left: ScalarValue, right: Any) -> tuple[ScalarValue, ScalarValue]:
@@ -247,13 +252,9 @@ def _conversion_remedy(left: ScalarValue, right: ScalarValue) -> str:
     """The conversion that loses nothing, by the names that a program has for types."""
     a, b = (numpy_type(value.type) for value in (left, right))
     if a is None or b is None:
-        return _ASTYPE
-    wider = np.result_type(a, b)
-    return f"convert them first, such as `a.astype({_written(wider)})`"
-
-
-def _written(dtype: np.dtype[Any]) -> str:
-    return "bfloat16" if dtype.name == "bfloat16" else f"np.{dtype.name}"
+        return "convert one of them, such as `a.astype(np.int32)`"
+    wider = np.result_type(a, b).name
+    return f"convert them first, such as `a.astype({'' if wider == 'bfloat16' else 'np.'}{wider})`"
 
 
 def like(given: Any, other: Any) -> ScalarValue:
@@ -268,6 +269,7 @@ def like(given: Any, other: Any) -> ScalarValue:
 
 
 def _compare(relation: str, left: ScalarValue, right: Any) -> ScalarValue:
+    # `v == None` and the like are Python's to answer: nothing of the program is equal to them
     if not isinstance(right, int | float | np.number | Value | OpView | SSAValue):
         return cast(Any, relation == "ne")
     left, right = same_type(left, right)
@@ -292,15 +294,14 @@ def _comparison(
         refuse(f"{predicate!r} is not a way to compare", (None, f"there are {', '.join(names)}"))
     left, right = same_type(lhs if isinstance(lhs, ScalarValue) else ScalarValue(lhs), rhs)
     chosen = IntegerAttr(int(number), i64)
-    op = build(op_class, results=[i1], lhs=signless(left.ssa), rhs=signless(right.ssa), predicate=chosen, **kwargs)
-    return ScalarValue(op.results[0])
+    operands: dict[str, Any] = {"lhs": signless(left.ssa), "rhs": signless(right.ssa)}
+    return ScalarValue(build(op_class, results=[i1], predicate=chosen, **operands, **kwargs).results[0])
 
 
 def index_cast(value: Any, *, to: Any = None, loc: Any = None, ip: Any = None) -> ScalarValue:
     """An integer as an index, or an index as an integer."""
     target = INDEX if to is None else convert_type(to)
-    source = signless(ssa_of(value))
-    op = build(arith.IndexCastOp, results=[signless_type(target)], input=source, loc=loc, ip=ip)
+    op = build(arith.IndexCastOp, results=[signless_type(target)], input=signless(ssa_of(value)), loc=loc, ip=ip)
     return ScalarValue(with_sign(op.result, target))
 
 
@@ -314,6 +315,7 @@ def as_index(given: Any) -> ScalarValue:
     return value.astype(INDEX)
 
 
+# how `value_of` knows that values of these types are numbers
 for _type in (IntegerType, IndexType, Float16Type, Float32Type, Float64Type, BFloat16Type):
     VALUE_CLASSES[_type] = ScalarValue
 
@@ -340,6 +342,4 @@ def as_integer(given: Any, type: IntegerType) -> SSAValue:
 
 def as_i32(given: Any) -> Any:
     """A Python number as an i32 constant, a value as an i32; None as it is."""
-    if given is None:
-        return None
-    return constant(int(given), i32).ssa if is_integer(given) else as_integer(given, i32)
+    return None if given is None else constant(int(given), i32).ssa if is_integer(given) else as_integer(given, i32)

@@ -1,8 +1,14 @@
-"""Types as users write them: NumPy's scalar types, `np.ndarray[(16,), np.dtype[np.int32]]`, or types of the IR."""
+"""Types and values as users write them, and what they are in the IR.
+
+Types are NumPy's scalar types, `np.ndarray[(16,), np.dtype[np.int32]]`, or types of the IR; values are numbers, lists
+and arrays of Python or NumPy. What is neither is refused, about the user's line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any, TypeGuard, cast, get_args, get_origin
 
 import numpy as np
@@ -11,20 +17,28 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     BFloat16Type,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
     Float64Type,
+    FloatAttr,
     IndexType,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     Signedness,
+    i1,
+    i32,
+    i64,
 )
 from xdsl.ir import Attribute, TypeAttribute
+from xdsl.utils.exceptions import VerifyException
 
-from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.location import refuse
 
 
+# NumPy has no type for these blocks; programs only name them
 class v8bfp16ebs8(np.generic):
     """Eight 8-bit mantissas that share an 8-bit exponent."""
 
@@ -33,20 +47,16 @@ class v16bfp16ebs16(np.generic):
     """Sixteen 8-bit mantissas that share an 8-bit exponent."""
 
 
-def _unsigned(width: int) -> IntegerType:
-    return IntegerType(width, Signedness.UNSIGNED)
-
-
 SCALAR_TYPES: dict[type, Attribute] = {
     np.bool_: IntegerType(1),
     np.int8: IntegerType(8),
     np.int16: IntegerType(16),
     np.int32: IntegerType(32),
     np.int64: IntegerType(64),
-    np.uint8: _unsigned(8),
-    np.uint16: _unsigned(16),
-    np.uint32: _unsigned(32),
-    np.uint64: _unsigned(64),
+    np.uint8: IntegerType(8, Signedness.UNSIGNED),
+    np.uint16: IntegerType(16, Signedness.UNSIGNED),
+    np.uint32: IntegerType(32, Signedness.UNSIGNED),
+    np.uint64: IntegerType(64, Signedness.UNSIGNED),
     np.float16: Float16Type(),
     np.float32: Float32Type(),
     np.float64: Float64Type(),
@@ -63,13 +73,17 @@ def is_type(candidate: object) -> TypeGuard[Attribute]:
 
 def scalar_type(dtype: Any) -> Attribute:
     """The IR's type for a NumPy scalar type or dtype."""
+    if dtype is v8bfp16ebs8 or dtype is v16bfp16ebs16:
+        from tilewright.dialects.aiex.attributes import BlockFloatType
+
+        return BlockFloatType(dtype.__name__)
+    # most are in the table as they are given; np.dtype takes much longer
     found = SCALAR_TYPES.get(dtype) if isinstance(dtype, type) else None
-    if found is None and (block := _block_float(dtype)) is not None:
-        return block
     if found is None and isinstance(dtype, type | np.dtype | str):
         found = SCALAR_TYPES.get(_numpy_type(dtype))
     if found is None:
-        refuse(f"no type of the IR stands for {dtype!r}", (None, f"use one of {_known()}"))
+        known = ", ".join(kind.__name__ for kind in SCALAR_TYPES)
+        refuse(f"no type of the IR stands for {dtype!r}", (None, f"use one of {known}"))
     return found
 
 
@@ -78,18 +92,6 @@ def _numpy_type(dtype: Any) -> type:
         return np.dtype(dtype).type
     except TypeError:
         return object
-
-
-def _block_float(dtype: Any) -> Attribute | None:
-    if dtype is v8bfp16ebs8 or dtype is v16bfp16ebs16:
-        from tilewright.dialects.aiex.attributes import BlockFloatType
-
-        return BlockFloatType(dtype.__name__)
-    return None
-
-
-def _known() -> str:
-    return ", ".join(kind.__name__ for kind in SCALAR_TYPES)
 
 
 def is_array_type(candidate: object) -> bool:
@@ -124,9 +126,7 @@ def convert_type(given: Any) -> Attribute:
     """The type of the IR that a user's type stands for."""
     if is_type(given):
         return given
-    if is_array_type(given):
-        return memref(array_shape(given), array_dtype(given))
-    return scalar_type(given)
+    return memref(array_shape(given), array_dtype(given)) if is_array_type(given) else scalar_type(given)
 
 
 def numpy_type(type: Attribute) -> type | None:
@@ -144,3 +144,96 @@ def is_float_type(type: Attribute) -> TypeGuard[AnyFloat]:
 
 def is_buffer_type(type: Attribute) -> TypeGuard[MemRefType[Any]]:
     return isinstance(type, MemRefType)
+
+
+def is_boolean(value: object) -> TypeGuard[bool]:
+    """Whether a value is a truth value of Python or NumPy."""
+    return isinstance(value, bool | np.bool_)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer of Python or NumPy; booleans are."""
+    return isinstance(value, int | np.integer)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number of Python or NumPy."""
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a value is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
+
+def as_list(given: Any, what: str) -> list[Any]:
+    """A list or a tuple, as a list."""
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if not is_list(given):
+        refuse(f"expected a list as {what}, not {given!r}")
+    return [*given]
+
+
+def as_int(given: Any, what: str) -> int:
+    """A whole number."""
+    if not is_integer(given):
+        refuse(f"expected a whole number as {what}, not {given!r}")
+    return int(given)
+
+
+def literal(value: Any, type: Attribute) -> Attribute:
+    """A number, or an array, as a constant of this type."""
+    if isinstance(value, np.ndarray):
+        return elements(value, type)
+    if (is_integer_type(type) or isinstance(type, IndexType)) and is_integer(value):
+        return integer_attr(int(value), type)
+    if is_float_type(type) and is_number(value):
+        return FloatAttr(float(value), type)
+    remedy = "round it first: `int(...)`" if is_number(value) else "give a number"
+    refuse(f"{value!r} cannot be a constant of type {type}", (None, remedy))
+
+
+def inferred_type(value: Any) -> Attribute:
+    """The type of a number that nothing else gives one."""
+    match value:
+        case bool():
+            return i1
+        case int():
+            return i32 if -(1 << 31) <= value < 1 << 31 else i64
+        case float():
+            return Float32Type()
+        case _:
+            if not is_number(value):
+                refuse(f"{value!r} is not a number")
+            return scalar_type(type(value))
+
+
+# attributes do not change, so one may stand in many places
+@lru_cache(1 << 13)
+def integer_attr(value: int, type: IntegerType | IndexType) -> IntegerAttr[IntegerType | IndexType]:
+    """A number of this type; one that does not fit is refused."""
+    try:
+        return IntegerAttr(value, type)
+    except VerifyException:
+        refuse(f"{value} does not fit in {type}")
+
+
+def elements(values: Any, shaped: Any) -> Attribute:
+    """An array's contents as a constant of a tensor or buffer type; numbers that the element type cannot hold are
+    refused."""
+    element_type, shape = shaped.element_type, shaped.get_shape()
+    kind = numpy_type(element_type)
+    if kind is None:
+        refuse(f"cannot give initial values of type {element_type}")
+    try:
+        given = cast("np.ndarray[Any, Any]", np.asarray(values))
+        converted = cast("np.ndarray[Any, Any]", given.astype(kind))
+    except (TypeError, ValueError):
+        refuse(f"expected an array of initial values, not {values!r}")
+    # fractions are rounded to the type, whole numbers have to stay what they are
+    if given.dtype.kind in "iub" and not np.array_equal(converted.astype(given.dtype), given):
+        refuse(f"initial values do not fit in {element_type}")
+    if given.size != prod(shape):
+        refuse(f"initial values of shape {given.shape} do not fill {shaped}")
+    return DenseIntOrFPElementsAttr(shaped, BytesAttr(np.ascontiguousarray(converted).tobytes()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ class _Route(Emitted[Any]):
 
         if self._shim_symbol is None:
             return
+        # the host's memory is read by what a route starts with, and written by what it ends with
         for end, direction in ((self._source, DmaDirection.MM2S), (self._target, DmaDirection.S2MM)):
             if end.tile.tile_type in SHIM_TYPES:
                 shim_dma_allocation(self._shim_symbol, end.tile.op, direction, end.channel)
@@ -110,15 +111,11 @@ class PacketFlow(_Route):
     ):
         super().__init__(PacketDest(src, src_port, src_channel), PacketDest(dst, dst_port, dst_channel), shim_symbol)
         self.pkt_id = pkt_id
-        self._more_targets = list(extra_dsts)
+        self._targets = [self._target, *extra_dsts]
         self._keep_header = keep_pkt_header
 
-    def _targets(self) -> Iterator[PacketDest]:
-        yield self._target
-        yield from self._more_targets
-
     def all_tiles(self) -> list[Tile]:
-        return [self.src, *(target.tile for target in self._targets())]
+        return [self.src, *(target.tile for target in self._targets)]
 
     def _emit(self) -> Any:
         from tilewright.iron.dialects.aie import packetflow
@@ -128,7 +125,7 @@ class PacketFlow(_Route):
             self.src.op,
             self._source.port,
             self._source.channel,
-            [{"dest": end.tile.op, "port": end.port, "channel": end.channel} for end in self._targets()],
+            [{"dest": end.tile.op, "port": end.port, "channel": end.channel} for end in self._targets],
             keep_pkt_header=self._keep_header,
         )
         self._name_shim_end()

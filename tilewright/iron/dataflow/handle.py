@@ -119,8 +119,8 @@ class ObjectFifoHandle(Linkable, Resolvable):
 
         if not isinstance(self._endpoint, RuntimeEndpoint):
             return False
-        consumers = self.fifo.consumers
-        first = next(end for end in consumers if isinstance(end.endpoint, RuntimeEndpoint))
+        first = next(end for end in self.fifo.consumers if isinstance(end.endpoint, RuntimeEndpoint))
+        # all of them are one consumer of the program, so they have to be alike
         if first is not self and (first.depth, first.dims_from_stream) != (self.depth, self.dims_from_stream):
             remedy = "give all of them the same depth and dimensions, or use one handle"
             refuse(f"two different ends of '{self.name}' are drained by the runtime sequence", (first.where, remedy))
@@ -131,7 +131,9 @@ class ObjectFifoHandle(Linkable, Resolvable):
         for what, wanted, has in (("depth", depth, self._depth), ("channel", channel, self._channel)):
             if wanted is not None and wanted != has:
                 self._refuse_change(what, wanted, has)
-        if tile is not None and (self.shim_tile is None or _place(tile) != _place(self.shim_tile)):
+        # tiles are compared by place: two objects may ask for the same one
+        known = None if self.shim_tile is None else (self.shim_tile.col, self.shim_tile.row)
+        if tile is not None and (tile.col, tile.row) != known:
             self._refuse_change("tile", tile, self.shim_tile)
 
     def _refuse_change(self, what: str, wanted: Any, has: Any) -> None:
@@ -203,12 +205,10 @@ class ObjectFifoHandle(Linkable, Resolvable):
             transfer_len: how many elements in all, one after the other
             managed: whether it is awaited and freed for you; else the task that is returned has to be
         """
-        from tilewright.iron.runtime.transfers import Access, Transfer
-
         if not self.is_producer:
             refuse("fill() is only valid on a producer ObjectFifoHandle", (None, f"use {self.name}.prod()"))
-        access = Access(tap, sizes, strides, offset, transfer_len)
-        return Transfer(self, source, access, wait, packet, offset_parameter, group, managed).emit()
+        access = (tap, sizes, strides, offset, transfer_len)
+        return self._transfer(access, source, wait, packet, offset_parameter, group, managed)
 
     def drain(
         self,
@@ -239,12 +239,16 @@ class ObjectFifoHandle(Linkable, Resolvable):
             transfer_len: how many elements in all, one after the other
             managed: whether it is awaited and freed for you; else the task that is returned has to be
         """
-        from tilewright.iron.runtime.transfers import Access, Transfer
-
         if self.is_producer:
             refuse("drain() is only valid on a consumer ObjectFifoHandle", (None, f"use {self.name}.cons()"))
-        access = Access(tap, sizes, strides, offset, transfer_len)
-        return Transfer(self, dest, access, wait, packet, offset_parameter, group, managed).emit()
+        access = (tap, sizes, strides, offset, transfer_len)
+        return self._transfer(access, dest, wait, packet, offset_parameter, group, managed)
+
+    def _transfer(self, access: tuple[Any, ...], data: Any, *options: Any) -> Task:
+        # the package `runtime` imports this module
+        from tilewright.iron.runtime.transfers import Access, Transfer
+
+        return Transfer(self, data, Access(*access), *options).emit()
 
     def all_of_endpoints(self) -> list[ObjectFifoEndpoint]:
         """What is at each end of the ObjectFifo, the producer first."""
@@ -260,7 +264,3 @@ class ObjectFifoHandle(Linkable, Resolvable):
         return f"{self.name}.{self.handle_type}()"
 
     __repr__ = __str__
-
-
-def _place(tile: Tile) -> tuple[int | None, int | None]:
-    return tile.col, tile.row

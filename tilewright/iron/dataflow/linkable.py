@@ -30,6 +30,7 @@ class Linkable:
         repeat_counts: list[int | None] | None = None,
     ) -> list[ObjectFifo]:
         """New ObjectFifos, one per offset, whose objects become parts of this producer's objects."""
+        # links are made of handles, which derive from this class
         from tilewright.iron.dataflow.links import join
 
         handle = self._end("join", is_producer=True)
@@ -87,13 +88,12 @@ class Linkable:
         pad_value: int = 0,
     ) -> ObjectFifo:
         """A new ObjectFifo that gets this consumer's objects, by way of a tile."""
-        handle = self._end("forward", is_producer=False)
         (forwarded,) = self.split(
             [0],
             tile,
             depths=[depth] if depth else None,
             obj_types=None if obj_type is None else [obj_type],
-            names=[name or f"{handle.name}_fwd"],
+            names=[name or f"{self._end('forward', is_producer=False).name}_fwd"],
             dims_to_stream=[dims_to_stream] if dims_to_stream else None,
             dims_from_stream=[dims_from_stream] if dims_from_stream else None,
             plio=plio,
@@ -107,7 +107,7 @@ class Linkable:
         """This end, if it is one that the verb is for."""
         from tilewright.iron.dataflow.handle import ObjectFifoHandle
 
-        assert isinstance(self, ObjectFifoHandle)
+        assert isinstance(self, ObjectFifoHandle)  # the only class that derives from this one
         if self.is_producer is not is_producer:
             use = f"use {self.name}.{'prod' if is_producer else 'cons'}()"
             refuse(f"Cannot {verb}() a {self.handle_type} ObjectFifoHandle", (None, use))

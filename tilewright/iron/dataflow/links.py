@@ -35,7 +35,7 @@ class ObjectFifoLink(ObjectFifoEndpoint, Resolvable):
         self.targets = dsts if isinstance(dsts, list) else [dsts]
         self._offsets = src_offsets or [], dst_offsets or []
         self._check()
-        tile = tile or AnyMemTile
+        tile = tile or AnyMemTile  # programs hand on None for what they do not care about
         super().__init__(tile.with_type(TileType.MemTile if tile.tile_type is None else tile.tile_type))
         for end in (*self.sources, *self.targets):
             end.endpoint = self
@@ -85,6 +85,7 @@ def split(source: ObjectFifoHandle, offsets: list[int], tile: Tile | None, each:
 
 def join(target: ObjectFifoHandle, offsets: list[int], tile: Tile | None, each: Each, plio: bool) -> list[ObjectFifo]:
     """New ObjectFifos whose objects go to `offsets` of objects."""
+    # of the consuming ends, which a join has itself: the other arguments are those of the new fifos
     dims = each["dims_from_stream"] or [None] * len(offsets)
     rest = {name: values for name, values in each.items() if name != "dims_from_stream"}
     fifos = _new_fifos(target, "join", offsets, rest, plio)
@@ -124,6 +125,7 @@ def _check_parts(whole: ObjectFifoHandle, verb: str, offsets: list[int], parts: 
                 f"objects of {part.memref_type}",
                 (of.where, "both need elements of the same type"),
             )
+        # what is forwarded whole may be seen in other pieces on the other side
         if len(parts) > 1 and offset + prod(part.shape) > prod(of.shape):
             refuse(
                 f"'{part.name}' takes {prod(part.shape)} elements from offset {offset}, "

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type, numpy_type
+from tilewright.iron.builders.types import array_dtype, convert_type, is_array_type, numpy_type
 from tilewright.iron.dataflow.endpoint import ObjectFifoEndpoint
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
 from tilewright.iron.dataflow.links import ObjectFifoLink
@@ -25,7 +25,7 @@ StreamDims: TypeAlias = "list[Sequence[int]]"
 PadDims: TypeAlias = "list[Sequence[int]]"
 """How much is added around an object: (before, after) pairs, outermost first."""
 MAX_ITERATIONS = 256
-_numbers = count()
+_numbers = count()  # unique in a process, as upstream's are
 
 
 @user_facing
@@ -177,8 +177,7 @@ class ObjectFifo(Emitted[Any]):
                 at=self.where,
             )
         yield self.producer
-        consumers = [end for end in self.consumers if not end.repeats_another()]
-        if not consumers:
+        if not (consumers := [end for end in self.consumers if not end.repeats_another()]):
             refuse(
                 f"ObjectFifo '{self.name}' has no consumer",
                 (None, f"give {self.name}.cons() to a worker, or to the Runtime in its fn_args"),
@@ -190,6 +189,7 @@ class ObjectFifo(Emitted[Any]):
         if self.is_resolved:
             return
         super().resolve(loc, ip)
+        # a link stands right behind the first of its fifos, and brings the others with it
         for end in self.ends():
             if isinstance(end.endpoint, ObjectFifoLink):
                 end.endpoint.resolve()
@@ -198,6 +198,7 @@ class ObjectFifo(Emitted[Any]):
         from tilewright.iron.dialects.aie import object_fifo
 
         producer, *consumers = self.ends()
+        # upstream writes one number where all ends have the same
         depths = [end.depth for end in (producer, *consumers)]
         op = object_fifo(
             self.name,
@@ -228,6 +229,7 @@ class ObjectFifo(Emitted[Any]):
         if producer.channel is not None:
             op.set_prod_dma_channel(producer.channel)
         if any(end.channel is not None for end in consumers):
+            # -1: any
             op.set_cons_dma_channels([-1 if end.channel is None else end.channel for end in consumers])
         if self.delegate_tile is not None:
             op.allocate(self.delegate_tile.op)
@@ -239,10 +241,9 @@ class ObjectFifo(Emitted[Any]):
 
     def facts(self) -> dict[str, str]:
         """A queue in words: what it carries, how much of it, from where, and to where."""
-        ends = [
+        producer, *consumers = [
             str(end.endpoint) if end is not None and end.endpoint else "" for end in (self.producer, *self.consumers)
         ]
-        producer, *consumers = ends
         return {"object": str(self._type), "deep": str(self.depth), "from": producer, "to": ", ".join(consumers)}
 
     def _repr_html_(self) -> str:
@@ -260,8 +261,6 @@ DEPTH_REMEDY = "give room for at least one object; with 2 both ends work at the 
 
 
 def _memref_type(obj_type: Any) -> MemRefType[Any]:
-    if is_array_type(obj_type):
-        array_shape(obj_type)
     type = convert_type(obj_type)
     if not isinstance(type, MemRefType):
         refuse(

@@ -11,9 +11,12 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import DmaDirection, LockAction, TileType
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.location import refuse, user_location
+from tilewright.iron.builders.location import at, refuse, user_location
 from tilewright.iron.device.tile import SHIM_TYPES, Tile
 from tilewright.iron.lock import Lock
+from tilewright.iron.placed.buffers import use_lock
+from tilewright.iron.placed.dma import dma_bd, dma_bd_packet, dma_start, mem, memtile_dma, next_bd, shim_mem
+from tilewright.iron.placed.tiles import EndOp
 from tilewright.iron.resolvable import Emitted
 
 
@@ -26,8 +29,6 @@ class Acquire:
     greater_equal: bool = True
 
     def emit(self) -> None:
-        from tilewright.iron.dialects.aie import use_lock
-
         action = LockAction.AcquireGreaterEqual if self.greater_equal else LockAction.Acquire
         use_lock(self.lock.op, action, value=self.value)
 
@@ -40,8 +41,6 @@ class Release:
     value: int = 1
 
     def emit(self) -> None:
-        from tilewright.iron.dialects.aie import use_lock
-
         use_lock(self.lock.op, LockAction.Release, value=self.value)
 
 
@@ -81,12 +80,10 @@ class Bd:
 
     def emit(self) -> None:
         """Build what the descriptor does, but not what comes after it."""
-        from tilewright.iron.dialects.aie import dma_bd, dma_bd_packet
-
         for acquire in self.acquires:
             acquire.emit()
         if self.packet is not None:
-            dma_bd_packet(*self.packet)
+            dma_bd_packet(*self.packet)  # stands before the descriptor that it is for
         dma_bd(self.buffer.op, sizes=self.sizes, strides=self.strides, **self._rest())
         for release in self.releases:
             release.emit()
@@ -120,6 +117,7 @@ class DmaChannel:
 
         if not self.pad_value:
             return 0
+        # the register is one of the channel, so its word has to suit all descriptors that pad
         sizes = {np.dtype(bd.buffer.dtype).itemsize for bd in self.bds if bd.pad_dimensions is not None}
         if len(sizes) != 1:
             refuse(
@@ -154,18 +152,12 @@ class TileDma(Emitted[Any]):
 
     def _opener(self) -> Callable[[Callable[[Any], None]], Any]:
         """What starts the DMA program of a tile of this type."""
-        from tilewright.iron.dialects import aie
-
         if self.tile.tile_type is TileType.MemTile:
-            return aie.memtile_dma(self.tile.op)
-        if self.tile.tile_type in SHIM_TYPES:
-            return aie.shim_mem(self.tile.op)
-        return aie.mem(self.tile.op)
+            return memtile_dma(self.tile.op)
+        return (shim_mem if self.tile.tile_type in SHIM_TYPES else mem)(self.tile.op)
 
     def _build(self, block: Any) -> None:
         """Start each channel in turn. Blocks have keys: (n, k) is descriptor k of channel n, n what starts it."""
-        from tilewright.iron.dialects.aie import EndOp, dma_start
-
         for number, channel in enumerate(self._channels):
             with block[number]:
                 first, rest = block[number, 0], block[number + 1]
@@ -176,11 +168,8 @@ class TileDma(Emitted[Any]):
 
 
 def _build_chain(block: Any, number: int, bds: list[Bd]) -> None:
-    from tilewright.iron.builders.location import at
-    from tilewright.iron.dialects.aie import EndOp, next_bd
-
     for position, bd in enumerate(bds):
-        following = position if bd.next == "self" else bd.next
+        following = position if bd.next == "self" else bd.next  # a descriptor that follows itself repeats for ever
         with block[number, position], at(bd.where):
             bd.emit()
             if following is None:

@@ -54,7 +54,7 @@ class Device(Resolvable):
         from tilewright.iron.dialects.aie import logical_tile
 
         if tile in current_resolution().built:
-            return
+            return  # several parts may be on one tile
         with at(loc or tile.where):
             kind = self._type(tile)
             tile.op = logical_tile(kind, col=tile.col, row=tile.row, allocation_scheme=tile.allocation_scheme)
@@ -92,6 +92,7 @@ def _class(name: DeviceName) -> type[KnownDevice]:
     return type(_class_name(name), (KnownDevice,), {"NAME": name, "__doc__": doc, "__module__": __name__})
 
 
+# a class for each row of the device table: upstream's programs name them, and new rows have one at once
 CLASSES = {_class_name(name): _class(name) for name in DEVICES}
 globals().update(CLASSES)
 

@@ -56,6 +56,7 @@ class Tile:
 
     def _again(self, tile_type: TileType | None, allocation_scheme: str | None) -> Tile:
         tile = Tile(self.col, self.row, tile_type=tile_type, allocation_scheme=allocation_scheme)
+        # `AnyMemTile` and its like are made here, so the line that uses them counts
         tile.where = user_location() if isinstance(self.where, UnknownLoc) else self.where
         return tile
 
@@ -64,6 +65,7 @@ class Tile:
         """The tile in the program that is being resolved."""
         built = current_resolution().built
         if self not in built:
+            # a ValueError, as upstream's
             raise ValueError(f"{self} has no operation yet: only tiles of workers, fifos and `tiles()` have one")
         return built[self]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+# upstream's programs take all of these from here, even NumPy
 from tilewright.device import LockAction, LockBlocking
 from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
 from tilewright.iron.builders.attributes import bd_dim_layout, bd_pad_layout
@@ -18,12 +19,9 @@ from tilewright.iron.placed.buffers import (
     npu_write_rtp,
     use_lock,
 )
-from tilewright.iron.placed.descriptors import (
-    DMABDOp,
-    dma_bd,
-)
 from tilewright.iron.placed.dma import (
     ContextManagedBlock,
+    DMABDOp,
     DMAChannelDir,
     DMAStartOp,
     MemOp,
@@ -33,6 +31,7 @@ from tilewright.iron.placed.dma import (
     another_bd,
     bds,
     dma,
+    dma_bd,
     dma_bd_packet,
     dma_start,
     mem,

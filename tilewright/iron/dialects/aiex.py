@@ -2,6 +2,7 @@
 
 import numpy as np
 
+# upstream's programs take all of these from here, the other dialects too
 from tilewright.device import LockAction
 from tilewright.iron.builders.types import v8bfp16ebs8, v16bfp16ebs16
 from tilewright.iron.dialects import aie
@@ -10,12 +11,10 @@ from tilewright.iron.extras.dialects import arith
 from tilewright.iron.placed.buffers import (
     npu_write_rtp,
 )
-from tilewright.iron.placed.descriptors import (
-    dma_bd,
-)
 from tilewright.iron.placed.dma import (
     DMAChannelDir,
     bds,
+    dma_bd,
 )
 from tilewright.iron.placed.sequence import (
     BDChainOp,

@@ -7,26 +7,16 @@ from functools import partial
 from typing import Any
 
 from tilewright.dialects import arith as ops
+from tilewright.iron.builders.arithmetic import INTEGER_PREDICATES
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, binary, cast_to, cmpf, cmpi, index_cast
 from tilewright.iron.builders.scalars import constant as _constant
 
-
-class CmpIPredicate(IntEnum):
-    """How `cmpi` compares."""
-
-    eq = 0
-    ne = 1
-    slt = 2
-    sle = 3
-    sgt = 4
-    sge = 5
-    ult = 6
-    ule = 7
-    ugt = 8
-    uge = 9
+CmpIPredicate: Any = IntEnum("CmpIPredicate", INTEGER_PREDICATES, start=0, module=__name__)
+CmpIPredicate.__doc__ = "How `cmpi` compares."
 
 
+# one by one, not by a table: editors and type checkers have to know the names
 addi = partial(binary, ops.AddiOp)
 subi = partial(binary, ops.SubiOp)
 muli = partial(binary, ops.MuliOp)
@@ -77,8 +67,8 @@ def select(condition: Any, true_value: Any, false_value: Any, *, loc: Any = None
     """One value or the other, by a condition."""
     first = true_value if isinstance(true_value, ScalarValue) else ScalarValue(true_value)
     other = ScalarValue(false_value, dtype=first.type)
-    op = build(ops.SelectOp, results=[first.type], cond=condition, lhs=first, rhs=other, loc=loc, ip=ip)
-    return ScalarValue(op.results[0])
+    made = build(ops.SelectOp, results=[first.type], cond=condition, lhs=first, rhs=other, loc=loc, ip=ip)
+    return ScalarValue(made.result)
 
 
 __all__ = [

@@ -19,11 +19,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from tilewright.iron.builders.checks import is_list
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import convert_type, is_list
 from tilewright.iron.builders.types import memref as _memref
 
+# functions without arguments, as MLIR's bindings have them
 index = IndexType
 f16 = Float16Type
 f32 = Float32Type

@@ -14,8 +14,7 @@ from tilewright.iron.builders.module import Module
 
 def find_ops(op: OpView | Module, pred: Callable[[OpView], Any], single: bool = False) -> Any:
     """The operations in `op`, itself included, for which `pred` holds; with `single` the first one, or None."""
-    root = op.operation if isinstance(op, Module) else op
-    found = [inner for inner in root.walk() if pred(inner)]
+    found = [inner for inner in (op.operation if isinstance(op, Module) else op).walk() if pred(inner)]
     return (found[0] if found else None) if single else found
 
 

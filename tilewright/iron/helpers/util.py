@@ -42,6 +42,7 @@ NpuDType = (
 
 WORD_BITS = 32
 
+# upstream's names for what `builders.types` has
 np_dtype_to_mlir_type = scalar_type
 mlir_type_to_np_dtype = numpy_type
 np_ndarray_type_get_shape = array_shape
@@ -62,7 +63,7 @@ def pack_pad_value(value: int, elem_bytes: int) -> int:
             f"pad_value is not supported for {elem_bytes}-byte elements: the 32-bit CONSTANT_PAD_VALUE register cannot "
             "hold a wider value."
         )
-    element = value & ((1 << bits) - 1)
+    element = value & ((1 << bits) - 1)  # a negative one in two's complement
     return sum(element << shift for shift in range(0, WORD_BITS, bits))
 
 

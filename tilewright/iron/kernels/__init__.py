@@ -3,6 +3,7 @@
 Each function here gives one for the sizes and types that it is told; `tilewright kernels` lists what they call.
 """
 
+# a module for each of upstream's; programs take all from here
 from tilewright.iron.kernels.activation import (
     bf16_exp,
     bf16_exp_ref,

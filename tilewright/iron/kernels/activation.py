@@ -11,19 +11,17 @@ from ml_dtypes import bfloat16
 
 from tilewright.iron.kernels.library import LibraryFunction, array, need_tile_size, source_of
 
-_TILE = 1024
+_TILE = 1024  # the length that the sources of these kernels have written into them
 
 
-def _function(factory: str, name: str, file: str, tile_size: int, count: int) -> LibraryFunction:
+def _function(factory: str, name: str, file: str, tile_size: int, count: int, *others: Any) -> LibraryFunction:
     need_tile_size(factory, tile_size, _TILE)
-    return LibraryFunction(name, source_of(file), [array(tile_size, bfloat16)] * count)
+    return LibraryFunction(name, source_of(file), [array(tile_size, bfloat16)] * count + [*others])
 
 
 def softmax(tile_size: int = _TILE) -> LibraryFunction:
     """`softmax_bf16(input, output, size)`: exp, divided by its sum."""
-    need_tile_size("softmax", tile_size, _TILE)
-    line = array(tile_size, bfloat16)
-    return LibraryFunction("softmax_bf16", source_of("softmax.cc"), [line, line, np.int32])
+    return _function("softmax", "softmax_bf16", "softmax.cc", tile_size, 2, np.int32)
 
 
 def gelu(tile_size: int = _TILE) -> LibraryFunction:
@@ -69,6 +67,7 @@ def gelu_ref(x: Array) -> Array:
 
 def bf16_exp_ref(x: Array) -> Array:
     """exp(x)"""
+    # what is too large is infinite, as on the device
     with np.errstate(over="ignore", invalid="ignore"):
         return np.exp(x.astype(np.float32)).astype(x.dtype)
 

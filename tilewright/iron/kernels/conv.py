@@ -15,21 +15,13 @@ def conv2dk1(
 ) -> LibraryFunction:
     """`conv2dk1_*(input, kernels, output, width, input channels, output channels, scale)`: 1 x 1."""
     name, flags = _named("conv2dk1", act_dtype)
-    types = [
-        array(input_width * input_channels, act_dtype),
-        array(input_channels * output_channels, np.int8),
-        array(input_width * output_channels, np.uint8),
-    ]
+    types = _pointwise(input_width, input_channels, output_channels, act_dtype, np.uint8)
     return LibraryFunction(name, source_of("conv2dk1.cc", "aie2"), [*types, *i32s(4)], flags)
 
 
 def conv2dk1_i8(input_width: int = 32, input_channels: int = 64, output_channels: int = 64) -> LibraryFunction:
     """`conv2dk1_i8(...)` as `conv2dk1`, with an output of int8."""
-    types = [
-        array(input_width * input_channels, np.int8),
-        array(input_channels * output_channels, np.int8),
-        array(input_width * output_channels, np.int8),
-    ]
+    types = _pointwise(input_width, input_channels, output_channels, np.int8, np.int8)
     return LibraryFunction("conv2dk1_i8", source_of("conv2dk1_i8.cc"), [*types, *i32s(4)], ["-DINT8_ACT"])
 
 
@@ -71,7 +63,7 @@ def conv2dk1_skip_init(
     """`conv2dk1_skip_init_i8(...)`: as `conv2dk1_skip`, with a convolution of what is added."""
     name, flags = _named("conv2dk1_skip_init", act_dtype)
     skip_channels = skip_input_channels or input_channels
-    weights = (input_channels + skip_channels) * output_channels
+    weights = (input_channels + skip_channels) * output_channels  # both convolutions have theirs in one array
     skip = array(input_width * skip_channels, act_dtype)
     types = [*_halves(input_width, input_channels, output_channels, weights), skip]
     return LibraryFunction(name, source_of("conv2dk1_skip_init.cc", "aie2"), [*types, *i32s(7)], flags)
@@ -81,7 +73,7 @@ def conv2dk14(
     input_width: int = 224, input_channels: int = 16, output_channels: int = 16, kernel_width: int = 14
 ) -> LibraryFunction:
     """`conv2dk14_i8(input, kernels, output, ...)`: whole patches of 4-channel pixels."""
-    patches, pixels = input_width // kernel_width, kernel_width**2
+    patches, pixels = input_width // kernel_width, kernel_width**2  # of 4 channels each
     types = [
         array(patches * pixels * 4, np.uint8),
         array(output_channels * pixels * 4, np.int8),
@@ -107,13 +99,9 @@ def bn_conv2dk1_skip(
     names = {np.uint8: "conv2dk1_skip_ui8_ui8_i8", np.int8: "conv2dk1_skip_ui8_i8_i8"}
     if skip_dtype not in names:
         refuse(f"bn_conv2dk1_skip(): skip_dtype must be np.uint8 or np.int8, got {skip_dtype}")
-    types = [
-        array(input_width * input_channels, np.uint8),
-        array(input_channels * output_channels, np.int8),
-        array(input_width * output_channels, np.int8),
-        array(input_width * output_channels, skip_dtype),
-    ]
-    return LibraryFunction(names[skip_dtype], source_of("bottleneck/bn_conv2dk1_skip.cc", "aie2"), [*types, *i32s(5)])
+    types = _pointwise(input_width, input_channels, output_channels, np.uint8, np.int8)
+    types += [array(input_width * output_channels, skip_dtype), *i32s(5)]
+    return LibraryFunction(names[skip_dtype], source_of("bottleneck/bn_conv2dk1_skip.cc", "aie2"), types)
 
 
 def bn_conv2dk3(input_width: int = 32, input_channels: int = 64, output_channels: int = 64) -> LibraryFunction:
@@ -121,8 +109,7 @@ def bn_conv2dk3(input_width: int = 32, input_channels: int = 64, output_channels
     line = array(input_width * input_channels, np.int8)
     weights = array(9 * input_channels * output_channels, np.int8)
     types = [line, line, line, weights, array(input_width // 2 * output_channels, np.uint8)]
-    source = source_of("bottleneck/bn_conv2dk3.cc", "aie2")
-    return LibraryFunction("conv2dk3_stride2_i8", source, [*types, *i32s(8)])
+    return LibraryFunction("conv2dk3_stride2_i8", source_of("bottleneck/bn_conv2dk3.cc", "aie2"), [*types, *i32s(8)])
 
 
 def bn_conv2dk3_dw(
@@ -139,8 +126,13 @@ def bn_conv2dk3_dw(
 
 
 def _bottleneck(name: str, source: Any, target: Any, width: int, inputs: int, outputs: int) -> LibraryFunction:
-    types = [array(width * inputs, source), array(inputs * outputs, np.int8), array(width * outputs, target)]
-    return LibraryFunction(name, source_of(f"bottleneck/bn_{name}.cc", "aie2"), [*types, *i32s(4)])
+    types = [*_pointwise(width, inputs, outputs, source, target), *i32s(4)]
+    return LibraryFunction(name, source_of(f"bottleneck/bn_{name}.cc", "aie2"), types)
+
+
+def _pointwise(width: int, inputs: int, outputs: int, source: Any, target: Any) -> list[Any]:
+    """Input, weights and output of a line of a 1 x 1 convolution."""
+    return [array(width * inputs, source), array(inputs * outputs, np.int8), array(width * outputs, target)]
 
 
 def _named(base: str, act_dtype: Any) -> tuple[str, list[str]]:
@@ -152,5 +144,5 @@ def _named(base: str, act_dtype: Any) -> tuple[str, list[str]]:
 
 
 def _halves(width: int, inputs: int, outputs: int, weights: int) -> list[Any]:
-    half = array(width * (inputs // 2), np.uint8)
+    half = array(width * (inputs // 2), np.uint8)  # two cores each computed half of the channels
     return [half, half, array(weights, np.int8), array(width * outputs, np.uint8)]

@@ -24,10 +24,10 @@ def scale(
     """`vector_scalar_mul_*(a, c, factor, N)`: c = a * factor, for 16 and 32 bits."""
     if dtype not in (np.int16, np.int32):
         refuse(f"scale() dtype must be np.int16 or np.int32, got {dtype}")
+    # the factor is an array of one, as the C++ function takes it
     types = [array(tile_size, dtype), array(tile_size, dtype), array(1, np.int32), np.int32]
     name = f"vector_scalar_mul_{'vector' if vectorized else 'scalar'}"
-    flags = [f"-DBIT_WIDTH={bit_width(dtype, 'scale')}"]
-    return LibraryFunction(name, source_of("scale.cc"), types, flags, use_chess)
+    return LibraryFunction(name, source_of("scale.cc"), types, [f"-DBIT_WIDTH={bit_width(dtype, 'scale')}"], use_chess)
 
 
 def add(tile_size: int = 1024, dtype: Any = bfloat16, vectorized: bool = True) -> LibraryFunction:

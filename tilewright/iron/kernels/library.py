@@ -45,23 +45,21 @@ class LibraryFunction(ExternalFunction):
         return Declaration(self.name, self.compile_flags)
 
     def resolve(self, loc: Any = None, ip: Any = None) -> None:
+        # one name can be declared once, whatever sizes a source is compiled for
         taken = current_resolution().built.get(("kernel", self.name))
         if taken is not None and taken != self:
-            self.name = f"v{self._digest()}_{self.original_name}"
+            self.name = f"v{self.content_digest()}_{self.original_name}"
         super().resolve(loc, ip)
 
-    def _digest(self) -> str:
+    def content_digest(self) -> str:
         parts = (self.original_name, [str(type) for type in self.arg_types()], self.compile_flags)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]  # the source is no file here, so it does not count
 
     def __hash__(self) -> int:
         return hash(self.original_name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, LibraryFunction) and other._digest() == self._digest()
-
-    def content_digest(self) -> str:
-        return self._digest()
+        return isinstance(other, LibraryFunction) and other.content_digest() == self.content_digest()
 
 
 def current_unit() -> VectorUnit:
@@ -77,8 +75,7 @@ def source_of(file: str, folder: str | None = None) -> str:
 
 def array(size: int | tuple[int, ...], dtype: Any) -> Any:
     """An array as the type of an argument."""
-    shape = size if isinstance(size, tuple) else (size,)
-    return np.ndarray[shape, np.dtype[dtype]]
+    return np.ndarray[size if isinstance(size, tuple) else (size,), np.dtype[dtype]]
 
 
 def bit_width(dtype: Any, factory: str) -> int:

@@ -31,6 +31,7 @@ def mm(
     """
     pair = _pair("mm", input_dtype, output_dtype, COMBINATIONS)
     unit = current_unit()
+    # asked for where there is no such unit, it has no effect
     emulated = emulate_bf16_mmul_with_bfp16 and unit.native_functions and pair[0] == "bf16"
     flags = [f"-DDIM_M={dim_m}", f"-DDIM_K={dim_k}", f"-DDIM_N={dim_n}", f"-D{'_'.join(pair)}_ONLY"]
     options = {"B_COL_MAJ": b_col_maj, "C_COL_MAJ": c_col_maj, EMULATED: emulated}
@@ -39,6 +40,7 @@ def mm(
     types = _matrices(dim_m, dim_k, dim_n, input_dtype, output_dtype)
     function = LibraryFunction(f"matmul_{kind}{'_'.join(pair)}", source_of("mm.cc"), types, flags, use_chess)
     function.mac_dims = (unit.emulated_blocks if emulated else unit.blocks)[pair].dims
+    # of the same object file, so that a core links one
     function.zero = Kernel(f"zero_{kind}{pair[1]}", function.object_file_name, [types[2]])
     return function
 
@@ -78,13 +80,12 @@ def cascade_mm(
     types = _matrices(dim_m, dim_k, dim_n, input_dtype, output_dtype)
     flags = [f"-DDIM_M={dim_m}", f"-DDIM_K={dim_k}", f"-DDIM_N={dim_n}"]
     name = "matmul_scalar_cascade_{}_" + "_".join(pair)
-    source = source_of("cascade_mm.cc", "aie2")
-    function = LibraryFunction(name.format("get_only"), source, types, flags, use_chess)
+    function = LibraryFunction(name.format("get_only"), source_of("cascade_mm.cc", "aie2"), types, flags, use_chess)
     function.get_only = function
     function.put_only = Kernel(name.format("put_only"), function.object_file_name, types)
     function.put_get = Kernel(name.format("put_get"), function.object_file_name, types)
     function.zero = Kernel(f"zero_scalar_{pair[1]}", function.object_file_name, [types[2]])
-    function.mac_dims = (1, 1, 1)
+    function.mac_dims = (1, 1, 1)  # it is scalar: matrices stand row by row
     return function
 
 

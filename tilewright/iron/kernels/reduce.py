@@ -32,6 +32,7 @@ def _integers(operation: str, tile_size: int, dtype: Any, vectorized: bool) -> L
 def reduce_max(tile_size: int = 1024, dtype: Any = np.int32, vectorized: bool = True) -> LibraryFunction:
     """`reduce_max_*(a, c, size)`: c[0] = the greatest of a, for int32 and bf16; c has a whole word."""
     element, suffix = _element("reduce_max", dtype)
+    # a result of two bytes would be less than a DMA can move
     types = [array(tile_size, element), array(aligned_elements(element), element), np.int32]
     name = f"reduce_max_{'vector' if vectorized else 'scalar'}{suffix}"
     return LibraryFunction(name, source_of("reduce_max.cc"), types)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.iron.kernels.library import LibraryFunction, array, bit_width, source_of
 
-_CHANNELS = 4
+_CHANNELS = 4  # red, green, blue, alpha
 
 
 def _colours(name: str, file: str, in_size: int, out_size: int, use_chess: bool) -> LibraryFunction:
@@ -72,4 +72,4 @@ def add_weighted(line_width: int = 1920, dtype: Any = np.uint8, use_chess: bool 
 
 
 def _width(bits: int) -> list[str]:
-    return [f"-DBIT_WIDTH={bits}"]
+    return [f"-DBIT_WIDTH={bits}"]  # one source has a variant for each

@@ -11,14 +11,12 @@ from tilewright.dialects.aie import buffers as ops
 from tilewright.dialects.aie import locks as lock_ops
 from tilewright.dialects.aiex.instructions import NpuWriteRTPOp
 from tilewright.iron.builders.attributes import symbol_name
-from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.handles import OpView, Value, value_of
-from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.memrefs import Indexable, MemRefValue
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import as_i32
-from tilewright.iron.builders.types import convert_type, is_buffer_type
+from tilewright.iron.builders.types import convert_type, elements, is_buffer_type, is_integer
 
 
 class buffer(Indexable, OpView):
@@ -28,7 +26,7 @@ class buffer(Indexable, OpView):
     """
 
     OP = ops.BufferOp
-    use_write_rtp = False
+    use_write_rtp = False  # also of those that are found in a program, which no constructor has seen
 
     def __init__(
         self,
@@ -44,20 +42,19 @@ class buffer(Indexable, OpView):
         kind = convert_type(datatype)
         if not is_buffer_type(kind):
             refuse(f"a buffer has a shape, {kind} has none", (None, "write np.ndarray[(n,), np.dtype[...]]"))
-        contents = None
-        if initial_value is not None:
-            contents = elements(initial_value, TensorType(kind.element_type, kind.get_shape()))
-        op = build(
-            ops.BufferOp,
-            results=[kind],
-            tile=tile,
-            sym_name=name,
-            address=address,
-            initial_value=contents,
-            loc=loc,
-            ip=ip,
+        shape = TensorType(kind.element_type, kind.get_shape())
+        super().__init__(
+            build(
+                ops.BufferOp,
+                results=[kind],
+                tile=tile,
+                sym_name=name,
+                address=address,
+                initial_value=None if initial_value is None else elements(initial_value, shape),
+                loc=loc,
+                ip=ip,
+            )
         )
-        super().__init__(op)
         self.use_write_rtp = use_write_rtp
 
     @property
@@ -79,7 +76,7 @@ class buffer(Indexable, OpView):
         npu_write_rtp(self, int(key), value)
 
 
-BufferOp = buffer
+BufferOp = buffer  # upstream has both names
 
 
 def external_buffer(
@@ -123,6 +120,7 @@ def lock(
         ip=ip,
     )
     if annot is not None:
+        # the operation has no such property; upstream keeps it as a discardable attribute
         op.attributes["annot"] = DictionaryAttr({annot: UnitAttr()})
     return value_of(op.results[0])
 
@@ -138,13 +136,12 @@ def use_lock(
     ip: Any = None,
 ) -> OpView:
     """Acquire or release a lock by `value`, 1 unless told; it may be a value of the program."""
-    amount = as_i32(1 if value is None else value)
     return OpView(
         build(
             lock_ops.UseLockOp,
             lock=lock,
             action=action,
-            value=amount,
+            value=as_i32(1 if value is None else value),
             blocking=blocking,
             acq_en=acq_en,
             loc=loc,

@@ -1,26 +1,35 @@
-"""DMA programs of tiles: channels and chains of descriptors in blocks."""
+"""DMA programs of tiles: channels, and chains of descriptors in blocks.
+
+Descriptors have access patterns and lengths, written out or a tensor access pattern; each number may be a value.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from operator import mul
 from typing import Any
 
-from xdsl.dialects.builtin import i1
-from xdsl.ir import Block, Region
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i1, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.device import DmaDirection
 from tilewright.device.architecture import AIE2
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import dma as ops
-from tilewright.iron.builders.checks import as_int, call_body
+from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.iron.builders.handles import AttributeView, OpView
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import InsertionPoint, build, builder, new_block
+from tilewright.iron.builders.operations import InsertionPoint, build, builder, call_body, new_block
+from tilewright.iron.builders.scalars import ScalarValue, as_integer
+from tilewright.iron.builders.types import as_int, as_list, is_integer
 
 DMAChannelDir = DmaDirection
+# mem tiles have the most; which tile a channel is on may not be known yet
 MOST_DESCRIPTORS = max(resources.bds for resources in AIE2.tiles.values())
 
 
@@ -29,7 +38,7 @@ class ContextManagedBlock:
 
     def __init__(self, block: Block):
         self.block = block
-        self._entered: list[InsertionPoint] = []
+        self._entered: list[InsertionPoint] = []  # a stack: a block may be entered again inside its own `with`
 
     def __enter__(self) -> InsertionPoint:
         point = InsertionPoint(self.block)
@@ -92,7 +101,8 @@ def dma_start(
     ip: Any = None,
 ) -> tuple[ContextManagedBlock, ContextManagedBlock]:
     """Start a channel with the descriptors from `dest` on; `chain` comes next in this program."""
-    op = build(
+    # upstream gives the two blocks, for `with` to build in
+    first, then = build(
         ops.DmaStartOp,
         results=[i1],
         successors=[_block(dest), _block(chain)],
@@ -102,9 +112,7 @@ def dma_start(
         pad_value=pad_value or None,
         loc=loc,
         ip=ip,
-    )
-    # upstream gives the two blocks, for `with` to build in
-    first, then = op.successors
+    ).successors
     return ContextManagedBlock(first), ContextManagedBlock(then)
 
 
@@ -129,6 +137,7 @@ class _Program(OpView):
         kind = type(self).OP
         if kind is None or not issubclass(kind, IRDLOperation):
             raise TypeError("a DMA program has a kind")
+        # `result` is for callers of upstream's constructor, which takes the type of the result first
         super().__init__(build(kind, results=[INDEX], regions=[Region()], tile=tile, loc=loc, ip=ip))
 
 
@@ -211,9 +220,7 @@ def dma(
             loc=loc,
             ip=ip,
         )
-        view = OpView(op)
-        another_bd(view)(body)
-        return view
+        return another_bd(OpView(op))(body)
 
     return decorate
 
@@ -236,3 +243,108 @@ def another_bd(dma_op: Any) -> Callable[[Callable[[], Any]], OpView]:
 
 
 dma_bd_packet = builder(ops.DmaBdPacketOp, "packet_type packet_id")
+
+
+DESCRIPTOR_DIMENSIONS = 3  # the dimension beyond them repeats the transfer
+
+
+class DMABDOp(OpView):
+    """A buffer descriptor."""
+
+    OP = DmaBdOp
+
+
+def split_mixed(values: Sequence[Any]) -> tuple[list[SSAValue], Attribute]:
+    """Numbers and values apart: the values as i64 operands, and an array of the numbers with marks where they go."""
+    operands = [as_integer(value, i64) for value in values if not is_integer(value)]
+    numbers = [int(value) if is_integer(value) else DYNAMIC_INDEX for value in values]
+    return operands, DenseArrayBase.from_list(i64, numbers)
+
+
+def _split_scalar(value: Any) -> tuple[SSAValue | None, int | None]:
+    """An operand or an attribute."""
+    if value is None or is_integer(value):
+        return None, None if value is None else int(value)
+    return as_integer(value, i32), None
+
+
+def dma_bd(
+    buffer: Any,
+    sizes: Sequence[Any] | None = None,
+    strides: Sequence[Any] | None = None,
+    offset: Any = None,
+    transfer_len: Any = None,
+    **kwargs: Any,
+) -> DMABDOp:
+    """A buffer descriptor; outermost dimension first, all in elements.
+
+    Every number may be a value of the program. More settings: `burst_length`, `packet=(type, id)`, `pad_dimensions`,
+    `iteration=(size, stride, current)`, `bd_id`, `next_bd_id`, `offset_parameter`.
+    """
+    operands: dict[str, Any] = {}
+    for name, values in (("sizes", sizes), ("strides", strides)):
+        if numbers := as_list([] if values is None else values, name):
+            operands[name], operands[f"static_{name}"] = split_mixed(numbers)
+    for name, value in (("offset", offset), ("len", transfer_len)):
+        operands[name], operands[f"static_{name}"] = _split_scalar(value)
+    if unknown := kwargs.keys() - DmaBdOp.get_irdl_definition().properties.keys() - {"loc", "ip"}:
+        refuse(f"'aie.dma_bd' has no {', '.join(sorted(unknown))}")
+    return DMABDOp(build(DmaBdOp, buffer=buffer, **operands, **kwargs))
+
+
+@dataclass(frozen=True)
+class TransferPattern:
+    """Offset, sizes and strides, outermost first; numbers or values of the program."""
+
+    offset: Any
+    sizes: list[Any]
+    strides: list[Any]
+
+    @property
+    def length(self) -> Any:
+        """How many elements one run of the descriptor moves."""
+        inner = self.sizes[-DESCRIPTOR_DIMENSIONS:]
+        numbers = [int(size) for size in inner if is_integer(size)]
+        values = [ScalarValue(as_integer(size, i32)) for size in inner if not is_integer(size)]
+        known = reduce(mul, numbers, 1)
+        # a product of values and numbers has one multiplication for all of the numbers, or none
+        return known if not values else reduce(mul, values) if known == 1 else reduce(mul, values) * known
+
+    def converted(self) -> TransferPattern:
+        """With values of the types that descriptors take."""
+        sizes, strides = ([_as(i64, value) for value in values] for values in (self.sizes, self.strides))
+        return TransferPattern(_as(i32, self.offset), sizes, strides)
+
+    def padded(self, dimensions: int) -> TransferPattern:
+        """With more outer dimensions, each gone through once."""
+        missing = dimensions - len(self.sizes)
+        return TransferPattern(self.offset, [1] * missing + self.sizes, [0] * missing + self.strides)
+
+
+def _as(type: IntegerType, value: Any) -> Any:
+    return value if is_integer(value) else ScalarValue(as_integer(value, type))
+
+
+def tap_pattern(tap: Any) -> TransferPattern:
+    """The pattern of a `TensorAccessPattern`."""
+    if not all(hasattr(tap, name) for name in ("offset", "sizes", "strides")):
+        refuse(f"expected a TensorAccessPattern as tap, not {tap!r}")
+    return TransferPattern(int(tap.offset), [*tap.sizes], [*tap.strides])
+
+
+def pattern_of(
+    who: str, tap: Any, offset: Any, sizes: Sequence[Any] | None, strides: Sequence[Any] | None
+) -> TransferPattern:
+    """The pattern that arguments describe: a tensor access pattern, or numbers with defaults for those left out."""
+    if tap is not None:
+        if not (offset is None and sizes is None and strides is None):
+            refuse(
+                f"{who} can take either a TensorAccessPattern OR (sizes and/or strides and/or offsets), but not both."
+            )
+        return tap_pattern(tap)
+    # upstream's defaults; a size of 0 means that it is left out
+    chosen_sizes = [0] * 4 if sizes is None else as_list(sizes, "sizes")
+    chosen_strides = [0] * (len(chosen_sizes) - 1) + [1] if strides is None else as_list(strides, "strides")
+    if len(chosen_sizes) != len(chosen_strides):
+        refuse(f"{who} got {len(chosen_sizes)} sizes and {len(chosen_strides)} strides")
+    return TransferPattern(0 if offset is None else offset, chosen_sizes, chosen_strides)

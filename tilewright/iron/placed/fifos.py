@@ -14,12 +14,10 @@ from tilewright.dialects.aie import objectfifo_storage as storage
 from tilewright.dialects.aie import objectfifo_uses as uses
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType, ObjectFifoType
 from tilewright.iron.builders.attributes import symbol_name
-from tilewright.iron.builders.checks import as_int, as_list, is_list
 from tilewright.iron.builders.handles import OpView, value_of
-from tilewright.iron.builders.literals import elements
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build, builder
-from tilewright.iron.builders.types import convert_type
+from tilewright.iron.builders.types import as_int, as_list, convert_type, elements, is_list
 
 
 def _buffer_type(given: Any) -> MemRefType[Any]:
@@ -32,12 +30,14 @@ def _buffer_type(given: Any) -> MemRefType[Any]:
 def _depth(given: Any) -> Attribute:
     depths = list[Any](given) if is_list(given) else [given]
     for depth in depths:
+        # True is an int of Python's, but no depth
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             refuse(
                 f"the depth of an object FIFO is a number of buffers, at least 1, not {depth!r}",
                 (None, "2 lets the producer fill one buffer while the consumer uses the other"),
             )
     numbers = [IntegerAttr(depth, i32) for depth in depths]
+    # an array has the depth of each end, a number that of all
     return ArrayAttr(numbers) if is_list(given) else numbers[0]
 
 
@@ -67,9 +67,7 @@ class object_fifo(OpView):
         kind = _buffer_type(datatype)
         consumers = list[Any](consumerTiles) if is_list(consumerTiles) else [consumerTiles]
         taken = None if consumer_datatype is None else ObjectFifoType(_buffer_type(consumer_datatype))
-        contents = None
-        if initValues is not None:
-            contents = ArrayAttr([elements(value, kind) for value in as_list(initValues, "initValues")])
+        values = None if initValues is None else as_list(initValues, "initValues")
         op = build(
             ops.ObjectFifoOp,
             sym_name=name,
@@ -85,7 +83,7 @@ class object_fifo(OpView):
             padDimensions=padDimensions,
             padValue=padValue,
             disable_synchronization=disable_synchronization,
-            initValues=contents,
+            initValues=None if values is None else ArrayAttr([elements(value, kind) for value in values]),
             iter_count=iter_count,
         )
         super().__init__(op)
@@ -104,8 +102,7 @@ class object_fifo(OpView):
 
     def acquire(self, port: Any, num_elem: int) -> Any:
         """Wait for elements; the element if it is one, else a list."""
-        taken = self.consumer_datatype if port == ObjectFifoPort.Consume else None
-        kind = taken or self.datatype
+        kind = (self.consumer_datatype if port == ObjectFifoPort.Consume else None) or self.datatype
         subview = build(
             uses.ObjectFifoAcquireOp,
             results=[ObjectFifoSubviewType(kind)],
@@ -144,7 +141,7 @@ class object_fifo(OpView):
         self.attributes["cons_dma_channels"] = DenseArrayBase.from_list(i32, list(channels))
 
 
-ObjectFifoCreateOp = object_fifo
+ObjectFifoCreateOp = object_fifo  # upstream has both names
 
 
 class object_fifo_link(OpView):
@@ -153,14 +150,9 @@ class object_fifo_link(OpView):
     OP = uses.ObjectFifoLinkOp
 
     def __init__(self, fifoIns: Any, fifoOuts: Any, srcOffsets: Sequence[int] = (), dstOffsets: Sequence[int] = ()):
-        op = build(
-            uses.ObjectFifoLinkOp,
-            fifoIns=_references(fifoIns),
-            fifoOuts=_references(fifoOuts),
-            src_offsets=_offsets(srcOffsets),
-            dst_offsets=_offsets(dstOffsets),
-        )
-        super().__init__(op)
+        ends: dict[str, Any] = {"fifoIns": _references(fifoIns), "fifoOuts": _references(fifoOuts)}
+        offsets: dict[str, Any] = {"src_offsets": _offsets(srcOffsets), "dst_offsets": _offsets(dstOffsets)}
+        super().__init__(build(uses.ObjectFifoLinkOp, **ends, **offsets))
 
 
 def _references(fifos: Any) -> ArrayAttr[Attribute]:

@@ -67,6 +67,7 @@ class packetflow(OpView):
         super().__init__(op)
         with InsertionPoint(new_block(op.ports)):
             packet_source(source, source_port, source_channel)
+            # one place need not be in a list
             for dest in [dests] if isinstance(dests, Mapping) else dests:
                 packet_dest(dest["dest"], dest["port"], dest["channel"])
             EndOp()
@@ -84,6 +85,7 @@ def _rules(source_bundle: Any, source_channel: int, *, loc: Any = None, ip: Any 
     return OpView(build(switches.PacketRulesOp, regions=[Region()], loc=loc, ip=ip, **fields))
 
 
+# decorators: the body connects ports of the tile
 switchbox = region_op(_switch(switches.SwitchboxOp), terminator=EndOp, name="switchbox")
 shim_mux = region_op(_switch(switches.ShimMuxOp), terminator=EndOp, name="shim_mux")
 packet_rules = region_op(_rules, terminator=EndOp, name="packet_rules")

@@ -14,16 +14,14 @@ from tilewright.dialects.aiex import control, firmware, queue, scratchpad
 from tilewright.dialects.aiex import instructions as ops
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
-from tilewright.iron.builders.checks import as_list, call_body
 from tilewright.iron.builders.handles import OpView, value_of
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build, builder, fill, new_block, region_op
+from tilewright.iron.builders.operations import build, builder, call_body, fill, new_block, region_op
 from tilewright.iron.builders.scalars import as_i32
-from tilewright.iron.builders.types import convert_type
-from tilewright.iron.placed.descriptors import split_mixed, tap_pattern
-from tilewright.iron.placed.dma import bds
+from tilewright.iron.builders.types import as_list, convert_type
+from tilewright.iron.placed.dma import bds, split_mixed, tap_pattern
 
-DIMENSIONS = 4
+DIMENSIONS = 4  # three of the descriptor, and its repetition
 
 
 class RuntimeSequenceOp(OpView):
@@ -121,6 +119,7 @@ class NpuDmaMemcpyNd(OpView):
                     "not both."
                 )
             pattern = tap_pattern(tap)
+            # the offset of a pattern counts elements, as the innermost dimension does
             offsets, sizes, strides = [0, 0, 0, pattern.offset], pattern.sizes, pattern.strides
         lists = {
             "offsets": [0] * DIMENSIONS if offsets is None else as_list(offsets, "offsets"),
@@ -146,7 +145,7 @@ class NpuDmaMemcpyNd(OpView):
         super().__init__(op)
 
 
-npu_dma_memcpy_nd = NpuDmaMemcpyNd
+npu_dma_memcpy_nd = NpuDmaMemcpyNd  # upstream has both names
 
 
 def npu_write32(
@@ -214,6 +213,7 @@ dma_channel_reset = builder(control.DmaChannelResetOp, "tile direction channel")
 dma_channel_reset_for = builder(control.DmaChannelResetForOp, "objfifo")
 core_reset = builder(control.CoreResetOp, "tile")
 
+# upstream's function has the fields in the order of the definition
 _DESCRIPTOR_FIELDS = list(NpuWriteBdOp.get_irdl_definition().properties)
 _OPTIONAL_FIELDS = ("burst_length", "d3_stride")
 npu_writebd = builder(

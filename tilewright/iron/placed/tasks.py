@@ -12,13 +12,12 @@ from xdsl.irdl import IRDLOperation
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aiex import bd_chains
 from tilewright.dialects.aiex import tasks as ops
-from tilewright.iron.builders.checks import is_integer
 from tilewright.iron.builders.handles import OpView
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_integer
-from tilewright.iron.placed.descriptors import TransferPattern, dma_bd, pattern_of
-from tilewright.iron.placed.dma import bds
+from tilewright.iron.builders.types import is_integer
+from tilewright.iron.placed.dma import TransferPattern, bds, dma_bd, pattern_of
 from tilewright.iron.placed.tiles import EndOp
 
 MAX_DIMENSIONS = 4  # three of the descriptor, and its repetition
@@ -167,6 +166,7 @@ def shim_dma_single_bd_task(
     pattern = pattern.padded(MAX_DIMENSIONS).converted()
     length = pattern.length if transfer_len is None else transfer_len
     task = dma_configure_task_for(alloc, issue_token=issue_token, **_repetition(pattern.sizes[0]))
+    # the length is computed above: what is in a task's region are descriptors only
     with bds(task) as bd, bd[0]:
         _shim_bd(mem, pattern, length, burst_length, packet, offset_parameter)
         EndOp()
@@ -181,6 +181,7 @@ def _repetition(outermost: Any) -> dict[str, Any]:
 
 
 def _each(op_class: type[IRDLOperation], name: str, purpose: str) -> Any:
+    # the text is upstream's
     def make(*args: Any) -> None:
         if not args:
             refuse(f"{name} must receive at least one DMAConfigureTaskForOp to {purpose}")

@@ -37,6 +37,7 @@ class Device(OpView):
     OP = ops.DeviceOp
 
     def __init__(self, device: Any, sym_name: str | None = None, *, loc: Any = None, ip: Any = None):
+        # other texts and numbers are for the operation to refuse: it knows which there are
         chosen = DeviceName[device] if isinstance(device, str) and device in DeviceName.__members__ else device
         super().__init__(build(ops.DeviceOp, regions=[Region()], device=chosen, sym_name=sym_name, loc=loc, ip=ip))
 
@@ -59,15 +60,8 @@ class Core(OpView):
                 "Core() no longer accepts link_with. Set link_with= on each external_func() declaration instead; the "
                 "aie-assign-core-link-files pass aggregates them onto the core."
             )
-        op = build(
-            core_ops.CoreOp,
-            results=[INDEX],
-            regions=[Region()],
-            tile=tile,
-            stack_size=stack_size,
-            dynamic_objfifo_lowering=dynamic_objfifo_lowering,
-        )
-        super().__init__(op)
+        settings: dict[str, Any] = {"stack_size": stack_size, "dynamic_objfifo_lowering": dynamic_objfifo_lowering}
+        super().__init__(build(core_ops.CoreOp, results=[INDEX], regions=[Region()], tile=tile, **settings))
 
 
 device = region_op(Device, terminator=EndOp, name="device")
@@ -121,6 +115,7 @@ def _verify_place(op: ops.TileOp) -> None:
     parent = op.parent_op()
     if not isinstance(parent, ops.DeviceOp):
         return
+    # upstream's words, but now and not when the module is checked
     column, row = op.place
     for what, index, count in (("column", column, parent.model.columns), ("row", row, parent.model.rows)):
         if index >= count:
@@ -145,13 +140,8 @@ class LogicalTileOp(_Tile):
         loc: Any = None,
         ip: Any = None,
     ):
-        fields: dict[str, Any] = {
-            "tile_type": tile_type,
-            "col": col,
-            "row": row,
-            "allocation_scheme": allocation_scheme,
-        }
-        super().__init__(build(ops.LogicalTileOp, results=[INDEX], loc=loc, ip=ip, **fields))
+        place: dict[str, Any] = {"col": col, "row": row, "allocation_scheme": allocation_scheme}
+        super().__init__(build(ops.LogicalTileOp, results=[INDEX], tile_type=tile_type, loc=loc, ip=ip, **place))
 
 
 def tile(col: int, row: int, *, loc: Any = None, ip: Any = None, allocation_scheme: str | None = None) -> TileOp:
@@ -223,6 +213,7 @@ class TargetModel:
 
 def get_target_model(device: Any) -> TargetModel:
     """The model of a device, given by name or as a member of `AIEDevice`."""
+    # a member of `AIEDevice` is equal to MLIR's number for it, too
     found = next((known for known in DeviceName if device == known.name or device == known), None)
     if found is None:
         refuse(f"{device!r} is not a device", (None, f"there are {', '.join(DeviceName.__members__)}"))

@@ -24,6 +24,7 @@ class TracePacketType(IntEnum):
     MemTile = 3
 
 
+# upstream's bindings write these with capitals, the dialect without
 class TraceShimRouting(IntEnum):
     """How trace packets find a shim tile."""
 

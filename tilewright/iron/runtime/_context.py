@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from tilewright.iron.builders.location import refuse
+from tilewright.support.lazy import setting
 
 if TYPE_CHECKING:
     from tilewright.iron.runtime.sequence import ActiveSequence
@@ -26,11 +26,6 @@ def active_sequence() -> ActiveSequence:
     return found
 
 
-@contextmanager
-def active_sequence_scope(sequence: ActiveSequence) -> Generator[ActiveSequence]:
+def active_sequence_scope(sequence: ActiveSequence) -> AbstractContextManager[ActiveSequence | None]:
     """Build this sequence inside the block."""
-    token = _active.set(sequence)
-    try:
-        yield sequence
-    finally:
-        _active.reset(token)
+    return setting(_active, sequence)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 from collections.abc import Callable
 from typing import Any
 
 from tilewright.ir.diagnostics import file_position
-from tilewright.iron.builders.location import user_location
+from tilewright.iron.builders.location import syntax_tree, user_location
 
 
 def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
@@ -34,10 +33,7 @@ def with_target_names(count: int) -> list[str]:
 
 def _target(file: str, line: int) -> ast.expr | None:
     """What a `with` on a line binds."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return None
-    items = [item for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items]
+    tree = syntax_tree(file)
+    items = [item for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items] if tree else []
     found = (item for item in items if item.context_expr.lineno <= line <= (item.context_expr.end_lineno or 0))
     return next((item.optional_vars for item in found), None)

@@ -39,7 +39,7 @@ def argument_type(given: Any) -> Attribute:
     if is_type(given) or is_array_type(given) or isinstance(given, type):
         return convert_type(given)
     if callable(given):
-        return convert_type(given())
+        return convert_type(given())  # `T.i32` without its parentheses
     refuse(
         f"a sequence cannot take {given!r}",
         (None, "give array types for buffers, np.int32, np.int64 or np.float32 for numbers"),
@@ -76,7 +76,7 @@ class RuntimeData:
     def memref_type(self) -> MemRefType[Any]:
         """Its type in the IR."""
         type = convert_type(self._arr_type)
-        assert isinstance(type, MemRefType)
+        assert isinstance(type, MemRefType)  # `argument` makes these for arrays only
         return cast("MemRefType[Any]", type)
 
     @property
@@ -100,6 +100,7 @@ class RuntimeData:
         if DYNAMIC_INDEX not in self.shape:
             return prod(self.shape)
         if self._size is None:
+            # an argument of the sequence that the host does not give: a run counts it
             buffer = ssa_of(self.op)
             sequence = buffer.owner.parent_op() if isinstance(buffer.owner, Block) else None
             assert isinstance(sequence, RuntimeSequenceOp) and isinstance(buffer, BlockArgument)
@@ -117,7 +118,7 @@ class RuntimeData:
     def op(self) -> Value:
         """The argument itself."""
         if self._op is None:
-            raise ValueError("Cannot get operation for RuntimeData before it is set.")
+            raise ValueError("Cannot get operation for RuntimeData before it is set.")  # upstream's words
         return self._op
 
     @op.setter

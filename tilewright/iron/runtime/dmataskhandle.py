@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.iron.placed.tasks import dma_await_task, dma_free_task
+
 
 class Task:
     """A transfer that was started; loops can carry it from turn to turn, see `range_`."""
@@ -14,12 +16,8 @@ class Task:
 
     def free(self) -> None:
         """Let others have the descriptor; only for a transfer with `managed=False`."""
-        from tilewright.iron.dialects.aiex import dma_free_task
-
         dma_free_task(self.handle)
 
     def await_(self) -> None:
         """Wait until it is done; only for one that was started with `wait=True`."""
-        from tilewright.iron.dialects.aiex import dma_await_task
-
         dma_await_task(self.handle)

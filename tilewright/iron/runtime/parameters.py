@@ -10,10 +10,9 @@ from xdsl.dialects.builtin import LocationAttr, i32
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.checks import is_integer, is_number
 from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.builders.scalars import as_integer
-from tilewright.iron.builders.types import is_float_type, scalar_type
+from tilewright.iron.builders.types import is_float_type, is_integer, is_number, scalar_type
 from tilewright.iron.runtime._context import active_sequence
 from tilewright.iron.runtime.data import RuntimeFloat
 
@@ -25,6 +24,7 @@ def write_parameter(buffer: Buffer | str, index: Any, value: Any) -> None:
     sequence = active_sequence()
     if not isinstance(buffer, str):
         index = _flat_index(buffer, index)
+        # a sequence may be written before workers have their buffers
         sequence.later(partial(_check_place, buffer, user_location()))
     name = buffer if isinstance(buffer, str) else buffer.name
     holds_floats = not isinstance(buffer, str) and is_float_type(scalar_type(buffer.dtype))
@@ -73,5 +73,5 @@ def sync_parameters() -> None:
     """Fetch the scratchpad parameters that the host has set."""
     from tilewright.iron.dialects.aiex import sync_scratchpad_parameters_from_host
 
-    active_sequence()
+    active_sequence()  # refuses where there is none
     sync_scratchpad_parameters_from_host()

@@ -12,9 +12,8 @@ from xdsl.ir import Block
 
 from tilewright.ir.diagnostics import shortened
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.checks import bind
 from tilewright.iron.builders.location import at, refuse, user_location
-from tilewright.iron.builders.operations import InsertionPoint
+from tilewright.iron.builders.operations import InsertionPoint, bind
 from tilewright.iron.builders.scalars import constant
 from tilewright.iron.builders.types import is_array_type, is_type
 from tilewright.iron.dataflow.handle import ObjectFifoHandle
@@ -86,6 +85,7 @@ class Runtime(Resolvable):
 
     def _take(self, handle: ObjectFifoHandle, tile: Tile | None = None) -> None:
         """Be at this end of an ObjectFifo."""
+        # asked again without a tile, an end stays where it is
         if handle.endpoint is None or tile is not None:
             handle.endpoint = RuntimeEndpoint(tile or handle.shim_tile)
         self._handles[handle] = None
@@ -109,8 +109,6 @@ class Runtime(Resolvable):
 
     def tiles(self) -> list[Tile]:
         return []
-
-    # The sequence written in place.
 
     @contextmanager
     def sequence(self, *input_types: Any) -> Generator[Any]:
@@ -178,7 +176,7 @@ class Runtime(Resolvable):
 
     def inline_ops(self, inline_func: Callable[..., Any], inline_args: Sequence[Any]) -> None:
         """Call `inline_func(*inline_args)`, which builds operations of the lower-level dialects in the sequence."""
-        active_sequence()
+        active_sequence()  # refuses where there is none
         inline_func(*inline_args)
 
     def set_barrier(self, barrier: WorkerRuntimeBarrier, value: int) -> None:
@@ -188,8 +186,6 @@ class Runtime(Resolvable):
     def write_rtp(self, buf: Buffer | str, index: int, value: Any) -> None:
         """Write a `value` to the element `index` of the runtime parameters in `buf`."""
         write_parameter(buf, index, value)
-
-    # Resolution.
 
     def resolve(self, loc: Any = None, ip: Any = None, *, prologue: Callable[[], None] | None = None) -> None:
         """Build the sequence, in a device whose other parts are built; `prologue` comes first in it."""
@@ -213,12 +209,13 @@ class Runtime(Resolvable):
         with InsertionPoint(op.body.block):
             if prologue is not None:
                 prologue()
-            ssa = iter(op.body.block.args)
+            ssa = iter(op.body.block.args)  # only types among the arguments became those of the sequence
             given = [argument(a, next(ssa)) if n in inputs else _constant(a) for n, a in enumerate(self._fn_args)]
             active = ActiveSequence(given, self._strict, in_device=True)
             with active_sequence_scope(active):
                 function(*given)
                 active.finish()
+        # a program may be resolved several times
         self.parameters += [p for p in active.parameters if p not in self.parameters]
 
 

@@ -54,6 +54,7 @@ class ActiveSequence:
         self._uses = dict[bool, LocationAttr]()
         self._moved = dict["ObjectFifo", list[_Moved]]()
         self._body: Block = InsertionPoint.current.block
+        # a group asks for the sequence that it is in
         with active_sequence_scope(self):
             self._default = TaskGroup(next(self._numbers))
 
@@ -67,7 +68,7 @@ class ActiveSequence:
 
     def enroll(self, task: Any, wait: bool, group: TaskGroup | None) -> None:
         """Let a group, or the sequence itself, wait for a transfer and free it."""
-        self._uses.setdefault(group is None, user_location())
+        self._uses.setdefault(group is None, user_location())  # the first of either kind, for `_check_groups`
         (group or self._default).add(task, wait)
 
     def count(self, fifo: ObjectFifo, data: RuntimeData, size_bytes: int | None) -> None:
@@ -111,6 +112,7 @@ class ActiveSequence:
             # only a sum of known amounts can be wrong
             if len(amounts) < len(moved) or sum(amounts) % object_bytes == 0:
                 continue
+            # counted in elements where both sides have the same, else in bytes
             data, total, size, unit = moved[-1].data, sum(amounts), object_bytes, "bytes"
             if element_bytes(data.memref_type) == (width := element_bytes(fifo.memref_type)):
                 total, size, unit = total // width, size // width, "elements"

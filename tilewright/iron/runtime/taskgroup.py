@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block
 
 from tilewright.iron.builders.location import at, refuse, user_location
-from tilewright.iron.builders.operations import InsertionPoint
+from tilewright.iron.builders.operations import InsertionPoint, is_inside
 from tilewright.iron.placed.tasks import dma_await_task, dma_free_task
 from tilewright.iron.runtime._context import active_sequence
 from tilewright.support.tracebacks import user_facing
@@ -30,8 +30,7 @@ class TaskGroup:
     def __init__(self, id: int | None = None):
         """A group; `id` is a number of your own for it."""
         self.where: LocationAttr = user_location()
-        sequence = active_sequence()
-        self._group_id = sequence.open_group(self) if id is None else id
+        self._group_id = active_sequence().open_group(self) if id is None else id
         self._started = list[_Started]()
 
     @property
@@ -65,10 +64,7 @@ class TaskGroup:
 
 def _check_reach(started: _Started) -> None:
     """A task that is started in a loop or a choice is not known outside of it."""
-    block: Block | None = InsertionPoint.current.block
-    while block is not None and block is not started.block:
-        block = block.parent_block()
-    if block is None:
+    if not is_inside(InsertionPoint.current.block, started.block):
         refuse(
             "this transfer is started in a loop or a choice, but waited for and freed outside of it",
             (None, "give it group=TaskGroup() of the same body, and finish() that there"),

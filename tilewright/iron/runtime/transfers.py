@@ -11,8 +11,7 @@ import numpy as np
 
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.placed.descriptors import dma_bd
-from tilewright.iron.placed.dma import bds
+from tilewright.iron.placed.dma import bds, dma_bd
 from tilewright.iron.placed.tasks import dma_configure_task_for, dma_start_task, shim_dma_single_bd_task
 from tilewright.iron.placed.tiles import EndOp
 from tilewright.iron.runtime._context import active_sequence
@@ -60,6 +59,7 @@ class Access:
         if self.is_run:
             return _known([self.length(data)])
         sizes = self.tap.sizes if self.sizes is None else self.sizes
+        # a length is that of one run of the descriptor, which has three dimensions; the outer one repeats it
         return _known(sizes if self.transfer_len is None else [*sizes[:-3], self.transfer_len])
 
     def task(self, fifo: str, data: RuntimeData, issue_token: bool, **options: Any) -> Any:
@@ -68,6 +68,7 @@ class Access:
             numbers = {"sizes": self.sizes, "strides": self.strides, "transfer_len": self.transfer_len}
             pattern: dict[str, Any] = {"tap": self.tap, "offset": self.offset, **numbers}
             return shim_dma_single_bd_task(fifo, data.op, **pattern, issue_token=issue_token, **options)
+        # without dimensions, so that the length may be more than their sizes can be
         task = dma_configure_task_for(fifo, issue_token=issue_token)
         with bds(task) as bd, bd[0]:
             offset = 0 if self.offset is None else self.offset
@@ -99,7 +100,7 @@ class Transfer:
         self._check(sequence.data)
         if self.handle.endpoint is None:
             self.handle.endpoint = RuntimeEndpoint(self.handle.shim_tile)
-        sequence.fifos[self.handle] = None
+        sequence.fifos[self.handle] = None  # a set that keeps the order
         options = {"packet": self.packet, "offset_parameter": self._parameter()}
         task = self.access.task(self.handle.name, self.data, self.wait, **options)
         dma_start_task(task)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Region
 
 from tilewright.dialects.aie.sequence import FLOAT_ARGUMENTS, RuntimeSequenceOp
 from tilewright.iron.builders.location import at
@@ -38,13 +38,10 @@ class WrittenSequence:
         if prologue is not None:
             with InsertionPoint.at_block_begin(copy.body.block):
                 prologue()
-        for marker, action in [*self._delayed_in(copy)]:
-            with InsertionPoint(marker), at(marker.location):
-                action()
-            marker.detach()
-            marker.erase()
-
-    def _delayed_in(self, copy: RuntimeSequenceOp) -> Iterator[tuple[Operation, Callable[[], None]]]:
-        for original, copied in zip(self._op.walk(), copy.walk(), strict=False):
+        # both in the same order; a list, because actions change what is walked
+        for original, marker in [*zip(self._op.walk(), copy.walk(), strict=False)]:
             if original in self._active.delayed:
-                yield copied, self._active.delayed[original]
+                with InsertionPoint(marker), at(marker.location):
+                    self._active.delayed[original]()
+                marker.detach()
+                marker.erase()

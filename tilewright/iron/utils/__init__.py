@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tilewright.iron.utils.hostruntime.current_device import (
@@ -24,9 +25,8 @@ from tilewright.iron.utils.tensor_factory import (
 from tilewright.support.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
-    from tilewright.iron.utils.npukernel import HostRuntime as HostRuntime
-    from tilewright.iron.utils.npukernel import NPUKernel as NPUKernel
-    from tilewright.iron.utils.trace.config import TraceConfig as TraceConfig
+    from tilewright.iron.utils.npukernel import HostRuntime, NPUKernel
+    from tilewright.iron.utils.trace.config import TraceConfig
 
 _HOMES = {
     "HostRuntime": "tilewright.iron.utils.npukernel:HostRuntime",
@@ -36,7 +36,6 @@ _HOMES = {
 }
 _lazy = lazy_names(__name__, _HOMES)
 __dir__ = listed_names(__name__)
-_runtime: Any = None
 # upstream's scripts ask which runtimes are installed
 has_xrt = has_hrx = False
 
@@ -61,19 +60,18 @@ __all__ = [
 ]
 
 
+@cache
 def _get_default_npu_runtime() -> Any:
     """The simulated NPU."""
-    global _runtime
-    if _runtime is None:
-        from tilewright.iron.utils.npukernel import HostRuntime
+    from tilewright.iron.utils.npukernel import HostRuntime
 
-        _runtime = HostRuntime()
-    return _runtime
+    return HostRuntime()
 
 
 def cleanup_npu_runtime() -> None:
     """Nothing is held that would have to be given back."""
 
 
+# made when it is asked for: most scripts that import this run nothing
 def __getattr__(name: str) -> Any:
     return _get_default_npu_runtime() if name == "DefaultNPURuntime" else _lazy(name)

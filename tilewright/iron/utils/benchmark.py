@@ -31,6 +31,7 @@ def run_iters(fn: Callable[..., Any], *args: Any, warmup: int = 0, iters: int = 
         raise ValueError(f"iters must be >= 1 (got {iters})")
     if warmup < 0:
         raise ValueError(f"warmup must be >= 0 (got {warmup})")
+    # the first call compiles, so its time is another
     for _ in range(warmup):
         fn(*args, **kwargs)
     samples = [_timed(fn, args, kwargs) for _ in range(iters)]
@@ -41,8 +42,7 @@ def run_iters(fn: Callable[..., Any], *args: Any, warmup: int = 0, iters: int = 
 def _timed(fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[float, float | None]:
     start = time.perf_counter()
     result = fn(*args, **kwargs)
-    taken_us = (time.perf_counter() - start) * 1e6
-    return taken_us, getattr(result, "npu_time", None)
+    return (time.perf_counter() - start) * 1e6, getattr(result, "npu_time", None)
 
 
 def _stats(samples_us: Sequence[float]) -> Stats:

@@ -82,7 +82,7 @@ class CallableDesign:
         """One that is known by everything that it is made from need not be built again to see that."""
         key = compilable.key() if compilable.use_cache else None
         if key is None:
-            return compilable.design()
+            return compilable.design()  # kept on disk all the same, by what is built
         if key not in self._kernel_cache:
             self._kernel_cache[key] = compilable.design()
         return self._kernel_cache[key]
@@ -91,6 +91,7 @@ class CallableDesign:
         """The design for the compile-time arguments of a call, and the call's other arguments."""
         known = set(self.compilable.compile_params)
         given = {name: value for name, value in runtime_kwargs.items() if name in known}
+        # designs that trace take its size as an argument
         if self.trace_config is not None and "trace_size" in known:
             given.setdefault("trace_size", self.trace_config.trace_size)
         scalars = {name: value for name, value in runtime_kwargs.items() if name not in known}
@@ -119,6 +120,7 @@ class CallableDesign:
     def specialize(self, **overrides: Any) -> CallableDesign:
         """The same with other settings and compile-time arguments."""
         trace_config = overrides.get("trace_config", self.trace_config)
+        # a setting of this class, unless the design has an argument of that name
         if "trace_config" not in self.compilable.compile_params:
             overrides.pop("trace_config", None)
         return CallableDesign(self.compilable.specialize(**overrides), trace_config=trace_config)

@@ -25,9 +25,10 @@ def jit(mlir_generator: Generator | None = None, **kwargs: Any) -> Any:
     `@iron.jit`, or `@iron.jit(M=512)` with settings of `CallableDesign` and compile-time arguments that are fixed.
     """
     if mlir_generator is None:
-        return partial(jit, **kwargs)
+        return partial(jit, **kwargs)  # `@iron.jit(...)`: the function comes next
     settings = {name: value for name, value in kwargs.items() if name in _SETTINGS}
     arguments = {name: value for name, value in kwargs.items() if name not in _SETTINGS}
+    # a file of MLIR has no parameters to check
     if callable(mlir_generator):
         _check(mlir_generator, parameters_of(mlir_generator), arguments)
     return CallableDesign(mlir_generator, compile_kwargs=arguments or None, **settings)

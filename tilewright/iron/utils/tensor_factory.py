@@ -20,6 +20,7 @@ def set_tensor_class(cls: type[NpuTensor]) -> None:
     _tensor_class = cls
 
 
+# a name that follows `set_tensor_class`, which a variable of the module would not
 def __getattr__(name: str) -> Any:
     if name == "DEFAULT_TENSOR_CLASS":
         return _tensor_class

@@ -23,6 +23,7 @@ def is_known(number: Number) -> TypeGuard[int]:
 
 def check_dimensions(dimensions: Sequence[int], expected: int | None = None) -> Sequence[int]:
     """The dimensions of a tensor, one of a single dimension as a row."""
+    # the texts of these errors are upstream's
     if len(dimensions) == 0:
         raise ValueError(f"Number of tensor dimensions must be >= 1 (dimensions={dimensions})")
     if any(is_known(size) and size <= 0 for size in dimensions):
@@ -73,6 +74,7 @@ def clean_transformation(
     check_sizes(sizes)
     check_strides(strides)
     cleaned = list(strides)
+    # a stride that is never taken makes equal patterns differ
     for dimension in range(len(sizes) - 1):
         if not (is_known(sizes[dimension]) and sizes[dimension] == 1):
             break

@@ -44,11 +44,10 @@ def draw_line(pixels: Pixels, start: tuple[float, float], end: tuple[float, floa
 def png(pixels: Pixels) -> bytes:
     """The PNG file of a picture."""
     height, width, _ = pixels.shape
+    # each row begins with the number of its filter, 0 for none
     rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, width * 3)], axis=1)
     header = struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    # a chunk is its length, kind and data, and a checksum of the latter two
+    framed = (struct.pack(">I", len(d)) + kind + d + struct.pack(">I", zlib.crc32(kind + d)) for kind, d in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(framed)

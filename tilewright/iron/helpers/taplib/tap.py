@@ -64,6 +64,7 @@ class TensorAccessPattern:
         """For each element the number of its last access, -1 where there is none."""
         indices = self._indices()
         order = np.full(prod(self._tensor_dims), NOT_ACCESSED, np.int32)
+        # of several assignments to an element NumPy keeps the last
         order[indices] = np.arange(indices.size, dtype=np.int32)
         return order.reshape(self._tensor_dims)
 
@@ -122,6 +123,7 @@ class TensorAccessPattern:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorAccessPattern) and self._parts() == other._parts()
 
+    # sizes may be values of a program, whose `==` builds an operation
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def _parts(self) -> tuple[Any, ...]:

@@ -81,7 +81,7 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
                 raise ValueError(
                     f"TensorAccessPatterns have multiple tensor dimensions (found {dimensions} and {tap.tensor_dims})"
                 )
-        sequence = cls(dimensions, num_steps=0)
+        sequence = cls(dimensions, num_steps=0)  # the only way to have one without a rule for its steps
         sequence.extend(taps)
         return sequence
 
@@ -97,6 +97,7 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
         total = np.zeros(self._tensor_dims, np.int32)
         for tap in self._taps:
             order = tap.access_order()
+            # numbers go on where the pattern before ended
             total += np.where(order == NOT_ACCESSED, 0, order + 1 + total.max())
         return total - 1
 

@@ -89,7 +89,9 @@ class TensorTiler2D:
         tile = check_dimensions(tile_dims, _DIMENSIONS)
         repeats = check_dimensions(tile_group_repeats, _DIMENSIONS)
         steps = check_dimensions(tile_group_steps or (1,) * _DIMENSIONS, _DIMENSIONS)
-        _check_tiles(tensor, tile)
+        for axis, (size, part) in enumerate(zip(tensor, tile, strict=True)):
+            if size % part != 0:
+                raise ValueError(f"Tensor dimension {axis} ({size}) is not divisible by tile dim ({part})")
         if not isinstance(pattern_repeat, int) or pattern_repeat < 1:
             raise ValueError(f"Pattern repeat must be >= 1 but is {pattern_repeat}")
         if not allow_partial:
@@ -100,12 +102,6 @@ class TensorTiler2D:
         sequence = TensorAccessSequence(tensor, num_steps=0)
         sequence.extend(TensorAccessPattern(tensor, *layout.pattern(axes, place)) for place in places)
         return sequence
-
-
-def _check_tiles(tensor: Sequence[int], tile: Sequence[int]) -> None:
-    for axis, (size, part) in enumerate(zip(tensor, tile, strict=True)):
-        if size % part != 0:
-            raise ValueError(f"Tensor dimension {axis} ({size}) is not divisible by tile dim ({part})")
 
 
 def _check_groups(tensor: Sequence[int], tile: Sequence[int], repeats: Sequence[int], steps: Sequence[int]) -> None:
@@ -137,7 +133,7 @@ class _Axis:
     @property
     def groups(self) -> int:
         """How many groups it takes to have each tile in one: whole blocks of interleaved groups, then what is left."""
-        block = self.step * self.repeat
+        block = self.step * self.repeat  # of so many groups, each beginning a tile further
         left = self.tiles % block
         left_block = left // self.step * self.step
         return self.tiles // block * self.step + (left // left_block * self.step if left_block else left)
@@ -179,14 +175,14 @@ class _Layout:
         offset = place[0] * rows.tile * self.width + place[1] * columns.tile
         (many_rows, row_step), (many_columns, column_step) = rows.group_at(place[0]), columns.group_at(place[1])
         height, width = rows.tile, columns.tile
+        # tiles that follow each other in the order of their elements are one larger tile: a dimension less
         if self.prune and self.group_col_major and not self.tile_col_major and row_step == 1:
             height, many_rows = height * many_rows, 1
         elif self.prune and not self.group_col_major and self.tile_col_major and column_step == 1:
             width, many_columns = width * many_columns, 1
         inner = [(height, self.width), (width, 1)]
         down = (many_rows, self.width * height * row_step)
-        across = (many_columns, width * column_step)
-        outer = self._outer(down, across)
+        outer = self._outer(down, (many_columns, width * column_step))
         sizes, strides = zip(*outer, *(reversed(inner) if self.tile_col_major else inner), strict=True)
         return offset, *self._repeated(*clean_transformation(list(sizes), list(strides)))
 
@@ -200,6 +196,7 @@ class _Layout:
         """Only the outermost dimension of a descriptor can repeat without moving on."""
         if self.repeat == 1:
             return sizes, strides
+        # it is taken by a group that needs four dimensions
         if sizes[0] != 1 or strides[0] != 0:
             raise ValueError(f"Ran out of dimensions for repeat (sizes={sizes}, strides={strides})")
         return [self.repeat, *sizes[1:]], strides

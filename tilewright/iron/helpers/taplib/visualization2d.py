@@ -36,8 +36,9 @@ def visualize_from_accesses(
         warnings.warn(f"show_arrows not recommended for tensor sizes > {MANY_ELEMENTS} elements", stacklevel=3)
     arrows = access_order_tensor.size < MANY_ELEMENTS if show_arrows is None else show_arrows
     panels = list(_panels(access_order_tensor, access_count_tensor, arrows))
-    if show_plot:
-        _show(lambda: _svg(panels, title))
+    # drawn only for a notebook: scripts ask for pictures all the same
+    if show_plot and (display := sys.modules.get("IPython.display")) is not None:
+        display.display(display.SVG(_svg(panels, title)))
     if file_path:
         _write(Path(file_path), panels, title)
 
@@ -89,7 +90,7 @@ class Animation:
         )
 
     to_html5_video = to_jshtml
-    _repr_html_ = to_jshtml
+    _repr_html_ = to_jshtml  # what a notebook asks for
 
     def save(self, path: str | Path) -> None:
         Path(path).write_text(_page("Access patterns", self.to_jshtml()), encoding="utf-8")
@@ -106,19 +107,18 @@ class _Panel:
 
 
 def _panels(order: Accesses, count: Accesses | None, arrows: bool) -> Iterator[_Panel]:
-    untouched = order == NOT_ACCESSED
-    yield _Panel("Access Order", coloured(order, untouched), _path(order) if arrows else [])
+    yield _Panel("Access Order", coloured(order, order == NOT_ACCESSED), _path(order) if arrows else [])
     if count is not None:
         yield _Panel(f"Access Counts (max={count.max()})", coloured(count, count == 0), [])
 
 
 def _path(order: Accesses) -> list[tuple[int, int]]:
     rows, columns = np.nonzero(order != NOT_ACCESSED)
-    visits = np.argsort(order[rows, columns], kind="stable")
-    return [(int(columns[visit]), int(rows[visit])) for visit in visits]
+    return [(int(columns[visit]), int(rows[visit])) for visit in np.argsort(order[rows, columns], kind="stable")]
 
 
 def _write(path: Path, panels: Sequence[_Panel], title: str) -> None:
+    # it is written all the same; the text is upstream's
     if path.exists():
         warnings.warn(f"Cannot save plot to {path}; file already exists", stacklevel=4)
     if path.suffix.lower() == ".png":
@@ -127,13 +127,6 @@ def _write(path: Path, panels: Sequence[_Panel], title: str) -> None:
         picture = _svg(panels, title)
         page = path.suffix.lower() in (".html", ".htm")
         path.write_text(_page(title, picture) if page else picture, encoding="utf-8")
-
-
-def _show(picture: object) -> None:
-    """Hand the picture to the notebook, if this runs in one."""
-    display = sys.modules.get("IPython.display")
-    if display is not None and callable(picture):
-        display.display(display.SVG(picture()))
 
 
 def _page(title: str, body: str) -> str:
@@ -179,6 +172,7 @@ def _panel(panel: _Panel) -> str:
 def _arrow(start: tuple[int, int], end: tuple[int, int], cell: float) -> str:
     x1, y1, x2, y2 = ((place + 0.5) * cell for place in (*start, *end))
     points = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
+    # a white line below makes the arrow stand out from any colour
     return f'<line {points} stroke="white" stroke-width="3"/><line {points} stroke="black" marker-end="url(#tip)"/>'
 
 
@@ -196,7 +190,6 @@ def _png(panels: Sequence[_Panel]) -> bytes:
 def _drawn(panel: _Panel) -> Pixels:
     factor = max(1, round(_cell(panel.pixels)))
     picture = enlarged(panel.pixels, factor)
-    middles = [((column + 0.5) * factor, (row + 0.5) * factor) for column, row in panel.path]
-    for start, end in pairwise(middles):
+    for start, end in pairwise([((column + 0.5) * factor, (row + 0.5) * factor) for column, row in panel.path]):
         draw_line(picture, start, end, _INK)
     return picture

@@ -58,6 +58,7 @@ def add_runtime_args(
     """What a script takes that runs a design which has been compiled before."""
     parser.add_argument("--xclbin", required=True, help="the compiled design: what --xclbin-path wrote")
     parser.add_argument("--instr", default="instr.txt", help="the words of its sequence (default: %(default)s)")
+    # scripts have one set of flags for the simulator and for real devices
     parser.add_argument("-k", "--kernel", default="MLIR_AIE", help="accepted for real devices (default: %(default)s)")
     parser.add_argument("-v", "--verbosity", type=int, default=0, help="(default: %(default)s)")
     parser.add_argument("--verify", action=argparse.BooleanOptionalAction, default=True, help="compare the results")
@@ -77,6 +78,7 @@ def device_from_args(args: Any, *, dev_attr: str = "dev", n_cols: int | str | No
     name = getattr(args, dev_attr)
     if name is None:
         return None
+    # only now: a script that asks for help need not wait for the devices
     from tilewright.iron.device import from_name
 
     if n_cols == "auto":

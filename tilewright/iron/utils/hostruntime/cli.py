@@ -35,6 +35,7 @@ def run_design_cli(
     set_current_device(_device(opts, device, must_be_named=emits))
     if validate is not None:
         validate(opts)
+    # asked for when they are needed: after `validate`, and not for a run
     arguments = lambda: compile_kwargs(opts) if callable(compile_kwargs) else compile_kwargs  # noqa: E731
     if emits and emit_mlir is not None:
         emit_mlir(opts)
@@ -85,6 +86,7 @@ def _device(opts: Any, device: Device | Callable[[Any], Device | None] | None, *
             )
         simulated = get_current_device()
         assert simulated is not None  # there always is one
+        # scripts look at it afterwards
         opts.dev = _FAMILIES.get(simulated.arch, simulated.name)
     found = from_name(opts.dev) if device is None else device(opts)
     if found is None:

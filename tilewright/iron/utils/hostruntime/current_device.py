@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 DEVICE_VARIABLE = "TILEWRIGHT_DEVICE"
 DEFAULT_DEVICE = "npu2"
-_chosen: Device | None = None
+_chosen: Device | None = None  # for all threads
 
 
 def set_current_device(device: Device | None) -> None:
@@ -37,6 +37,7 @@ def ensure_current_device(*, probe_runtime: bool = True) -> Device | None:
 
 def simulated_device() -> Device:
     """The device that there always is."""
+    # devices are part of programs, which ask for the current one
     from tilewright.iron.device import from_name
 
     return from_name(os.environ.get(DEVICE_VARIABLE, DEFAULT_DEVICE), n_cols=None)

@@ -94,6 +94,7 @@ class NpuTensor(MadeTensor):
         return self._data.size
 
     def __len__(self) -> int:
+        # NumPy's text is about an unsized object
         if self._data.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
@@ -151,7 +152,7 @@ class NpuTensor(MadeTensor):
                 f"{described} spans bytes [{offset}, {offset + size_bytes}) of this buffer, which is not aligned to "
                 f"the {COHERENCE_GRANULE}-byte coherence granule"
             )
-        view = type(self).__new__(type(self))
+        view = type(self).__new__(type(self))  # the constructor would copy
         raw = self._data.reshape(-1).view(np.uint8)[offset : offset + size_bytes]
         view._data = raw.view(wanted).reshape(sizes)
         view._device, view._base = self._device, self._base or self
@@ -181,7 +182,7 @@ class NpuTensor(MadeTensor):
         return cls(data, dtype=data.dtype, device=device, **kwargs)
 
 
-Tensor = NpuTensor
+Tensor = NpuTensor  # upstream has both names
 
 
 class CPUOnlyTensor(NpuTensor):

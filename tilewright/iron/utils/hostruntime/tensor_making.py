@@ -65,6 +65,7 @@ class MadeTensor(ABC):
     ):
         """Random integers from `low` up to, but without, `high`."""
         tensor = cls._target(as_shape(size), out, dtype or np.int64, device, **kwargs)
+        # NumPy's global state, which scripts seed with np.random.seed
         draw: Any = np.random.randint if generator is None else generator.integers
         tensor.data[...] = draw(low, high, size=tensor.shape, dtype=tensor.dtype)
         return tensor
@@ -124,6 +125,7 @@ def _sizes(size: tuple[Any, ...]) -> Any:
 
 
 def as_shape(shape: Any) -> Shape:
+    # those could be iterated, too
     if isinstance(shape, str | bytes):
         raise TypeError(f"shape must be an integer or a sequence, got {shape!r}")
     try:

@@ -15,7 +15,7 @@ NOT_MODELLED = (
 
 
 def warn_not_modelled() -> None:
-    warnings.warn(NOT_MODELLED, stacklevel=3)
+    warnings.warn(NOT_MODELLED, stacklevel=3)  # at the line that calls what calls this
 
 
 class TraceConfig:

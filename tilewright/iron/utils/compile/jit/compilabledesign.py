@@ -137,19 +137,15 @@ class CompilableDesign:
         if isinstance(self.mlir_generator, Path):
             return TextSource(self.mlir_generator.read_text(encoding="utf-8"), str(self.mlir_generator))
         ensure_current_device()
-        arguments = self._generator_arguments()
+        parameters = parameters_of(self.mlir_generator)
+        self._check_arguments(parameters)
+        # the function gets placeholders for tensors, and types for numbers of the run
+        tensors = {name: TensorPlaceholder(name) for name in parameters.tensors}
+        arguments = {**tensors, **parameters.scalar_types, **self.compile_kwargs}
         with compile_context(**self.compile_kwargs), mlir_mod_ctx() as ctx:
             result = self.mlir_generator(**arguments)
         # placed designs build in the context, others give a program
         return built(ctx.module if result is None else result)
-
-    def _generator_arguments(self) -> dict[str, Any]:
-        """What the function is called with: placeholders for tensors, and types for numbers of the run."""
-        parameters = self.parameters
-        assert parameters is not None
-        self._check_arguments(parameters)
-        tensors = {name: TensorPlaceholder(name) for name in parameters.tensors}
-        return {**tensors, **parameters.scalar_types, **self.compile_kwargs}
 
     def _check_arguments(self, parameters: Parameters) -> None:
         given = set(self.compile_kwargs)
@@ -165,8 +161,7 @@ class CompilableDesign:
                 f"CompilableDesign for {self.generator_name!r}: compile_kwargs contains key(s) not in the generator "
                 f"signature: {unknown}.\n  Valid CompileTime[T] params are: {self.compile_params}."
             )
-        missing = [n for n in parameters.compile_time if n not in given and parameters.default(n) is EMPTY]
-        if missing:
+        if missing := [n for n in parameters.compile_time if n not in given and parameters.default(n) is EMPTY]:
             raise CallError(
                 f"CompilableDesign for '{self.generator_name}': compile_kwargs do not match CompileTime[T] parameters "
                 f"— missing a required argument: {missing[0]!r}"
@@ -210,8 +205,7 @@ class CompilableDesign:
             return kept, _write_words(design, kept.with_suffix(".bin"))
         target = Path(xclbin_path)
         # the path says xclbin, so the file has to say that it is none
-        text = f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}"
-        _write(target, text.encode())
+        _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}".encode())
         return target, _write_words(design, Path(inst_path))
 
     def split_runtime_args(
@@ -220,6 +214,7 @@ class CompilableDesign:
         """The tensors of a call in order, and its numbers by name."""
         from tilewright.iron.kernel import BaseKernel
 
+        # upstream's calls may have kernels among tensors; here the design has them itself
         positional = [argument for argument in runtime_args if not isinstance(argument, BaseKernel)]
         parameters = self.parameters
         if parameters is None:
@@ -241,12 +236,11 @@ class CompilableDesign:
 
     def validate_tensor_args(self, tensor_args: Sequence[Any], design: Design) -> None:
         """A complaint if a tensor is not as large as the sequence's argument; where sizes are open it may be larger."""
-        arguments = design.operation().body.block.args
-        types = [argument.type for argument in arguments if isa(argument.type, MemRefType)]
-        open_sizes = bool(design.scalars())
+        types = [argument.type for argument in design.operation().body.block.args if isa(argument.type, MemRefType)]
+        open_sizes = bool(design.scalars())  # with sizes among its arguments a sequence may use a part
         for number, (tensor, type) in enumerate(zip(tensor_args, types, strict=False)):
             if tensor is None:
-                continue
+                continue  # one that the sequence does not use
             name = self.tensor_params[number] if number < len(self.tensor_params) else f"arg[{number}]"
             expected = element_count(type)
             actual = check_array(f"argument {name}", array_of(tensor), type).nbytes // element_bytes(type)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
+
+from tilewright.support.lazy import setting
 
 _arguments: ContextVar[Mapping[str, Any] | None] = ContextVar("compile_arguments", default=None)
 
 
-@contextmanager
-def compile_context(**kwargs: Any) -> Generator[Mapping[str, Any]]:
+def compile_context(**kwargs: Any) -> AbstractContextManager[Mapping[str, Any] | None]:
     """Let `get_compile_arg` give these inside the block, besides those of the blocks around it."""
-    merged = {**(_arguments.get() or {}), **kwargs}
-    token = _arguments.set(merged)
-    try:
-        yield merged
-    finally:
-        _arguments.reset(token)
+    return setting(_arguments, {**(_arguments.get() or {}), **kwargs})
 
 
 def get_compile_arg(key: str, default: Any = None) -> Any:

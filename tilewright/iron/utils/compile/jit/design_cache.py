@@ -36,7 +36,7 @@ class Statistics:
 
 
 statistics = Statistics()
-_in_memory: dict[str, Design] = {}
+_in_memory: dict[str, Design] = {}  # with native code, which a file does not have
 
 
 def compiled_design(source: Source, use_cache: bool = True) -> Design:
@@ -69,6 +69,7 @@ def compiler_key() -> str:
 
 def design_file(key: str, design: Design) -> Path:
     """A file with a design: the one that is kept or, where nothing can be, one in a folder of this process alone."""
+    # read, not only looked for: one that is damaged does not count
     if _ON_DISK.read(key) is not None:
         return _ON_DISK.path(key)
     path = _own_folder() / f"{key}.mlir"

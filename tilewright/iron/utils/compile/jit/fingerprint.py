@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import marshal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleT
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 _PLAIN = (
     bool,
@@ -70,66 +69,45 @@ def _parts(value: Any, around: tuple[int, ...]) -> Iterator[bytes]:
             yield from _parts(each, inside)
 
 
-def _contents(value: Any) -> Iterator[Any]:
+def _contents(value: Any) -> Iterable[Any]:
     """Bytes, and the values that a value is made of."""
-    if isinstance(value, _PLAIN):
-        yield repr(cast(object, value)).encode()
-    elif isinstance(value, np.ndarray):
-        array = cast("npt.NDArray[Any]", value)
-        yield repr((array.dtype, array.shape)).encode()
-        yield array.tobytes()
-    elif isinstance(value, tuple | list):
-        yield from cast("list[Any]", value)
-    elif isinstance(value, Mapping):
-        yield from (part for pair in cast("Mapping[Any, Any]", value).items() for part in pair)
-    elif isinstance(value, set | frozenset):
-        # a set has no order, and that of hashes differs from process to process
-        yield from sorted(fingerprint(item) or _unrecognised(item) for item in cast("set[Any]", value))
-    elif isinstance(value, type):
-        yield f"{value.__module__}.{value.__qualname__}".encode()
-    elif isinstance(value, ModuleType):
-        yield from _module_contents(value)
-    elif isinstance(value, FunctionType):
-        yield from _function_contents(value)
-    elif isinstance(value, partial):
-        yield from (value.func, value.args, value.keywords)
-    elif isinstance(value, BuiltinFunctionType):
-        yield f"{value.__module__}.{value.__qualname__}".encode()
-    elif isinstance(value, CellType):
-        yield _cell_content(value)
-    else:
-        yield from _object_contents(value)
+    found = next((contents for kinds, contents in _CONTENTS if isinstance(value, kinds)), _object_contents)
+    return found(value)
+
+
+def _qualified_name(value: Any) -> list[bytes]:
+    return [f"{value.__module__}.{value.__qualname__}".encode()]
 
 
 def _unrecognised(value: Any) -> Any:
     raise Unrecognised(f"cannot recognise {value!r}")
 
 
-def _cell_content(cell: CellType) -> Any:
+def _cell_contents(cell: CellType) -> list[Any]:
     try:
-        return cell.cell_contents
+        return [cell.cell_contents]
     except ValueError:  # not bound yet
-        return None
+        return [None]
 
 
 def _module_contents(module: ModuleType) -> Iterator[bytes]:
     yield module.__name__.encode()
     file = getattr(module, "__file__", None)
     if file and not module.__name__.startswith(_OURS) and Path(file).is_file():
+        # its functions may be changed between two calls, as in a notebook that loads it again
         stat = Path(file).stat()
         yield repr((stat.st_mtime_ns, stat.st_size)).encode()
 
 
 def _function_contents(function: FunctionType) -> Iterator[Any]:
-    yield f"{function.__module__}.{function.__qualname__}".encode()
+    yield from _qualified_name(function)
     if (function.__module__ or "").startswith(_OURS):
         return
     yield code_identity(function.__code__)
     yield function.__defaults__
     yield function.__kwdefaults__
     yield from function.__closure__ or ()
-    names = sorted(_global_names(function.__code__))
-    yield from _named(function.__globals__, names)
+    yield from _named(function.__globals__, sorted(_global_names(function.__code__)))
 
 
 def _named(namespace: Mapping[str, Any], names: Sequence[str]) -> Iterator[Any]:
@@ -163,6 +141,23 @@ def _object_contents(value: Any) -> Iterator[Any]:
         yield wrapped
     else:
         _unrecognised(value)
+
+
+# the first that a value is an instance of counts
+_CONTENTS: list[tuple[Any, Callable[[Any], Iterable[Any]]]] = [
+    (_PLAIN, lambda plain: [repr(plain).encode()]),
+    (np.ndarray, lambda array: [repr((array.dtype, array.shape)).encode(), array.tobytes()]),
+    ((tuple, list), lambda values: values),
+    (Mapping, lambda mapping: [part for pair in mapping.items() for part in pair]),
+    # a set has no order, and that of hashes differs from process to process
+    ((set, frozenset), lambda values: sorted(fingerprint(value) or _unrecognised(value) for value in values)),
+    ((type, BuiltinFunctionType), _qualified_name),
+    (ModuleType, _module_contents),
+    (FunctionType, _function_contents),
+    (partial, lambda bound: [bound.func, bound.args, bound.keywords]),
+    (CellType, _cell_contents),
+]
+"""What values of some types are made of; `_object_contents` tells of all others."""
 
 
 def _global_names(code: CodeType) -> set[str]:

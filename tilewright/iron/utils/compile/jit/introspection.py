@@ -57,6 +57,7 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     """Annotations may be text, and may name what is not there."""
+    # then the annotations as they are written are all there is
     try:
         return typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError, AttributeError):

@@ -9,7 +9,7 @@ class TensorPlaceholder:
     """Stands for a tensor while the design is built; sizes and types have to come from elsewhere."""
 
     def __init__(self, name: str) -> None:
-        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_name", name)  # this class refuses to set anything
 
     def _refuse(self, what: str) -> NoReturn:
         name = object.__getattribute__(self, "_name")
@@ -19,6 +19,7 @@ class TensorPlaceholder:
         )
 
     def __getattr__(self, name: str) -> Any:
+        # copying and printing ask for such names, and take no for an answer
         if name.startswith("__"):
             raise AttributeError(name)
         self._refuse(f".{name}")

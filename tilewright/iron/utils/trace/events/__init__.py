@@ -10,6 +10,7 @@ from tilewright.device import Arch
 from tilewright.device.events import EVENTS, EventModule
 
 
+# numbers are of AIE2P; programs name events, and each device has its own numbers for those
 def _events(name: str, module: EventModule) -> Any:
     return IntEnum(name, dict(EVENTS[Arch.AIE2p][module]), module=__name__)
 
