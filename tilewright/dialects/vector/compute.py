@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
     RangeOf,
     VarConstraint,
@@ -43,13 +44,10 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._amend import amend
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
-    INDEX,
-    SQUARE,
     TypedOperandsOp,
     parse_bare_operands,
     parse_optional_arrow_types,
     print_attributes,
-    resolve_all,
     split_attributes,
 )
 from tilewright.dialects.arith.types import parse_fastmath, print_fastmath
@@ -165,47 +163,17 @@ class MultiDimReductionOp(IRDLOperation):
     """Some dimensions of a vector combined into one."""
 
     name = "vector.multi_reduction"
+    T: ClassVar = VarConstraint("T", AnyAttr())
     source = operand_def(ANY_VECTOR)
-    acc = operand_def()
+    acc = operand_def(T)
     kind = prop_def(KIND)
     reduction_dims = prop_def(DenseArrayBase.constr(i64))
-    dest = result_def()
+    dest = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = parse_kind(parser)
-        parser.parse_punctuation(",")
-        source = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        initial = parser.parse_unresolved_operand()
-        dims = parser.parse_comma_separated_list(SQUARE, parser.parse_integer)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value = parser.resolve_operand(source, parse_vector_type(parser))
-        parser.parse_keyword("to")
-        type = parser.parse_type()
-        return cls.create(
-            operands=[value, parser.resolve_operand(initial, type)],
-            result_types=[type],
-            properties={"kind": kind, "reduction_dims": DenseArrayBase.from_list(i64, dims)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" <{self.kind.data}>, ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(f" [{', '.join(map(str, self.reduction_dims.get_values()))}]")
-        print_attributes(printer, self, ("kind", "reduction_dims"))
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.dest.type)
+    assembly_format = "$kind `,` $source `,` $acc $reduction_dims attr-dict `:` type($source) `to` type($dest)"
 
     def verify_(self) -> None:
         source, dest = vector_type(self.source), self.dest.type
-        if self.acc.type != dest:
-            raise VerifyException("failed to verify that all of {dest, acc} have same type")
         reduced = set(self.reduction_dims.get_values())
         kept = tuple(size for dimension, size in enumerate(source.get_shape()) if dimension not in reduced)
         if kept != shape_of(dest) or source.element_type != element_type(dest):
@@ -393,23 +361,7 @@ class ConstantMaskOp(IRDLOperation):
     mask_dim_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def(MASK)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        sizes = parser.parse_comma_separated_list(SQUARE, parser.parse_integer)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            result_types=[parser.parse_type()],
-            properties={"mask_dim_sizes": DenseArrayBase.from_list(i64, sizes)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" [{', '.join(map(str, self.mask_dim_sizes.get_values()))}]")
-        print_attributes(printer, self, ("mask_dim_sizes",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    assembly_format = "$mask_dim_sizes attr-dict `:` type($result)"
 
     def verify_(self) -> None:
         sizes, shape = self.mask_dim_sizes.get_values(), self.result.type.get_shape()
@@ -429,20 +381,6 @@ class CreateMaskOp(xdsl_vector.CreateMaskOp):
 
     mask_vector = result_def(MASK)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        sizes = resolve_all(parser, parse_bare_operands(parser), INDEX)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(operands=sizes, result_types=[parser.parse_type()], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.mask_vector.type)
 
     def verify_(self) -> None:
         if len(self.operands) != max(1, len(shape_of(self.mask_vector.type))):
@@ -542,13 +480,7 @@ class VectorScaleOp(IRDLOperation):
     name = "vector.vscale"
     res = result_def(IndexType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.create(result_types=[INDEX], attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
+    assembly_format = "attr-dict"
 
     def result_names(self) -> Sequence[str | None]:
         return ("vscale",)
@@ -564,30 +496,4 @@ class PrintOp(xdsl_vector.PrintOp):
     source = opt_operand_def()
     punctuation = prop_def(PunctuationAttr, default_value=NEWLINE)
     string_literal = opt_prop_def(StringAttr, prop_name="stringLiteral")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_optional_unresolved_operand()
-        operands = []
-        properties: dict[str, Attribute] = {}
-        if source is not None:
-            parser.parse_punctuation(":")
-            operands = [parser.resolve_operand(source, parser.parse_type())]
-        if parser.parse_optional_keyword("str") is not None:
-            properties["stringLiteral"] = StringAttr(parser.parse_str_literal())
-        if parser.parse_optional_keyword("punctuation") is not None:
-            properties["punctuation"] = PunctuationAttr(PunctuationAttr.parse_parameter(parser))
-        return cls.create(operands=operands, properties=properties, attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        if self.source is not None:
-            printer.print_string(" ")
-            printer.print_ssa_value(self.source)
-            printer.print_string(" : ")
-            printer.print_attribute(self.source.type)
-        if self.string_literal is not None:
-            printer.print_string(" str ")
-            printer.print_attribute(self.string_literal)
-        if self.punctuation != NEWLINE:
-            printer.print_string(f" punctuation <{self.punctuation.data}>")
-        print_attributes(printer, self, ("punctuation", "stringLiteral"))
+    assembly_format = "($source^ `:` type($source))? (`str` $stringLiteral^)? (`punctuation` $punctuation^)? attr-dict"

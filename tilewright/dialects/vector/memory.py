@@ -48,14 +48,13 @@ from tilewright.dialects._syntax import (
     segments,
     split_attributes,
 )
-from tilewright.dialects.memref.types import ALIGNMENT, FALSE, memref_type, parse_memref_type
+from tilewright.dialects.memref.types import ALIGNMENT, FALSE, memref_type
 from tilewright.dialects.vector.types import (
     ANY_VECTOR,
     INDEX_VECTOR,
     MASK,
     SHAPED,
     bitwidth,
-    parse_vector_type,
     vector_type,
 )
 from tilewright.ir.constraints import described
@@ -78,31 +77,6 @@ class LoadOp(xdsl_vector.LoadOp):
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryReadEffect())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        base = parser.parse_unresolved_operand()
-        indices = parse_operands(parser, SQUARE)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parse_memref_type(parser)
-        parser.parse_punctuation(",")
-        return cls.create(
-            operands=[parser.resolve_operand(base, type), *resolve_all(parser, indices, INDEX)],
-            result_types=[parse_vector_type(parser)],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.base)
-        print_operands(printer, self.indices)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.result.type)
-
     def verify_(self) -> None:
         memory, vector = memref_type(self.base), self.result.type
         if memory.element_type not in (vector.element_type, vector):
@@ -119,38 +93,6 @@ class StoreOp(xdsl_vector.StoreOp):
     nontemporal = opt_prop_def(BoolAttr, default_value=FALSE)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryWriteEffect())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        vector = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        base = parser.parse_unresolved_operand()
-        indices = parse_operands(parser, SQUARE)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parse_memref_type(parser)
-        parser.parse_punctuation(",")
-        return cls.create(
-            operands=[
-                parser.resolve_operand(vector, parse_vector_type(parser)),
-                parser.resolve_operand(base, type),
-                *resolve_all(parser, indices, INDEX),
-            ],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.vector)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.base)
-        print_operands(printer, self.indices)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.vector.type)
 
     def verify_(self) -> None:
         memory, vector = memref_type(self.base), vector_type(self.vector)

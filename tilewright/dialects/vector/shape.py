@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects import vector as xdsl_vector
 from xdsl.dialects.builtin import (
@@ -22,6 +22,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
     operand_def,
     prop_def,
     result_def,
@@ -296,45 +297,19 @@ class InsertStridedSliceOp(IRDLOperation):
     """A vector with a part of it replaced."""
 
     name = "vector.insert_strided_slice"
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
     value_to_store = operand_def(ANY_VECTOR)
-    dest = operand_def(ANY_VECTOR)
+    dest = operand_def(T)
     offsets = prop_def(I64_ARRAY)
     strides = prop_def(I64_ARRAY)
-    result = result_def(ANY_VECTOR)
+    result = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        dest = parser.parse_unresolved_operand()
-        dictionary = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value_type = parse_vector_type(parser)
-        parser.parse_keyword("into")
-        dest_type = parse_vector_type(parser)
-        properties = {name: dictionary.pop(name) for name in ("offsets", "strides") if name in dictionary}
-        return cls.create(
-            operands=[parser.resolve_operand(value, value_type), parser.resolve_operand(dest, dest_type)],
-            result_types=[dest_type],
-            properties=properties,
-            attributes=dictionary,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value_to_store.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value_to_store `,` $dest attr-dict `:` type($value_to_store) `into` type($dest)"
 
     def verify_(self) -> None:
         source, dest = vector_type(self.value_to_store), vector_type(self.dest)
         offsets, strides = _integers(self.offsets), _integers(self.strides)
-        if self.result.type != dest:
-            raise VerifyException("failed to verify that all of {dest, result} have same type")
         if len(offsets) != dest.get_num_dims():
             raise VerifyException("expected offsets of same size as destination vector rank")
         if len(strides) != source.get_num_dims():
@@ -419,32 +394,7 @@ class TransposeOp(IRDLOperation):
     permutation = prop_def(DenseArrayBase.constr(i64))
     result = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        vector = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        order = parser.parse_comma_separated_list(SQUARE, parser.parse_integer)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value = parser.resolve_operand(vector, parse_vector_type(parser))
-        parser.parse_keyword("to")
-        return cls.create(
-            operands=[value],
-            result_types=[parse_vector_type(parser)],
-            properties={"permutation": DenseArrayBase.from_list(i64, order)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.vector)
-        printer.print_string(f", [{', '.join(map(str, self.permutation.get_values()))}]")
-        print_attributes(printer, self, ("permutation",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.vector.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.result.type)
+    assembly_format = "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)"
 
     def verify_(self) -> None:
         source, result, order = vector_type(self.vector), self.result.type, self.permutation.get_values()
@@ -541,38 +491,14 @@ class InterleaveOp(IRDLOperation):
     """The elements of two vectors by turns."""
 
     name = "vector.interleave"
-    lhs = operand_def(ANY_VECTOR)
-    rhs = operand_def(ANY_VECTOR)
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
     result = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        lhs = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        rhs = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_vector_type(parser)
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=resolve_all(parser, (lhs, rhs), type),
-            result_types=[parse_vector_type(parser)],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.lhs.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def verify_(self) -> None:
-        if self.lhs.type != self.rhs.type:
-            raise VerifyException("failed to verify that all of {lhs, rhs} have same type")
         if self.result.type != _resized(vector_type(self.lhs), 2, 1):
             raise VerifyException("failed to verify that type of 'result' is double the width of the inputs")
 
@@ -582,32 +508,14 @@ class DeinterleaveOp(IRDLOperation):
     """The elements at even places and those at odd ones."""
 
     name = "vector.deinterleave"
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
     source = operand_def(ANY_VECTOR)
-    res1 = result_def(ANY_VECTOR)
-    res2 = result_def(ANY_VECTOR)
+    res1 = result_def(T)
+    res2 = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value = parser.resolve_operand(source, parse_vector_type(parser))
-        parser.parse_punctuation("->")
-        return cls.create(operands=[value], result_types=[parse_vector_type(parser)] * 2, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.res1.type)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($res1)"
 
     def verify_(self) -> None:
-        if self.res1.type != self.res2.type:
-            raise VerifyException("failed to verify that all of {res1, res2} have same type")
         source = vector_type(self.source)
         if source.get_shape()[-1] % 2:
             raise VerifyException(
@@ -644,32 +552,7 @@ class ScalableExtractOp(_Scalable):
     source = operand_def(ANY_VECTOR)
     res = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        with parser.in_square_brackets():
-            position = parser.parse_integer()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        result = parse_vector_type(parser)
-        parser.parse_keyword("from")
-        return cls.create(
-            operands=[parser.resolve_operand(source, parse_vector_type(parser))],
-            result_types=[result],
-            properties={"pos": IntegerAttr(position, i64)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(f"[{self.position}]")
-        print_attributes(printer, self, ("pos",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.res.type)
-        printer.print_string(" from ")
-        printer.print_attribute(self.source.type)
+    assembly_format = "$source `[` $pos `]` attr-dict `:` type($res) `from` type($source)"
 
 
 @op_definition
@@ -677,36 +560,9 @@ class ScalableInsertOp(_Scalable):
     """A scalable vector with a fixed-length part replaced."""
 
     name = "vector.scalable.insert"
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
     value_to_store = operand_def(ANY_VECTOR)
-    dest = operand_def(ANY_VECTOR)
-    res = result_def(ANY_VECTOR)
+    dest = operand_def(T)
+    res = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        dest = parser.parse_unresolved_operand()
-        with parser.in_square_brackets():
-            position = parser.parse_integer()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value_type = parse_vector_type(parser)
-        parser.parse_keyword("into")
-        dest_type = parse_vector_type(parser)
-        return cls.create(
-            operands=[parser.resolve_operand(value, value_type), parser.resolve_operand(dest, dest_type)],
-            result_types=[dest_type],
-            properties={"pos": IntegerAttr(position, i64)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(f"[{self.position}]")
-        print_attributes(printer, self, ("pos",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.value_to_store.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
+    assembly_format = "$value_to_store `,` $dest `[` $pos `]` attr-dict `:` type($value_to_store) `into` type($dest)"
