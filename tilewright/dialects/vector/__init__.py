@@ -100,7 +100,7 @@ VECTOR = amended(
         VectorScaleOp,
         YieldOp,
     ],
-    [IteratorTypeAttr, PunctuationAttr],
+    [CombiningKindAttr, IteratorTypeAttr, PunctuationAttr],
 )
 
 __all__ = [

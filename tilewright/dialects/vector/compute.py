@@ -50,7 +50,6 @@ from tilewright.dialects._syntax import (
     print_attributes,
     split_attributes,
 )
-from tilewright.dialects.arith.types import parse_fastmath, print_fastmath
 from tilewright.dialects.vector.types import (
     ANY_VECTOR,
     FLOAT_VECTOR,
@@ -85,16 +84,6 @@ def combines(kind: CombiningKindAttr, type: Attribute) -> bool:
     return isinstance(type, AnyFloat | IntegerType | IndexType)
 
 
-def parse_kind(parser: Parser) -> CombiningKindAttr:
-    """`<add>`."""
-    with parser.in_angle_brackets():
-        kinds = [kind.value for kind in CombiningKindFlag]
-        kind = parser.parse_optional_keyword_in(kinds)
-        if kind is None:
-            parser.raise_error(f"expected ::mlir::vector::CombiningKind to be one of: {', '.join(kinds)}")
-        return CombiningKindAttr(CombiningKindFlag(kind))
-
-
 @amend
 class FMAOp(xdsl_vector.FMAOp):
     """Multiply and add, with a single rounding."""
@@ -110,43 +99,12 @@ class FMAOp(xdsl_vector.FMAOp):
 class ReductionOp(xdsl_vector.ReductionOp):
     """All elements of a vector combined into one."""
 
+    T: ClassVar = VarConstraint("T", AnyAttr())
     vector = operand_def(ANY_VECTOR)
-    acc = opt_operand_def()
-    dest = result_def()
+    acc = opt_operand_def(T)
+    dest = result_def(T)
     kind = prop_def(KIND)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = parse_kind(parser)
-        parser.parse_punctuation(",")
-        vector = parser.parse_unresolved_operand()
-        initial = parser.parse_unresolved_operand() if parser.parse_optional_punctuation(",") is not None else None
-        fastmath = parse_fastmath(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        parser.parse_keyword("into")
-        result = parser.parse_type()
-        operands = [parser.resolve_operand(vector, type)]
-        if initial is not None:
-            operands.append(parser.resolve_operand(initial, result))
-        return cls.create(
-            operands=operands,
-            result_types=[result],
-            properties={"kind": kind, "fastmath": fastmath},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" <{self.kind.data}>, ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_fastmath(printer, self.fastmath)
-        print_attributes(printer, self, ("kind", "fastmath"))
-        printer.print_string(" : ")
-        printer.print_attribute(self.vector.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
 
     def verify_(self) -> None:
         type = vector_type(self.vector)
