@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FlatSymbolRefAttrConstr,
     FloatAttr,
-    FunctionType,
     IndexType,
     IntegerAttr,
     StringAttr,
-    SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, traits_def, var_operand_def, var_result_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.traits import SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import (
-    PAREN,
-    parse_operands,
-    parse_typed_operands,
-    print_attributes,
-    print_operands,
-    print_typed_operands,
-    split_attributes,
-)
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import lookup_symbol
 
@@ -42,32 +36,7 @@ COMMENT = "comment"
 """Attribute with what a reader of the C++ code is told about an operation."""
 
 
-class _Call(IRDLOperation):
-    """A call written `callee(operands) : (types) -> types`."""
-
-    def print_call(self, printer: Printer, callee: Attribute) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(callee)
-        print_operands(printer, self.operands, "()")
-        print_attributes(printer, self, ("callee",))
-        printer.print_string(" : ")
-        printer.print_attribute(FunctionType.from_lists(self.operand_types, self.result_types))
-
-    @classmethod
-    def parse_call(cls, parser: Parser, callee: Attribute) -> Self:
-        position = parser.pos
-        operands = parse_operands(parser, PAREN)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, FunctionType):
-            parser.raise_error("expected function type", position)
-        return cls.create(
-            operands=parser.resolve_operands(operands, type.inputs.data, position),
-            result_types=type.outputs.data,
-            properties={"callee": callee, **properties},
-            attributes=attributes,
-        )
+CALL_FORMAT = "$callee `(` $call_operands `)` attr-dict `:` functional-type($call_operands, results)"
 
 
 def operand_number(argument: Attribute) -> int | None:
@@ -80,7 +49,7 @@ def operand_number(argument: Attribute) -> int | None:
 
 
 @op_definition
-class CallOpaqueOp(_Call):
+class CallOpaqueOp(IRDLOperation):
     """A call of a C++ function that is not defined here; `args` mixes operands, by number, with constants."""
 
     name = "emitc.call_opaque"
@@ -90,16 +59,11 @@ class CallOpaqueOp(_Call):
     call_operands = var_operand_def(EMITC_TYPE)
     res = var_result_def(EMITC_TYPE)
     traits = traits_def(CExpression())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = CALL_FORMAT
 
     def __init__(self, callee: str, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = ()):
         super().__init__(operands=[operands], result_types=[result_types], properties={"callee": StringAttr(callee)})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.parse_call(parser, StringAttr(parser.parse_str_literal()))
-
-    def print(self, printer: Printer) -> None:
-        self.print_call(printer, self.callee)
 
     def verify_(self) -> None:
         if not self.callee.data:
@@ -143,7 +107,7 @@ class CalleeUse(SymbolUserOpInterface):
 
 
 @op_definition
-class CallOp(_Call):
+class CallOp(IRDLOperation):
     """A call of an `emitc.func`."""
 
     name = "emitc.call"
@@ -151,13 +115,7 @@ class CallOp(_Call):
     call_operands = var_operand_def()
     res = var_result_def()
     traits = traits_def(CExpression(), CalleeUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.parse_call(parser, SymbolRefAttr(parser.parse_symbol_name()))
-
-    def print(self, printer: Printer) -> None:
-        self.print_call(printer, self.callee)
+    assembly_format = CALL_FORMAT
 
 
 @op_definition
@@ -167,6 +125,7 @@ class VerbatimOp(IRDLOperation):
     name = "emitc.verbatim"
     value = prop_def(StringAttr)
     arguments = var_operand_def(LVALUE_OR_EMITC_TYPE)
+    assembly_format = "$value (`args` $arguments^ `:` type($arguments))? attr-dict"
 
     def __init__(self, value: str, arguments: Sequence[SSAValue] = ()):
         super().__init__(operands=[arguments], properties={"value": StringAttr(value)})
@@ -177,23 +136,6 @@ class VerbatimOp(IRDLOperation):
         if not self.operands:
             return [self.value.data]
         return list(_pieces(self.value.data))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = StringAttr(parser.parse_str_literal())
-        operands: Sequence[SSAValue] = ()
-        if parser.parse_optional_keyword("args") is not None:
-            operands = parse_typed_operands(parser)
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=operands, properties={"value": value}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.value)
-        if self.operands:
-            printer.print_string(" args")
-            print_typed_operands(printer, self.operands)
-        print_attributes(printer, self, ("value",))
 
     def verify_(self) -> None:
         if self.operands and self.pieces.count(None) != len(self.operands):

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     StringAttr,
     SymbolNameConstraint,
-    SymbolRefAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -157,16 +156,7 @@ class DeclareFuncOp(IRDLOperation):
     name = "emitc.declare_func"
     sym_name = prop_def(FlatSymbolRefAttrConstr)
     traits = traits_def(FunctionUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        symbol = SymbolRefAttr(parser.parse_symbol_name())
-        return cls.create(properties={"sym_name": symbol}, attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.sym_name)
-        print_attributes(printer, self, ("sym_name",))
+    assembly_format = "$sym_name attr-dict"
 
 
 @op_definition

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     SymbolNameConstraint,
-    SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
@@ -128,21 +127,7 @@ class GetGlobalOp(IRDLOperation):
     name_ = prop_def(FlatSymbolRefAttrConstr, prop_name="name")
     result = result_def(LVALUE_OR_ARRAY)
     traits = traits_def(GlobalUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        symbol = SymbolRefAttr(parser.parse_symbol_name())
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(result_types=[type], properties={"name": symbol}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.name_)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-        print_attributes(printer, self, ("name",))
+    assembly_format = "$name `:` type($result) attr-dict"
 
 
 OPS = [GetGlobalOp, GlobalOp]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, IntegerType, StringAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, VarConstraint, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait
@@ -277,33 +277,16 @@ class ConditionalOp(IRDLOperation):
     """`condition ? true_value : false_value`"""
 
     name = "emitc.conditional"
+    T: ClassVar = VarConstraint("T", EMITC_TYPE)
     condition = operand_def(i1)
-    true_value = operand_def(EMITC_TYPE)
-    false_value = operand_def(EMITC_TYPE)
-    result = result_def(EMITC_TYPE)
+    true_value = operand_def(T)
+    false_value = operand_def(T)
+    result = result_def(T)
     traits = traits_def(CExpression())
+    assembly_format = "operands attr-dict `:` type($result)"
 
     def __init__(self, condition: SSAValue, true_value: SSAValue, false_value: SSAValue):
         super().__init__(operands=[condition, true_value, false_value], result_types=[true_value.type])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        position = parser.pos
-        type = parser.parse_type()
-        types = [i1, type, type]
-        return cls.create(
-            operands=parser.resolve_operands(operands, types, position), result_types=[type], attributes=attributes
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
 
 
 @op_definition

@@ -25,14 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects._syntax import (
-    parse_bare_operands,
+    TypedOperandsOp,
     parse_enum_word,
-    parse_typed_operands,
-    parse_types,
     print_attributes,
-    print_typed_operands,
-    print_types,
-    split_attributes,
 )
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr, Reduction, ReductionAttr, ShuffleMode
 from tilewright.dialects.gpu.attributes import ShuffleModeAttr as ShuffleModeAttr
@@ -100,7 +95,7 @@ class ShuffleOp(IRDLOperation):
 
 
 @op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(TypedOperandsOp):
     """The result of combining two values."""
 
     name = "gpu.yield"
@@ -108,15 +103,6 @@ class YieldOp(IRDLOperation):
     values = var_operand_def()
 
     traits = traits_def(IsTerminator(), Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
 
 @op_definition
@@ -250,28 +236,7 @@ class PrintfOp(IRDLOperation):
 
     values = var_operand_def()
     format = prop_def(StringAttr)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        format = StringAttr(parser.parse_str_literal())
-        attributes = parser.parse_optional_attr_dict()
-        operands: Sequence[SSAValue] = ()
-        if parser.parse_optional_punctuation(",") is not None:
-            written = parse_bare_operands(parser)
-            parser.parse_punctuation(":")
-            operands = parser.resolve_operands(written, parse_types(parser), parser.pos)
-        known, others = split_attributes(cls, attributes)
-        return cls.create(operands=operands, properties={"format": format, **known}, attributes=others)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.format)
-        print_attributes(printer, self, ("format",))
-        if self.operands:
-            printer.print_string(", ")
-            printer.print_list(self.operands, printer.print_ssa_value)
-            printer.print_string(" : ")
-            print_types(printer, self.operand_types)
+    assembly_format = "$format attr-dict (`,` $values^ `:` type($values))?"
 
 
 def _is_shared_bytes(type: MemRefType) -> bool:

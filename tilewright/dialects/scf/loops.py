@@ -32,11 +32,10 @@ from tilewright.dialects._ods import ParentOp
 from tilewright.dialects._regions import verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
+    TypedOperandsOp,
     ensure_terminated,
-    parse_typed_operands,
     print_attributes,
     print_optional_arrow_types,
-    print_typed_operands,
     resolve_all,
     split_attributes,
 )
@@ -53,7 +52,7 @@ from tilewright.ir.shown import quoted
 
 
 @amend
-class YieldOp(xdsl_scf.YieldOp):
+class YieldOp(TypedOperandsOp, xdsl_scf.YieldOp):
     """The values that a region hands on."""
 
     traits = traits_def(
@@ -62,16 +61,6 @@ class YieldOp(xdsl_scf.YieldOp):
         ReturnLike(),
         Pure(),
     )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        operands = parse_typed_operands(parser)
-        return cls.create(operands=operands, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
 
 @amend
