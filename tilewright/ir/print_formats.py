@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Operation, Region
 from xdsl.irdl import IRDLOperation, OperandDef, ResultDef
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
     AttributeVariable,
     CustomDirective,
+    DenseArrayAttributeVariable,
     FormatDirective,
     FormatProgram,
     FunctionalTypeDirective,
@@ -53,8 +55,12 @@ OPENING, CLOSING = ("<", "(", "{", "["), (">", ")", "}", "]", ",")
 
 def format_printer(cls: type[Operation]) -> Step | None:
     """What prints operations of a class by its declared format, if it has one."""
-    cells = cls.print.__closure__ or ()
-    program = next((c.cell_contents for c in cells if isinstance(c.cell_contents, FormatProgram)), None)
+    # The format itself where xDSL made the method, where `_ods` did what compiles it; a method by hand holds neither.
+    compiled = getattr(cls.parse, "format_program", None)
+    held = [cell.cell_contents for cell in cls.print.__closure__ or ()]
+    program = next((one for one in held if isinstance(one, FormatProgram)), None)
+    if program is None and compiled is not None and compiled in held:
+        program = cast(FormatProgram, compiled())
     if program is None:
         return None
     try:
@@ -218,6 +224,8 @@ class _Steps:
         prefix = self.prefix(directive, optional=directive.is_optional or directive.default_value is not None)
         name, default, is_property = directive.name, directive.default_value, directive.is_property
         plain = type(directive) is AttributeVariable
+        # xDSL asks for the type of a list through generic aliases, which takes longer than all else here.
+        integers = isinstance(directive, DenseArrayAttributeVariable) and isinstance(directive.elt_type, IntegerType)
 
         def step(op: Any, p: Printer) -> None:
             attribute = (op.properties if is_property else op.attributes).get(name)
@@ -226,6 +234,8 @@ class _Steps:
             p._out.append(prefix)
             if plain:
                 p._out.append(p.attribute_text(attribute))
+            elif integers:
+                p._out.append(f"[{', '.join(map(str, cast(DenseArrayBase, attribute).iter_values()))}]")
             else:
                 directive.print_attr(p, attribute)
 
