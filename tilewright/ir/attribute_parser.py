@@ -27,10 +27,10 @@ from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import irdl_attr_definition
 from xdsl.printer import Printer
 
-from tilewright.ir.affine_reader import read_affine_map, read_affine_map_of_values, read_affine_set
+from tilewright.ir.affine_text import read_affine_map, read_affine_map_of_values, read_affine_set
 from tilewright.ir.interned import symbol_ref
+from tilewright.ir.lexer import DIGITS, IDENTIFIER_STARTS
 from tilewright.ir.location_parser import LocationParser
-from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS
 from tilewright.ir.type_parser import FALSE, TRUE
 
 

@@ -29,8 +29,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from tilewright.ir.lexer import DIGITS, integer_value
 from tilewright.ir.limits import MOST_ELEMENT_BYTES
-from tilewright.ir.token_parser import DIGITS, integer_value
 from tilewright.ir.type_parser import FALSE, TRUE, TypeParser
 
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)

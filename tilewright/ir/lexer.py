@@ -26,6 +26,11 @@ END = " "
 _BAD = "\0"
 """First character of the spelling of what is no token: nothing that the reader looks for matches it."""
 
+IDENTIFIER_STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+DIGITS = frozenset("0123456789")
+_MAX_DECIMAL_DIGITS = 4000  # Python takes quadratic time for a decimal number, and refuses above 4300 digits
+_MORE_THAN_ANY_TYPE_HOLDS = 1 << (1 << 24)
+
 _TRIVIA = r"[ \t\r\n]*+(?://[^\n]*+[ \t\r\n]*+)*+"
 # A possessive repeat of alternatives would stop inside the one that failed: gh-106052, in Python before 3.11.5.
 _STRING = r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
@@ -99,6 +104,13 @@ def string_value(literal: str) -> str | bytes:
         return raw.decode()
     except UnicodeDecodeError:
         return raw
+
+
+def integer_value(literal: str) -> int:
+    """The value of an integer literal, decimal or hexadecimal; more than any type holds if it has too many digits."""
+    if literal[1:2] == "x":
+        return int(literal, 16)
+    return int(literal) if len(literal) <= _MAX_DECIMAL_DIGITS else _MORE_THAN_ANY_TYPE_HOLDS
 
 
 class _Spellings(dict[str, str]):

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from tilewright.ir.elements_parser import ElementsParser
+from tilewright.ir.lexer import DIGITS, IDENTIFIER_STARTS, integer_value
 from tilewright.ir.locations import file_range, fuse
-from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, integer_value
 
 _POSITION_BITS = 32
 

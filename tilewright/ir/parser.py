@@ -30,11 +30,11 @@ from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLErro
 
 from tilewright.ir.create import create_operation
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, VerifyError, fail, location_of
-from tilewright.ir.lexer import END
+from tilewright.ir.lexer import DIGITS, END, IDENTIFIER_STARTS, integer_value
 from tilewright.ir.limits import MAX_NESTING, MOST_ALIAS_TOKENS, MOST_SOURCE_BYTES
 from tilewright.ir.locations import SourceLocation
 from tilewright.ir.region_parser import ForwardReference, Operand, RegionParser
-from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, SyntaxFault, integer_value
+from tilewright.ir.token_parser import SyntaxFault
 
 _CustomSyntax: TypeAlias = "tuple[str, str, Callable[[Parser], Operation]]"
 """The name of an operation, its dialect and what reads it in its own syntax."""

@@ -14,8 +14,8 @@ from xdsl.utils.lexer import Input, Span
 
 from tilewright.ir.attribute_parser import AttributeParser
 from tilewright.ir.create import append_operation
+from tilewright.ir.lexer import DIGITS
 from tilewright.ir.shown import quoted
-from tilewright.ir.token_parser import DIGITS
 
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)
 

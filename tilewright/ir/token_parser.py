@@ -16,16 +16,21 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind, PunctuationSpelling
 
-from tilewright.ir.lexer import END, ReaderState, Tokens, string_value, token_kind
+from tilewright.ir.lexer import (
+    DIGITS,
+    END,
+    IDENTIFIER_STARTS,
+    ReaderState,
+    Tokens,
+    integer_value,
+    string_value,
+    token_kind,
+)
 from tilewright.ir.locations import SourceFile
 
 _T = TypeVar("_T")
 _BOOLEANS = {"true": True, "false": False}
-IDENTIFIER_STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-DIGITS = frozenset("0123456789")
 _MAX_INTEGER_BITS = 64  # of numbers in custom syntax; those of attributes have their types
-_MAX_DECIMAL_DIGITS = 4000  # Python takes quadratic time for a decimal number, and refuses above 4300 digits
-_MORE_THAN_ANY_TYPE_HOLDS = 1 << (1 << 24)
 
 
 class SyntaxFault(ParseError):
@@ -370,13 +375,6 @@ class TokenParser(XdslParser):
             tokens.index += 1
             elements.append(parse())
         return elements
-
-
-def integer_value(text: str) -> int:
-    """The value of an integer literal, decimal or hexadecimal; more than any type holds if it has too many digits."""
-    if text[1:2] == "x":
-        return int(text, 16)
-    return int(text) if len(text) <= _MAX_DECIMAL_DIGITS else _MORE_THAN_ANY_TYPE_HOLDS
 
 
 def _encodable(text: str) -> str:

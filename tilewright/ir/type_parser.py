@@ -38,9 +38,9 @@ from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.affine_text import is_identity
-from tilewright.ir.lexer import END
+from tilewright.ir.lexer import DIGITS, END, IDENTIFIER_STARTS, integer_value
 from tilewright.ir.limits import LONG_ALIAS_TOKENS, MAX_NESTING, MOST_EXPANDED_TOKENS
-from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS, TokenParser, integer_value
+from tilewright.ir.token_parser import TokenParser
 
 TRUE, FALSE = BoolAttr.from_bool(True), BoolAttr.from_bool(False)
 
