@@ -58,25 +58,25 @@ from tilewright.ir.create import create_operation
 from tilewright.ir.lexer import DIGITS, IDENTIFIER_STARTS
 
 if TYPE_CHECKING:
-    from tilewright.ir.parser import Parser
+    from tilewright.ir.operation_parser import OperationParser
 
 
 _STARTS_LITERAL = DIGITS | IDENTIFIER_STARTS
-Step: TypeAlias = "Callable[[Parser, Parts], None]"
+Step: TypeAlias = "Callable[[OperationParser, Parts], None]"
 
 
 @cache
-def custom_parser(op_class: type[Operation]) -> Callable[[Parser], Operation]:
+def custom_parser(op_class: type[Operation]) -> Callable[[OperationParser], Operation]:
     """What reads an operation of this class in its own syntax, its name being read."""
     if getattr(op_class.parse, "__func__", None) is getattr(Operation.parse, "__func__", None):
         return _fail_without_custom_form
     program = _format_of(op_class)
     if program is None:
-        return cast("Callable[[Parser], Operation]", op_class.parse)
+        return cast("Callable[[OperationParser], Operation]", op_class.parse)
     return FormatParser(program, cast(type[IRDLOperation], op_class)).parse
 
 
-def _fail_without_custom_form(parser: Parser) -> NoReturn:
+def _fail_without_custom_form(parser: OperationParser) -> NoReturn:
     parser.raise_error("has no custom assembly form", parser.custom_op_offset)
 
 
@@ -112,7 +112,7 @@ class FormatParser:
         self.result_rules = [rules.rule(part.constr, ("result", i)) for i, (_, part) in enumerate(definition.results)]
         self.checks = tuple(_size_checks(definition))
 
-    def parse(self, parser: Parser) -> Operation:
+    def parse(self, parser: OperationParser) -> Operation:
         parts = Parts(cast(tuple[int, int, int, int], self.counts), self.op_class)
         for step in self.steps:
             step(parser, parts)
@@ -185,7 +185,7 @@ def _step(directive: FormatDirective) -> Step | None:
 
 
 def _spelling_step(spelling: str) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         if tokens.texts[tokens.index] == spelling:
             tokens.index += 1
@@ -196,14 +196,14 @@ def _spelling_step(spelling: str) -> Step:
 
 
 def _operand_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         parts.operands[index] = (parser.parse_unresolved_operand(),)
 
     return step
 
 
 def _operands_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         operands: list[UnresolvedOperand] = []
         operand = parser.parse_optional_unresolved_operand()
@@ -219,21 +219,21 @@ def _operands_step(index: int) -> Step:
 
 
 def _operand_type_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         parts.operand_types[index] = (parser.parse_type(),)
 
     return step
 
 
 def _result_type_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         parts.result_types[index] = (parser.parse_type(),)
 
     return step
 
 
 def _attr_dict_step(directive: AttrDictDirective) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         if parser.tokens.texts[parser.tokens.index] == "{":
             directive.parse(parser, parts)
 
@@ -244,7 +244,7 @@ def _attribute_step(directive: AttributeVariable) -> Step:
     """An attribute; what one number or keyword stands for here is kept, together with what follows and so ends it."""
     directive_id = id(directive)
 
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         index = tokens.index
         text = tokens.texts[index]
@@ -273,7 +273,7 @@ def _group_step(group: OptionalGroupDirective) -> Step:
     then_empty = tuple(element.set_empty for element in group.then_elements)
     else_empty = tuple(element.set_empty for element in group.else_elements)
 
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         start = tokens.index
         if spelling is None:
@@ -310,7 +310,7 @@ def _size_checks(definition: OpDef) -> Iterator[Step]:
 
 
 def _segment_step(parts_name: str, option: AttrSizedSegments) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         sizes = tuple(len(part or ()) for part in getattr(parts, parts_name))
         container = parts.properties if option.as_property else parts.attributes
         container[option.attribute_name] = _segment_sizes(sizes)
@@ -324,7 +324,7 @@ def _segment_sizes(sizes: tuple[int, ...]) -> Attribute:
 
 
 def _same_size_step(parts_name: str, variadic: Sequence[int]) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         sizes = [len(getattr(parts, parts_name)[index] or ()) for index in variadic]
         if len(set(sizes)) > 1:
             kind = parts_name.removesuffix("s").replace("_type", "")
@@ -333,7 +333,7 @@ def _same_size_step(parts_name: str, variadic: Sequence[int]) -> Step:
     return step
 
 
-Rule: TypeAlias = "Callable[[Parser, Parts, int | None], Sequence[Attribute]]"
+Rule: TypeAlias = "Callable[[OperationParser, Parts, int | None], Sequence[Attribute]]"
 """Gives the types of an operand or result, of which there are so many if that is known."""
 
 
@@ -401,7 +401,7 @@ class TypeRules:
     def _general_rule(self, constraint: RangeConstraint) -> Rule:
         """Let xDSL infer from whatever is given, once for each combination of what is given."""
 
-        def infer(parser: Parser, parts: Parts, length: int | None) -> Sequence[Attribute]:
+        def infer(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
             given = [self._given(parts, slot) for slot in self.binding]
             sizes = [len(operands or ()) for operands in parts.operands] if self.sizes_matter else ()
             key = (rule_id, length, *sizes, *(id(one) for some in given for one in some))
@@ -471,7 +471,7 @@ def _single_constraint(constraint: RangeConstraint | AttrConstraint) -> AttrCons
 
 
 def _constant_rule(type: Attribute) -> Rule:
-    def rule(parser: Parser, parts: Parts, length: int | None) -> Sequence[Attribute]:
+    def rule(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
         return (type,) if length is None or length == 1 else (type,) * length
 
     return rule
@@ -480,7 +480,7 @@ def _constant_rule(type: Attribute) -> Rule:
 def _same_rule(slots: Sequence[_Slot], otherwise: Rule) -> Rule:
     """The type of the first of these operands and results that has one."""
 
-    def rule(parser: Parser, parts: Parts, length: int | None) -> Sequence[Attribute]:
+    def rule(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
         for kind, index in slots:
             types = (parts.operand_types if kind == "operand" else parts.result_types)[cast(int, index)]
             if types is not None and len(types) == 1:
