@@ -26,7 +26,7 @@ from tilewright.ir.create import append_operation, create_operation
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity
 from tilewright.ir.lexer import DIGITS, END, IDENTIFIER_STARTS, integer_value
 from tilewright.ir.limits import MOST_ALIAS_TOKENS
-from tilewright.ir.locations import SourceLocation
+from tilewright.ir.locations import SourceLocation, as_location
 from tilewright.ir.shown import quoted
 
 _CustomSyntax: TypeAlias = "tuple[str, str, Callable[[OperationParser], Operation]]"
@@ -411,7 +411,7 @@ class OperationParser(AttributeParser):
             attribute = self.attribute_aliases.get(alias)
             if attribute is None:
                 self._fail(offset, "operation location alias was never defined")
-            found[key] = self.check_location(offset, attribute)
+            found[key] = as_location(self, offset, attribute)
         for op in module.walk():
             op.location = found.get(id(op.location), op.location)
             for region in op.regions:
