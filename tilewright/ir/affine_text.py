@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.dialects.builtin import IndexType
-from xdsl.ir import SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -340,24 +338,6 @@ def read_affine_set(parser: AttributeParser) -> AffineSet:
         parser.Delimiter.PAREN, expressions.read_constraint, context_msg=" in integer set constraint list"
     )
     return AffineSet(dimensions, symbols, tuple(constraints))
-
-
-def read_affine_map_of_values(parser: AttributeParser) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
-    """`[%i + 1, %j]`: each value is a symbol of the map, numbered as they come."""
-    symbols: dict[str, AffineExpr] = {}
-    operands: list[SSAValue[IndexType]] = []
-
-    def leaf() -> AffineExpr | None:
-        operand = parser.parse_optional_unresolved_operand()
-        if operand is None:
-            return None
-        if operand.operand_name not in symbols:
-            symbols[operand.operand_name] = AffineExpr.symbol(len(symbols))
-            operands.append(parser.resolve_operand(operand, IndexType()))
-        return symbols[operand.operand_name]
-
-    results = parser.parse_list(parser.Delimiter.SQUARE, _ExpressionReader(parser, leaf).read)
-    return AffineMap(0, len(symbols), tuple(results)), operands
 
 
 def _read_space(parser: AttributeParser) -> tuple[int, int, Leaf]:

@@ -23,10 +23,8 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     BytesAttr,
     ComplexType,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    FloatAttr,
     FunctionType,
     IndexType,
     IntAttr,
@@ -53,14 +51,14 @@ from xdsl.dialects.builtin import (
     f64,
     i64,
 )
-from xdsl.ir import Attribute, BuiltinAttribute, Data, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, BuiltinAttribute, Data, ParametrizedAttribute, TypeAttribute
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.ir.affine_text import is_identity, read_affine_map, read_affine_map_of_values, read_affine_set
+from tilewright.ir.affine_text import is_identity, read_affine_map, read_affine_set
 from tilewright.ir.elements_parser import number_attr, parse_dense, parse_dense_array
 from tilewright.ir.interned import symbol_ref
 from tilewright.ir.lexer import DIGITS, END, IDENTIFIER_STARTS, integer_value
@@ -93,6 +91,7 @@ TRUE, FALSE = BoolAttr.from_bool(True), BoolAttr.from_bool(False)
 _MAX_SPELLING = 200
 """Tokens of a type or attribute beyond which it is read again each time: so long, it is hardly there twice."""
 
+_T = TypeVar("_T")
 _AttributeT = TypeVar("_AttributeT", bound=Attribute)
 _INTEGER_TYPE = re.compile(r"([su]?)i([0-9]+)")
 _SIGNEDNESS = {"": Signedness.SIGNLESS, "s": Signedness.SIGNED, "u": Signedness.UNSIGNED}
@@ -137,15 +136,15 @@ class AttributeParser(TokenParser):
         self._spelled_attributes: dict[str, Attribute] = {}
         self._numbers: dict[tuple[str, str], Attribute] = {}
         self._keyword_attributes: dict[str, Callable[[], Attribute]] = {
-            "dense": self._parse_builtin_dense_attr,
-            "array": self._parse_builtin_densearray_attr,
-            "affine_map": self._parse_builtin_affine_map,
-            "affine_set": self._parse_builtin_affine_set,
+            "dense": lambda: parse_dense(self, None),
+            "array": lambda: parse_dense_array(self),
+            "affine_map": lambda: AffineMapAttr(self._enclosed("<>", self.parse_affine_map, " in affine map")),
+            "affine_set": lambda: AffineSetAttr(self._enclosed("<>", self.parse_affine_set, " in integer set")),
             "strided": self._parse_strided_layout_attr,
             "dense_resource": self._parse_builtin_dense_resource_attr,
             "opaque": self._parse_builtin_opaque_attr,
             "distinct": self._parse_distinct_attr,
-            "loc": self._parse_location_attr,
+            "loc": lambda: self._enclosed("()", lambda: parse_location(self), " in inline location"),
         }
         self.pending_locations = {}
 
@@ -226,9 +225,7 @@ class AttributeParser(TokenParser):
             tokens.index += 1
             return found
         found = self.parse_optional_type()
-        if found is None:
-            self._fail_expecting("expected non-function type")
-        return found
+        return self._fail_expecting("expected non-function type") if found is None else found
 
     def _parse_optional_integer_type(self, text: str) -> TypeAttribute | None:
         match = _INTEGER_TYPE.fullmatch(text)
@@ -247,39 +244,29 @@ class AttributeParser(TokenParser):
         tokens = self.tokens
         name = tokens.texts[tokens.index]
         tokens.index += 1
-        self.parse_characters("<", f" in {name} type")
-        found = self._compound_types[name]()
-        self.parse_characters(">", f" in {name} type")
-        return found
+        return self._enclosed("<>", self._compound_types[name], f" in {name} type")
 
-    def _parse_optional_builtin_type(self) -> TypeAttribute | None:
-        return self.parse_optional_type()
+    def _enclosed(self, brackets: str, parse: Callable[[], _T], context_msg: str) -> _T:
+        self.parse_characters(brackets[0], context_msg)
+        found = parse()
+        self.parse_characters(brackets[1], context_msg)
+        return found
 
     def parse_optional_function_type(self) -> FunctionType | None:
         if self.tokens.texts[self.tokens.index] != "(":
             return None
-        return self._nested(self._parse_function_type)
-
-    def _parse_function_type(self) -> FunctionType:
-        inputs, outputs = self._parse_signature()
-        return FunctionType.from_lists(inputs, outputs)
+        return self._nested(lambda: FunctionType.from_lists(*self._parse_signature()))
 
     def _parse_signature(self) -> tuple[list[TypeAttribute], list[TypeAttribute]]:
         """`(inputs) -> outputs`, or `-> (outputs)`."""
-        inputs = self._parse_parenthesized_types()
+        inputs = self.parse_list(self.Delimiter.PAREN, self.parse_type)
         self.parse_characters("->", " in function type")
-        if self.tokens.texts[self.tokens.index] == "(":
-            return inputs, self._parse_parenthesized_types()
-        return inputs, [self.parse_type()]
-
-    def _parse_parenthesized_types(self) -> list[TypeAttribute]:
-        return self.parse_list(self.Delimiter.PAREN, self.parse_type)
+        outputs = self.parse_optional_comma_separated_list(self.Delimiter.PAREN, self.parse_type)
+        return inputs, [self.parse_type()] if outputs is None else outputs
 
     def parse_function_type(self) -> FunctionType:
         found = self.parse_optional_function_type()
-        if found is None:
-            self._fail_expecting("expected function type")
-        return found
+        return self._fail_expecting("expected function type") if found is None else found
 
     def _read_symbol(self, text: str, known: dict[str, _AttributeT], *, is_type: bool) -> _AttributeT:
         """`#alias`, `#dialect.name<...>` or `#dialect<name ...>`; the same with `!` for types."""
@@ -330,19 +317,11 @@ class AttributeParser(TokenParser):
         return size
 
     def _parse_dimension_cross(self) -> None:
-        if self._parse_optional_shape_delimiter() is None:
-            self._fail_expecting("expected 'x' in dimension list")
-
-    def _parse_optional_shape_delimiter(self) -> str | None:
         tokens = self.tokens
         text = tokens.texts[tokens.index]
-        if text == "x":
-            tokens.index += 1
-        elif text[0] == "x":
-            tokens.index = tokens.index_at(tokens.starts[tokens.index] + 1)
-        else:
-            return None
-        return "x"
+        if text[0] != "x":
+            self._fail_expecting("expected 'x' in dimension list")
+        tokens.index = tokens.index + 1 if text == "x" else tokens.index_at(tokens.starts[tokens.index] + 1)
 
     def parse_ranked_shape(self) -> tuple[list[int], TypeAttribute]:
         dimensions: list[int] = []
@@ -435,19 +414,13 @@ class AttributeParser(TokenParser):
         self.parse_characters("(", " in location")
         text = tokens.texts[tokens.index]
         if text[0] == "#" and "." not in text and text not in self.attribute_aliases:
-            # Not `UnknownLoc()`, which gives the same object each time: the stand-in is told by its identity.
+            # It is equal to every other unknown location, and told from them by its identity.
             found: LocationAttr = object.__new__(UnknownLoc)
             self.pending_locations[id(found)] = PendingLocation(found, text, self.pos)
             tokens.index += 1
         else:
             found = parse_location(self)
         self.parse_characters(")", " in location")
-        return found
-
-    def _parse_location_attr(self) -> LocationAttr:
-        self.parse_characters("(", " in inline location")
-        found = parse_location(self)
-        self.parse_characters(")", " in inline location")
         return found
 
     # Numbers
@@ -477,23 +450,6 @@ class AttributeParser(TokenParser):
         if not type_spelling or type_spelling in self._types:
             self._numbers[key] = found
         return found
-
-    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
-        tokens = self.tokens
-        text = tokens.texts[tokens.index]
-        if text[0] in DIGITS or text[0] == "-":
-            return cast(IntegerAttr | FloatAttr, self._parse_number_attr())
-        return self.try_parse_builtin_boolean_attr()
-
-    def try_parse_builtin_boolean_attr(self) -> IntegerAttr[IntegerType | IndexType] | None:
-        value = self.parse_optional_boolean()
-        return None if value is None else cast(IntegerAttr[IntegerType | IndexType], TRUE if value else FALSE)
-
-    def _parse_builtin_densearray_attr(self) -> DenseArrayBase:
-        return parse_dense_array(self)
-
-    def _parse_builtin_dense_attr(self) -> DenseIntOrFPElementsAttr:
-        return parse_dense(self, None)
 
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
@@ -529,12 +485,7 @@ class AttributeParser(TokenParser):
 
     def parse_attribute(self) -> Attribute:
         found = self.parse_optional_attribute()
-        if found is None:
-            self._fail_expecting("expected attribute value")
-        return found
-
-    def _parse_optional_builtin_attr(self) -> Attribute | None:
-        return self.parse_optional_attribute()
+        return self._fail_expecting("expected attribute value") if found is None else found
 
     def _parse_keyword_attr(self, text: str, parse: Callable[[], Attribute]) -> Attribute:
         def skip_keyword() -> Attribute:
@@ -548,15 +499,9 @@ class AttributeParser(TokenParser):
     def _parse_string_attr(self, text: str) -> Attribute:
         value = self.parse_optional_str_literal()
         if value is None:
-            raw = self.parse_optional_bytes_literal()
-            assert raw is not None
-            return BytesAttr(raw)
+            return BytesAttr(cast(bytes, self.parse_optional_bytes_literal()))
         found = self._attributes[text] = StringAttr(value)
         return found
-
-    def _parse_optional_string_attr(self) -> StringAttr | None:
-        value = self.parse_optional_str_literal()
-        return None if value is None else StringAttr(value)
 
     def _parse_array_attr(self) -> ArrayAttr:
         tokens = self.tokens
@@ -572,9 +517,6 @@ class AttributeParser(TokenParser):
             self._fail_expecting("expected ',' or ']'")
         tokens.index += 1
         return ArrayAttr(elements)
-
-    def _parse_optional_array_attr(self) -> ArrayAttr | None:
-        return self._nested(self._parse_array_attr) if self.tokens.texts[self.tokens.index] == "[" else None
 
     def _parse_optional_symref_attr(self) -> SymbolRefAttr | None:
         root = self.parse_optional_symbol_name()
@@ -661,9 +603,7 @@ class AttributeParser(TokenParser):
         if self.parse_optional_characters("?") is not None:
             return None
         value = self.parse_optional_integer(allow_boolean=False)
-        if value is None:
-            self._fail(self.pos, "expected a 64-bit signed integer or '?'")
-        return value
+        return self._fail(self.pos, "expected a 64-bit signed integer or '?'") if value is None else value
 
     # Dialect attributes, dialect types and aliases
 
@@ -729,23 +669,8 @@ class AttributeParser(TokenParser):
 
     # Affine maps and sets
 
-    def _parse_builtin_affine_map(self) -> AffineMapAttr:
-        self.parse_characters("<", " in affine map")
-        found = read_affine_map(self)
-        self.parse_characters(">", " in affine map")
-        return AffineMapAttr(found)
-
-    def _parse_builtin_affine_set(self) -> AffineSetAttr:
-        self.parse_characters("<", " in integer set")
-        found = read_affine_set(self)
-        self.parse_characters(">", " in integer set")
-        return AffineSetAttr(found)
-
     def parse_affine_map(self) -> AffineMap:
         return read_affine_map(self)
 
     def parse_affine_set(self) -> AffineSet:
         return read_affine_set(self)
-
-    def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
-        return read_affine_map_of_values(self)

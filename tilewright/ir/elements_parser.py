@@ -255,9 +255,7 @@ def _integer_element(parser: AttributeParser, literal: _Literal, element: Intege
     magnitude = integer_value(text.removeprefix("-"))
     # As an attribute `-0` is refused, as in MLIR; among elements it has always been let pass.
     value = 0 if magnitude == 0 else integer_in_type(magnitude, negative, element)
-    if value is None:
-        parser._fail(offset, "integer constant out of range for type")
-    return value
+    return parser._fail(offset, "integer constant out of range for type") if value is None else value
 
 
 def _parse_hexadecimal_bytes(parser: AttributeParser) -> bytes:

@@ -180,16 +180,15 @@ class Tokens(Lexer[MLIRTokenKind, str]):
 
     def token(self, index: int) -> MLIRToken:
         """The token as xDSL wants it."""
-        text = self.texts[index]
-        if text[0] == _BAD:
-            self.raise_bad(index)
-        return Token(token_kind(text), Span(self.starts[index], self.end(index), self.input))
+        self.check(index)
+        return Token(token_kind(self.texts[index]), Span(self.starts[index], self.end(index), self.input))
 
-    def is_bad(self, index: int) -> bool:
-        return self.texts[index][0] == _BAD
+    def check(self, index: int) -> None:
+        """Say why the characters at a token's place are no token, if they are none."""
+        if self.texts[index][0] == _BAD:
+            self._raise_bad(index)
 
-    def raise_bad(self, index: int) -> NoReturn:
-        """Say why the characters at a token's place are none."""
+    def _raise_bad(self, index: int) -> NoReturn:
         start = self.starts[index]
         character = self.texts[index][1]
         message = _WANTS_IDENTIFIER.get(character, "unexpected character")

@@ -122,9 +122,7 @@ class OperationParser(AttributeParser):
 
     def parse_unresolved_operand(self, msg: str = "expected SSA operand") -> Operand:
         operand = self.parse_optional_unresolved_operand()
-        if operand is None:
-            self._fail_expecting(msg)
-        return operand
+        return self._fail_expecting(msg) if operand is None else operand
 
     def resolve_operand(self, operand: UnresolvedOperand, type: _AttributeT) -> SSAValue[_AttributeT]:
         name = operand.name if isinstance(operand, Operand) else operand.operand_name
@@ -220,15 +218,11 @@ class OperationParser(AttributeParser):
         self, *, expect_type: bool = True
     ) -> XdslParser.UnresolvedArgument | XdslParser.Argument:
         argument = self.parse_optional_argument(expect_type)
-        if argument is None:
-            self._fail_expecting("expected SSA operand")
-        return argument
+        return self._fail_expecting("expected SSA operand") if argument is None else argument
 
     def parse_region(self, arguments: Iterable[XdslParser.Argument] | None = None) -> Region:
         region = self.parse_optional_region(arguments)
-        if region is None:
-            self._fail_expecting("expected '{' to begin a region")
-        return region
+        return self._fail_expecting("expected '{' to begin a region") if region is None else region
 
     def parse_region_list(self) -> list[Region]:
         if self.parse_optional_characters("(") is None:
@@ -250,13 +244,9 @@ class OperationParser(AttributeParser):
         named, has_label = list(arguments or ()), texts[tokens.index][0] == "^"
         if named and has_label:
             self._fail_expecting("invalid block name in region with named arguments")
-        if arguments is not None and not has_label:
+        if (arguments is not None and not has_label) or texts[tokens.index][0] not in "^}":
             block = Block()
             self._add_arguments(block, ((a.name.text[1:], a.type, a.location, a.name.start) for a in named))
-            region.add_block(block)
-            self._parse_block_body(block)
-        elif texts[tokens.index][0] not in "^}":
-            block = Block()
             region.add_block(block)
             self._parse_block_body(block)
         while texts[tokens.index] != "}":
@@ -320,8 +310,7 @@ class OperationParser(AttributeParser):
     def _parse_optional_block_arg_list(self, block: Block) -> Block | None:
         if self.tokens.texts[self.tokens.index] != "(":
             return None
-        arguments = self.parse_list(self.Delimiter.PAREN, self._parse_block_argument)
-        self._add_arguments(block, arguments)
+        self._add_arguments(block, self.parse_list(self.Delimiter.PAREN, self._parse_block_argument))
         return block
 
     def _parse_block_argument(self) -> tuple[str, Attribute, LocationAttr | None, int]:
@@ -347,9 +336,7 @@ class OperationParser(AttributeParser):
 
     def parse_successor(self) -> Block:
         block = self.parse_optional_successor()
-        if block is None:
-            self._fail_expecting("expected block name")
-        return block
+        return self._fail_expecting("expected block name") if block is None else block
 
     def _get_block_from_name(self, block_name: Span[str]) -> Block:
         name = block_name.text[1:]
@@ -394,8 +381,8 @@ class OperationParser(AttributeParser):
     def _check_all_defined(self) -> None:
         uses = [value for values in self.forward_ssa_references.values() for value in values.values()]
         # An operation whose own body defines what it uses did not exist yet when that was resolved.
-        stale = [reference for reference in self.resolved_references if reference.first_use is not None]
-        offsets = sorted(use.offset for use in (*uses, *stale) if isinstance(use, ForwardReference))
+        uses += [reference for reference in self.resolved_references if reference.first_use is not None]
+        offsets = sorted(use.offset for use in uses if isinstance(use, ForwardReference))
         if offsets:
             raise CompileError([self._error(offset, "use of undeclared SSA value name") for offset in offsets])
         self._check_all_blocks_defined()
@@ -542,10 +529,7 @@ class OperationParser(AttributeParser):
 
     def _parse_custom_operation(self, name: str) -> Operation:
         stack = self._parser_state.dialect_stack
-        found = self._op_classes.get(name)
-        if found is None:
-            found = self._find_custom_operation(name)
-        full_name, dialect, parse = found
+        full_name, dialect, parse = self._op_classes.get(name) or self._find_custom_operation(name)
         tokens = self.tokens
         outer = self.custom_op, self.custom_op_offset
         self.custom_op, self.custom_op_offset = full_name, tokens.starts[tokens.index]
@@ -597,7 +581,7 @@ class OperationParser(AttributeParser):
     def _get_op_by_name(self, name: str) -> type[Operation]:
         dialect, dot, _ = name.partition(".")
         known = dot and self.ctx.get_optional_dialect(dialect) is not None
-        op_class = self.ctx.get_optional_op(name) if "." in name or self.ctx.allow_unregistered else None
+        op_class = self.ctx.get_optional_op(name) if dot or self.ctx.allow_unregistered else None
         if known and (op_class is None or issubclass(op_class, UnregisteredOp)):
             self._fail(
                 self.tokens.starts[self.tokens.index - 1],
@@ -617,7 +601,7 @@ class OperationParser(AttributeParser):
         tokens = self.tokens
         texts = tokens.texts
         operands = self._parse_generic_operands()
-        successors = self._parse_generic_successors() if texts[tokens.index] == "[" else ()
+        successors = self.parse_list(self.Delimiter.SQUARE, self.parse_successor) if texts[tokens.index] == "[" else ()
         properties = self.parse_optional_properties_dict() if texts[tokens.index] == "<" else {}
         regions = self.parse_region_list() if texts[tokens.index] == "(" else ()
         attributes = self._parse_entries() if texts[tokens.index] == "{" else {}
@@ -638,20 +622,12 @@ class OperationParser(AttributeParser):
         return create_operation(op_type, values, outputs, properties, attributes, successors, regions, location)
 
     def _parse_generic_operands(self) -> list[Operand]:
-        tokens = self.tokens
-        texts = tokens.texts
         self.parse_characters("(", " to start operand list")
-        operands: list[Operand] = []
-        if texts[tokens.index][0] == "%":
-            operands.append(self.parse_unresolved_operand())
-            while texts[tokens.index] == ",":
-                tokens.index += 1
-                operands.append(self.parse_unresolved_operand())
+        operands = self.parse_optional_undelimited_comma_separated_list(
+            self.parse_optional_unresolved_operand, self.parse_unresolved_operand
+        )
         self.parse_characters(")", " to end operand list")
-        return operands
-
-    def _parse_generic_successors(self) -> list[Block]:
-        return self.parse_list(self.Delimiter.SQUARE, self.parse_successor)
+        return operands or []
 
     def parse_optional_properties_dict(self) -> dict[str, Attribute]:
         if self.parse_optional_characters("<") is None:

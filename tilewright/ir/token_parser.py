@@ -14,7 +14,7 @@ from xdsl.parser import Parser as XdslParser
 from xdsl.parser import ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind, PunctuationSpelling
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from tilewright.ir.lexer import (
     DIGITS,
@@ -69,13 +69,12 @@ class TokenParser(XdslParser):
         self, msg: str, at_position: Span[str] | int | None = None, end_position: int | None = None
     ) -> NoReturn:
         if at_position is None:
-            if self.tokens.is_bad(self.tokens.index):
-                self.tokens.raise_bad(self.tokens.index)
+            self.tokens.check(self.tokens.index)
             at_position = self.tokens.starts[self.tokens.index]
         if isinstance(at_position, Span):
             at_position = at_position.start
         if msg.startswith("Expected "):
-            msg = msg[0].lower() + msg[1:].rstrip(".!")
+            msg = _as_mlir_words(msg)
         self._fail(at_position, f"custom op '{self.custom_op}' {msg}" if self.custom_op else msg)
 
     def _fail(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
@@ -85,8 +84,7 @@ class TokenParser(XdslParser):
 
     def _fail_expecting(self, message: str) -> NoReturn:
         """The current token is not what must come here: say so behind the last token, or at the token if it is none."""
-        if self.tokens.is_bad(self.tokens.index):
-            self.tokens.raise_bad(self.tokens.index)
+        self.tokens.check(self.tokens.index)
         self._fail(self._offset_behind_last(), message)
 
     def _offset_behind_last(self) -> int:
@@ -135,9 +133,7 @@ class TokenParser(XdslParser):
 
     def _parse_token(self, expected_kind: MLIRTokenKind, error_msg: str) -> MLIRToken:
         token = self._parse_optional_token(expected_kind)
-        if token is None:
-            self._fail_expecting(error_msg[:1].lower() + error_msg[1:].rstrip(".!"))
-        return token
+        return self._fail_expecting(error_msg[:1].lower() + error_msg[1:].rstrip(".!")) if token is None else token
 
     def _parse_optional_token_in(self, expected_kinds: Iterable[MLIRTokenKind]) -> MLIRToken | None:
         return self._consume_token() if token_kind(self.tokens.texts[self.tokens.index]) in expected_kinds else None
@@ -158,26 +154,10 @@ class TokenParser(XdslParser):
         tokens.index += 1
         return text
 
-    def parse_optional_punctuation(self, punctuation: PunctuationSpelling) -> PunctuationSpelling | None:
-        tokens = self.tokens
-        if tokens.texts[tokens.index] == punctuation:
-            tokens.index += 1
-            return punctuation
-        return None
-
-    def parse_punctuation(self, punctuation: PunctuationSpelling, context_msg: str = "") -> PunctuationSpelling:
-        tokens = self.tokens
-        if tokens.texts[tokens.index] != punctuation:
-            self._fail_expecting(f"expected '{punctuation}'{context_msg}")
-        tokens.index += 1
-        return punctuation
-
-    def parse_optional_keyword(self, keyword: str) -> str | None:
-        tokens = self.tokens
-        if tokens.texts[tokens.index] == keyword:
-            tokens.index += 1
-            return keyword
-        return None
+    # A token is its spelling here, so what xDSL keeps apart by kinds of tokens is one method.
+    parse_optional_punctuation = parse_optional_characters  # pyright: ignore[reportIncompatibleMethodOverride]
+    parse_punctuation = parse_characters  # pyright: ignore[reportIncompatibleMethodOverride]
+    parse_optional_keyword = parse_optional_characters  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def parse_keyword(self, keyword: str, context_msg: str = "") -> str:
         if self.parse_optional_keyword(keyword) is None:
@@ -185,33 +165,25 @@ class TokenParser(XdslParser):
         return keyword
 
     def parse_optional_keyword_in(self, keywords: Collection[str]) -> str | None:
-        tokens = self.tokens
-        text = tokens.texts[tokens.index]
-        if text in keywords:
-            tokens.index += 1
-            return text
-        return None
+        text = self.tokens.texts[self.tokens.index]
+        return self.parse_optional_characters(text) if text in keywords else None
 
     def parse_keyword_in(self, keywords: Collection[str], context_msg: str = "") -> str:
+        choices = ", ".join(f"'{choice}'" for choice in sorted(keywords))
         keyword = self.parse_optional_keyword_in(keywords)
-        if keyword is None:
-            choices = ", ".join(f"'{choice}'" for choice in sorted(keywords))
-            self.raise_error(f"expected one of {choices}{context_msg}")
-        return keyword
+        return self.raise_error(f"expected one of {choices}{context_msg}") if keyword is None else keyword
 
     def parse_optional_identifier(self) -> str | None:
         tokens = self.tokens
         text = tokens.texts[tokens.index]
-        if text[0] in IDENTIFIER_STARTS:
-            tokens.index += 1
-            return text
-        return None
+        if text[0] not in IDENTIFIER_STARTS:
+            return None
+        tokens.index += 1
+        return text
 
     def parse_identifier(self, context_msg: str = "") -> str:
         identifier = self.parse_optional_identifier()
-        if identifier is None:
-            self.raise_error(f"expected valid keyword{context_msg}")
-        return identifier
+        return self.raise_error(f"expected valid keyword{context_msg}") if identifier is None else identifier
 
     # Literals
 
@@ -224,18 +196,13 @@ class TokenParser(XdslParser):
 
     def parse_boolean(self, context_msg: str = "") -> bool:
         value = self.parse_optional_boolean()
-        if value is None:
-            self.raise_error(f"expected boolean literal{context_msg}")
-        return value
+        return self.raise_error(f"expected boolean literal{context_msg}") if value is None else value
 
     def parse_optional_integer(self, allow_boolean: bool = True, allow_negative: bool = True) -> int | None:
         tokens = self.tokens
-        texts, index = tokens.texts, tokens.index
-        text = texts[index]
-        negative = allow_negative and text == "-"
-        if negative:
-            index += 1
-            text = texts[index]
+        negative = allow_negative and tokens.texts[tokens.index] == "-"
+        index = tokens.index + negative
+        text = tokens.texts[index]
         if text[0] in DIGITS and "." not in text:
             value = integer_value(text)
             if value.bit_length() > _MAX_INTEGER_BITS:
@@ -250,27 +217,21 @@ class TokenParser(XdslParser):
 
     def parse_integer(self, allow_boolean: bool = True, allow_negative: bool = True, context_msg: str = "") -> int:
         value = self.parse_optional_integer(allow_boolean, allow_negative)
-        if value is None:
-            self.raise_error(f"expected integer value{context_msg}")
-        return value
+        return self.raise_error(f"expected integer value{context_msg}") if value is None else value
 
     def parse_optional_float(self, *, allow_negative: bool = True) -> float | None:
         tokens = self.tokens
-        index = tokens.index
-        negative = allow_negative and tokens.texts[index] == "-"
-        if negative:
-            index += 1
+        negative = allow_negative and tokens.texts[tokens.index] == "-"
+        index = tokens.index + negative
         text = tokens.texts[index]
-        if text[0] in DIGITS and "." in text:
-            tokens.index = index + 1
-            return -float(text) if negative else float(text)
-        return None
+        if text[0] not in DIGITS or "." not in text:
+            return None
+        tokens.index = index + 1
+        return -float(text) if negative else float(text)
 
     def parse_float(self, *, allow_negative: bool = True) -> float:
         value = self.parse_optional_float(allow_negative=allow_negative)
-        if value is None:
-            self.raise_error("expected floating point literal")
-        return value
+        return self.raise_error("expected floating point literal") if value is None else value
 
     def parse_optional_number(self, *, allow_boolean: bool = False) -> int | float | None:
         value = self.parse_optional_float()
@@ -278,17 +239,12 @@ class TokenParser(XdslParser):
 
     def parse_number(self, allow_boolean: bool = False, context_msg: str = "") -> int | float:
         value = self.parse_optional_number(allow_boolean=allow_boolean)
-        if value is None:
-            self.raise_error(f"expected integer or floating point literal{context_msg}")
-        return value
+        return self.raise_error(f"expected integer or floating point literal{context_msg}") if value is None else value
 
     def parse_optional_str_literal(self) -> str | None:
         tokens = self.tokens
         text = tokens.texts[tokens.index]
-        if text[0] != '"':
-            return None
-        value = string_value(text)
-        if not isinstance(value, str):
+        if text[0] != '"' or not isinstance(value := string_value(text), str):
             return None
         self._check_text(value)
         tokens.index += 1
@@ -301,9 +257,7 @@ class TokenParser(XdslParser):
 
     def parse_str_literal(self, context_msg: str = "") -> str:
         value = self.parse_optional_str_literal()
-        if value is None:
-            self.raise_error(f"expected string{context_msg}")
-        return value
+        return self.raise_error(f"expected string{context_msg}") if value is None else value
 
     def parse_optional_bytes_literal(self) -> bytes | None:
         tokens = self.tokens
@@ -327,9 +281,7 @@ class TokenParser(XdslParser):
 
     def parse_symbol_name(self) -> StringAttr:
         name = self.parse_optional_symbol_name()
-        if name is None:
-            self.raise_error("expected valid '@'-identifier for symbol name")
-        return name
+        return self.raise_error("expected valid '@'-identifier for symbol name") if name is None else name
 
     # Lists
 
@@ -369,10 +321,8 @@ class TokenParser(XdslParser):
         first = parse_optional()
         if first is None:
             return None
-        tokens = self.tokens
         elements = [first]
-        while tokens.texts[tokens.index] == ",":
-            tokens.index += 1
+        while self.parse_optional_characters(",") is not None:
             elements.append(parse())
         return elements
 
@@ -384,3 +334,8 @@ def _encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode(errors="surrogatepass").decode(errors="surrogateescape")
     return text
+
+
+def _as_mlir_words(message: str) -> str:
+    """A message of xDSL's in MLIR's style: a small letter first, no mark at the end."""
+    return message[:1].lower() + message[1:].rstrip(".!")
