@@ -325,7 +325,7 @@ def read_affine_map(parser: AttributeParser) -> AffineMap:
     dimensions, symbols, leaf = _read_space(parser)
     if parser.parse_optional_characters("->") is None:
         parser._fail_expecting("expected '->' or ':'")
-    expressions = _ExpressionReader(parser, leaf)
+    expressions = ExpressionReader(parser, leaf)
     results = parser.parse_list(parser.Delimiter.PAREN, expressions.read, context_msg=" in affine map range")
     return AffineMap(dimensions, symbols, tuple(results))
 
@@ -333,7 +333,7 @@ def read_affine_map(parser: AttributeParser) -> AffineMap:
 def read_affine_set(parser: AttributeParser) -> AffineSet:
     dimensions, symbols, leaf = _read_space(parser)
     parser.parse_characters(":", " in integer set")
-    expressions = _ExpressionReader(parser, leaf)
+    expressions = ExpressionReader(parser, leaf)
     constraints = parser.parse_list(
         parser.Delimiter.PAREN, expressions.read_constraint, context_msg=" in integer set constraint list"
     )
@@ -372,7 +372,7 @@ def _read_space(parser: AttributeParser) -> tuple[int, int, Leaf]:
     return dimensions, len(names) - dimensions, leaf
 
 
-class _ExpressionReader:
+class ExpressionReader:
     """Reads expressions with the tokens of a parser."""
 
     def __init__(self, parser: AttributeParser, leaf: Leaf):
