@@ -62,6 +62,7 @@ def known_divisor(expr: AffineExpr) -> int:
         case AffineConstantExpr():
             return abs(expr.value)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul):
+            # MLIR's getLargestKnownDivisor; what is not known to divide is divided by 1 at least.
             return known_divisor(expr.lhs) * known_divisor(expr.rhs)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add | AffineBinaryOpKind.Mod):
             return gcd(known_divisor(expr.lhs), known_divisor(expr.rhs))
@@ -110,8 +111,10 @@ def _simpler_sum(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
     if left_sum is not None and left_term is not None and right is not None:
         return add(left_sum[0], AffineConstantExpr(left_term + right))
     (left_factor, left_times), (right_factor, right_times) = _product_by_constant(lhs), _product_by_constant(rhs)
+    # `d0 * 2 + d0` is `d0 * 3`: also where one of the factors is 1 and not written.
     if left_factor == right_factor:
         return multiply(left_factor, AffineConstantExpr(left_times + right_times))
+    # Constants go to the right end, where the next one joins them.
     if left_sum is not None and left_term is not None:
         return add(add(left_sum[0], rhs), left_sum[1])
     return _sum_with_quotient(lhs, rhs)
@@ -122,6 +125,7 @@ def _sum_with_quotient(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
     product = _operands_of(rhs, MUL)
     if product is None:
         return None
+    # Symbols may divide too: `x - (x floordiv s0) * s0`, held as a product by -1.
     negated = _operands_of(product[0], MUL) if constant_of(product[1]) == -1 else None
     if negated is not None:
         return modulo(lhs, negated[1]) if _operands_of(negated[0], FLOORDIV) == (lhs, negated[1]) else None
@@ -160,6 +164,7 @@ def multiply(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     by = constant_of(rhs)
+    # Undefined in MLIR, so it is left as it is written.
     if by is None or by < 1:
         return AffineBinaryOpExpr(MOD, lhs, rhs)
     if (value := constant_of(lhs)) is not None:
@@ -167,6 +172,7 @@ def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     if known_divisor(lhs) % by == 0:
         return AffineConstantExpr(0)
     if (terms := _operands_of(lhs, ADD)) is not None:
+        # A term that the divisor divides does not change the remainder.
         if known_divisor(terms[0]) % by == 0:
             return modulo(terms[1], rhs)
         if known_divisor(terms[1]) % by == 0:
@@ -194,6 +200,7 @@ def floor_divide(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     if (quotient := _known_quotient(lhs, by)) is not None:
         return quotient
     terms = _operands_of(lhs, ADD)
+    # Rounding down distributes over a sum only if one of the terms is divided without remainder.
     if terms is not None and any(known_divisor(term) % by == 0 for term in terms):
         return add(floor_divide(terms[0], rhs), floor_divide(terms[1], rhs))
     return AffineBinaryOpExpr(FLOORDIV, lhs, rhs)
@@ -204,6 +211,7 @@ def ceil_divide(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     if by is None or by == 0:
         return AffineBinaryOpExpr(CEILDIV, lhs, rhs)
     if (value := constant_of(lhs)) is not None:
+        # Python rounds down, so rounding up is rounding down the negative.
         return AffineConstantExpr(-(-value // by))
     return _known_quotient(lhs, by) or AffineBinaryOpExpr(CEILDIV, lhs, rhs)
 
@@ -250,6 +258,7 @@ def _sum_text(expr: AffineBinaryOpExpr, name_of: NameOf) -> str:
     factor, times = _product_by_constant(expr.rhs)
     if factor is not expr.rhs and times < -1:
         return f"{left} - {_text(factor, name_of, tight=True)} * {-times}"
+    # `a - (b + c)` needs its parentheses, `a - b * 2` none.
     if factor is not expr.rhs and times == -1:
         return f"{left} - {_text(factor, name_of, tight=_operands_of(factor, ADD) is not None)}"
     return f"{left} + {_text(expr.rhs, name_of, tight=False)}"
@@ -274,6 +283,7 @@ def set_text(set: AffineSet) -> str:
 
 def _constraint_text(constraint: AffineConstraintExpr) -> str:
     lhs, rhs = rebuilt(constraint.lhs), rebuilt(constraint.rhs)
+    # MLIR has only `==` and `>=`; xDSL keeps `<=`.
     if constraint.kind is AffineConstraintKind.le:
         difference = add(rhs, _opposite(lhs))
     else:
@@ -352,6 +362,7 @@ def _read_space(parser: AttributeParser) -> tuple[int, int, Leaf]:
             parser._fail_expecting("expected bare identifier")
         if name in names:
             parser._fail(start, f"redefinition of identifier '{name}'")
+        # Symbols are numbered from 0 again.
         names[name] = make(len(names) - before)
 
     paren, square = parser.Delimiter.PAREN, parser.Delimiter.SQUARE
@@ -362,6 +373,7 @@ def _read_space(parser: AttributeParser) -> tuple[int, int, Leaf]:
 
     def leaf() -> AffineExpr | None:
         text = tokens.texts[tokens.index]
+        # `mod` and its like are operators, even where a dimension could stand.
         if text[0] not in IDENTIFIER_STARTS or text in _PRODUCTS:
             return None
         if text not in names:
@@ -389,6 +401,7 @@ class ExpressionReader:
             self.parser._fail_expecting("expected '== affine-expr' or '>= affine-expr' at end of affine constraint")
         tokens.index += 2
         right = self.read()
+        # Turned round: MLIR keeps no `<=`.
         if comparison == "<=":
             left, right = right, left
         kind = AffineConstraintKind.eq if comparison == "==" else AffineConstraintKind.ge
@@ -438,6 +451,7 @@ class ExpressionReader:
                 self.parser._fail(self.parser.pos, "constant too large for index")
             tokens.index += 1
             return AffineExpr.constant(value)
+        # Each of them is a level: Python's stack has to last for the expression.
         if text == "-" or text == "(":
             self.parser._descend()
             tokens.index += 1

@@ -123,6 +123,7 @@ class AttributeParser(TokenParser):
         self.depth = 0
         self.alias_tokens: dict[str, int] = {}
         self.expanded_tokens, self.counts_all_aliases = 0, False
+        # A copy: each integer type of another width that the file mentions joins it.
         self._types = dict(_KEYWORD_TYPES)
         self._spelled_types: dict[str, TypeAttribute] = {}
         self._compound_types: dict[str, Callable[[], TypeAttribute]] = {
@@ -157,6 +158,7 @@ class AttributeParser(TokenParser):
         if texts[end] != "<":
             return end
         depth = 0
+        # A literal of a million elements would else be scanned twice.
         limit = end + _MAX_SPELLING
         while True:
             text = texts[end]
@@ -175,6 +177,7 @@ class AttributeParser(TokenParser):
         tokens = self.tokens
         end = self._end_of_spelling()
         end_offset = tokens.end(end - 1)
+        # The characters and not the tokens: slicing text is cheaper than joining tokens.
         spelling = tokens.input.content[tokens.starts[tokens.index] : end_offset]
         found = known.get(spelling)
         if found is not None:
@@ -182,6 +185,7 @@ class AttributeParser(TokenParser):
             return found
         expanded = self.expanded_tokens
         found = self._nested(parse)
+        # What contains aliases is not kept: their use has to be counted each time.
         if tokens.end(tokens.index - 1) == end_offset and self.expanded_tokens == expanded:
             known[spelling] = found
         return found
@@ -232,6 +236,7 @@ class AttributeParser(TokenParser):
         if match is None:
             return None
         width = integer_value(match[2])
+        # MLIR tells a number that does not fit its parser from a width that no type has.
         if width.bit_length() > _WIDTH_BITS:
             self._fail(self.pos, "invalid integer width")
         if width > _MAX_INTEGER_WIDTH:
@@ -281,6 +286,7 @@ class AttributeParser(TokenParser):
 
         def parse() -> _AttributeT:
             tokens.index += 1
+            # Errors inside do not name the operation around, as in MLIR.
             outer, self.custom_op = self.custom_op, None
             found = self._parse_extended_type_or_attribute(text[1:], is_type)
             self.custom_op = outer
@@ -308,6 +314,7 @@ class AttributeParser(TokenParser):
         if text[0] not in DIGITS or "." in text:
             return None
         if text[1:2] == "x":
+            # The lexer took `0x8` of `0x8xi32` for a number: go on behind the zero.
             tokens.index = tokens.index_at(tokens.starts[tokens.index] + 1)
             return 0
         size = integer_value(text)
@@ -359,8 +366,10 @@ class AttributeParser(TokenParser):
                 space = attribute
         if self.tokens.texts[self.tokens.index] != ">":
             self._fail_expecting("expected ',' or '>' in memref type")
+        # MLIR drops an identity layout too: types written with it and without are equal.
         if isinstance(layout, AffineMapAttr) and is_identity(layout.data):
             layout = NoneAttr()
+        # MLIR makes no difference between the memory space 0 and none.
         is_default = isinstance(space, IntegerAttr) and space.value.data == 0
         return layout, NoneAttr() if is_default or space is None else cast(Attribute, space)
 
@@ -378,11 +387,13 @@ class AttributeParser(TokenParser):
         scalable: list[BoolAttr] = []
         while True:
             in_brackets = self.parse_optional_characters("[") is not None
+            # In vectors MLIR expects the element type here, and says so.
             if self.tokens.texts[self.tokens.index] == "?":
                 self._fail_expecting("expected non-function type")
             dimension = self._parse_optional_dimension()
             if dimension is None:
                 break
+            # Only vectors have no empty dimensions.
             if dimension == 0:
                 raise VerifyException("vector types must have positive constant sizes but got 0")
             dimensions.append(dimension)
@@ -492,6 +503,7 @@ class AttributeParser(TokenParser):
             self.tokens.index += 1
             return parse()
 
+        # The one keyword attribute that programs repeat as often as types.
         if text == "affine_map":
             return self._read_once(self._spelled_attributes, skip_keyword)
         return self._nested(skip_keyword)
@@ -500,6 +512,7 @@ class AttributeParser(TokenParser):
         value = self.parse_optional_str_literal()
         if value is None:
             return BytesAttr(cast(bytes, self.parse_optional_bytes_literal()))
+        # Symbols and names come again and again; other literals would only fill the table.
         found = self._attributes[text] = StringAttr(value)
         return found
 
@@ -539,6 +552,7 @@ class AttributeParser(TokenParser):
             if literal is None:
                 self._fail_expecting("expected attribute name")
             if not literal:
+                # MLIR points at the empty string itself.
                 tokens.index -= 1
                 self._fail_expecting("expected valid attribute name")
             name = literal
@@ -613,6 +627,7 @@ class AttributeParser(TokenParser):
         dialect, _, mnemonic = attr_name.partition(".")
         definition = self.ctx.get_optional_type(attr_name) if is_type else self.ctx.get_optional_attr(attr_name)
         if definition is not None and issubclass(definition, ParametrizedAttribute):
+            # With --allow-unregistered-dialect the context answers for every name.
             if not issubclass(definition, UnregisteredAttr):
                 return definition.new(self._parse_parameters(definition))
             if self.ctx.get_optional_dialect(dialect) is None:
@@ -625,6 +640,7 @@ class AttributeParser(TokenParser):
     def _parse_parameters(self, definition: type[ParametrizedAttribute]) -> Sequence[Attribute]:
         expected, start = len(definition.get_irdl_definition().parameters), self.pos
         parameters = definition.parse_parameters(self)
+        # xDSL reads a missing `<` as no parameters.
         if expected and not parameters:
             self._fail_expecting("expected '<'")
         if len(parameters) != expected:
@@ -634,6 +650,7 @@ class AttributeParser(TokenParser):
     def _raw_scan_balanced(self, pos: int) -> int:
         """The offset of the `>` that closes the brackets open before `pos`, whatever stands in between."""
         open_brackets = ["<"]
+        # Strings are skipped as a whole: brackets in them do not count. `->` is no closing bracket.
         for match in _IN_RAW_BODY.finditer(self.tokens.input.content, pos):
             text = match[0]
             if text == '"':
@@ -654,6 +671,7 @@ class AttributeParser(TokenParser):
         offset = self.tokens.end(self.tokens.index) - len(mnemonic)
         if self.ctx.get_optional_dialect(dialect) is not None:
             self._fail(offset, f"unknown {kind} `{mnemonic}` in dialect `{dialect}`")
+        # MLIR shows the attribute as it would have printed it.
         body = self.tokens.input.content[offset : self.tokens.end(self._end_of_spelling() - 1)]
         shown = f'`!"{dialect}"<"{body}">` type' if kind == "type" else f'#"{dialect}"<"{body}"> : \'none\' attribute'
         self._fail(

@@ -81,6 +81,7 @@ def _float_value(parser: AttributeParser, offset: int, negative: bool, spelling:
         parser._fail(offset, "unexpected decimal integer literal for a floating point value", note)
     if negative:
         parser._fail(offset, "hexadecimal float literal should not have a leading minus")
+    # Hexadecimal digits are the bits of the number, which is how infinities and NaNs are written.
     bits = int(spelling, 16)
     if bits.bit_length() > type.bitwidth:
         parser._fail(offset, "hexadecimal float constant out of range for type")
@@ -138,6 +139,7 @@ def parse_dense(parser: AttributeParser, type: RankedStructure[AnyDenseElement] 
     parser.parse_characters("<", " after 'dense'")
     literals: list[_Literal] = []
     shape: list[int] | None = None
+    # The string of digits that MLIR prints for large data.
     hexadecimal = None
     if parser.tokens.texts[parser.tokens.index][0] == '"':
         hexadecimal = _parse_hexadecimal_bytes(parser)
@@ -275,6 +277,7 @@ def _elements_of_bytes(
     """MLIR's raw data as xDSL keeps it: one element per slot, a splat repeated, one byte and not one bit per i1."""
     count = prod(type.get_shape())
     if type.element_type == i1:
+        # A splat of bools is one byte of equal bits.
         if len(data) == 1 and data in (b"\x00", b"\xff"):
             return data * count
         if len(data) == (count + 7) // 8:

@@ -68,6 +68,7 @@ Step: TypeAlias = "Callable[[OperationParser, Parts], None]"
 @cache
 def custom_parser(op_class: type[Operation]) -> Callable[[OperationParser], Operation]:
     """What reads an operation of this class in its own syntax, its name being read."""
+    # xDSL's default `parse` only raises; MLIR words the error differently.
     if getattr(op_class.parse, "__func__", None) is getattr(Operation.parse, "__func__", None):
         return _fail_without_custom_form
     program = _format_of(op_class)
@@ -120,6 +121,7 @@ class FormatParser:
         resolve = parser.resolve_operand
         for index, unresolved in enumerate(parts.operands):
             if unresolved is None:
+                # An optional group that was not there.
                 parts.operands[index] = unresolved = ()
             types = parts.operand_types[index]
             if types is None:
@@ -248,6 +250,7 @@ def _attribute_step(directive: AttributeVariable) -> Step:
         tokens = parser.tokens
         index = tokens.index
         text = tokens.texts[index]
+        # What follows counts: `5` and `5 : i8` begin with the same token.
         key = directive_id, text, tokens.texts[index + 1] if text[0] in _STARTS_LITERAL else ""
         attribute = parser.literals.get(key)
         if attribute is not None:
@@ -270,6 +273,7 @@ def _group_step(group: OptionalGroupDirective) -> Step:
     if isinstance(first, KeywordDirective):
         spelling = first.keyword
     then_steps, else_steps = _steps(group.then_elements), _steps(group.else_elements)
+    # What a group that is not there would have set has to be empty, and not unknown.
     then_empty = tuple(element.set_empty for element in group.then_elements)
     else_empty = tuple(element.set_empty for element in group.else_elements)
 
@@ -281,6 +285,7 @@ def _group_step(group: OptionalGroupDirective) -> Step:
         elif tokens.texts[start] == spelling:
             tokens.index = start + 1
         entered = tokens.index != start
+        # The first element has been read above, to find out.
         for inner in then_steps if entered else else_steps:
             inner(parser, parts)
         for set_empty in else_empty if entered else then_empty:
@@ -320,6 +325,7 @@ def _segment_step(parts_name: str, option: AttrSizedSegments) -> Step:
 
 @lru_cache(1024)
 def _segment_sizes(sizes: tuple[int, ...]) -> Attribute:
+    # Segment sizes of all operations of a kind are alike: one attribute for all of them.
     return DenseArrayBase.from_list(i32, sizes)
 
 
@@ -353,6 +359,7 @@ class Parts(ParsingState):
 
     @property
     def context(self) -> VerificationContext:  # pyright: ignore[reportIncompatibleVariableOverride]
+        # Only xDSL's own directives ask for it; ours leave checking to the verifier.
         return VerificationContext()
 
 
@@ -383,6 +390,7 @@ class TypeRules:
         self.sizes_matter = any(part.constr.variables_from_length() for _, part in definition.operands)
 
     def rule(self, constraint: RangeConstraint, slot: _Slot) -> Rule:
+        # Most formats leave out types that are always the same, or the same as another: no inference at all.
         each = _element_constraint(constraint)
         if isinstance(each, BaseAttr | EqAttrConstraint) and each.can_infer(set()):
             return _constant_rule(each.infer(VerificationContext()))
@@ -404,6 +412,7 @@ class TypeRules:
         def infer(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
             given = [self._given(parts, slot) for slot in self.binding]
             sizes = [len(operands or ()) for operands in parts.operands] if self.sizes_matter else ()
+            # By identity, since hashing types takes long; `given` below keeps them alive.
             key = (rule_id, length, *sizes, *(id(one) for some in given for one in some))
             found = parser.inferred_types.get(key)
             if found is None:
@@ -428,6 +437,7 @@ class TypeRules:
         try:
             return constraint.infer(context, length=length)
         except ValueError as error:
+            # A type that is wrong is the better explanation than one that cannot be inferred from it.
             raise (reasons or [error])[0] from None
 
     def _given(self, parts: Parts, slot: _Slot) -> _Given:
@@ -461,6 +471,7 @@ def _binds(constraint: RangeConstraint | AttrConstraint) -> bool:
 
 def _element_constraint(constraint: RangeConstraint) -> AttrConstraint | None:
     """The constraint on each type of a range, if that is all there is to it."""
+    # One operand is a range of length one to xDSL.
     if isinstance(constraint, RangeLengthConstraint):
         constraint = constraint.constraint
     return constraint.constr if isinstance(constraint, RangeOf) else None

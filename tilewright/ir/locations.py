@@ -49,14 +49,17 @@ class SourceFile:
         return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
+        # `hi` leaves out the entry behind the last line, at which no line starts.
         line = bisect_right(self._line_starts, offset, hi=len(self._line_starts) - 1)
         start = self._line_starts[line - 1]
+        # Programs are ASCII but for strings and comments: no need to encode the line.
         if self._one_byte_per_character:
             return line, offset - start + 1
         return line, len(self.text[start:offset].encode(errors="surrogateescape")) + 1
 
     def location(self, offset: int) -> SourceLocation:
         """The place of a character, to be read as a `FileLineColLoc`."""
+        # One for every operation: the constructors of attributes would take longer than reading it.
         location = _new_location(SourceLocation)
         _set_source(location, self)
         _set_offset(location, offset)
@@ -92,6 +95,7 @@ class SourceLocation(_Extensible, FileLineColLoc):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, SourceLocation) and other.source is self.source:
             return other.offset == self.offset
+        # A range is no place, though its class derives from that of places.
         if not isinstance(other, FileLineColLoc) or isinstance(other, FileLineColRange):
             return NotImplemented
         return self.parameters == other.parameters
@@ -136,18 +140,21 @@ def file_range(filename: StringAttr, line: int, column: int, end_line: int, end_
 
 def fuse(locations: Iterable[LocationAttr], metadata: Attribute = _NO_METADATA) -> LocationAttr:
     """One location for several: each once, none that is unknown, and those of a fused one taken out of it."""
+    # A dictionary, as a set that keeps order.
     parts: dict[LocationAttr, None] = {}
     for location in locations:
         if isinstance(location, FusedLoc) and location.metadata == metadata:
             parts.update(dict.fromkeys(cast(Iterable[LocationAttr], location.locations)))
         elif not isinstance(location, UnknownLoc):
             parts[location] = None
+    # MLIR makes no fused location of one, unless metadata are attached.
     if isinstance(metadata, NoneAttr) and len(parts) < 2:
         return next(iter(parts), UNKNOWN_LOC)
     return FusedLoc(tuple(parts) or (UNKNOWN_LOC,), metadata)
 
 
 _new_location = object.__new__
+# The slots' own setters: attributes are frozen dataclasses, which refuse assignment.
 _set_source = vars(SourceLocation)["source"].__set__
 _set_offset = vars(SourceLocation)["offset"].__set__
 

@@ -112,6 +112,7 @@ class OperationParser(AttributeParser):
         if text[0] != "%":
             return None
         tokens.index = index + 1
+        # `%0#1` is lexed as two tokens, the second like an attribute alias.
         if texts[index + 1][0] != "#":
             return Operand(text[1:], 0, tokens.starts[index], tokens.input)
         tokens.index = index + 2
@@ -132,9 +133,11 @@ class OperationParser(AttributeParser):
             if index >= len(values):
                 self._fail(operand.span.start, "reference to invalid result number")
             value = values[index]
+            # Types are read once for each spelling, so nearly always they are the same object.
             if value._type is type or value._type == type:
                 return value  # pyright: ignore[reportReturnType]
             self._fail_prior_type(operand, value, self.definition_offsets[name], type)
+        # Not defined yet: legal in graph regions and across blocks; the verifier checks dominance.
         references = self.forward_ssa_references.setdefault(name, {})
         value = references.get(index)
         if value is None:
@@ -179,6 +182,7 @@ class OperationParser(AttributeParser):
         self.names_in_region.append(name)
         if name in self.forward_ssa_references:
             self._resolve_references(name, values, offset)
+        # Numbers are not names to keep: printing deals them out anew.
         if name[0] not in DIGITS:
             for value in values:
                 value._name = name
@@ -187,6 +191,7 @@ class OperationParser(AttributeParser):
         for index, reference in self.forward_ssa_references.pop(name).items():
             used_at = cast(ForwardReference, reference).offset
             if index >= len(values):
+                # Left for the end of the file, where it is reported as undeclared.
                 self.forward_ssa_references.setdefault(name, {})[index] = reference
                 continue
             if reference.type != values[index].type:
@@ -238,6 +243,7 @@ class OperationParser(AttributeParser):
             return None
         tokens.index += 1
         self._descend()
+        # Blocks are known in their own region only; values also in those inside.
         outer = self.blocks, self.forward_block_references, self.names_in_region
         self.blocks, self.forward_block_references, self.names_in_region = {}, {}, []
         region = Region()
@@ -253,6 +259,7 @@ class OperationParser(AttributeParser):
             region.add_block(self._parse_block())
         tokens.index += 1
         self._check_all_blocks_defined()
+        # Deleted by name: copying the table for each region would be quadratic in their depth.
         for name in self.names_in_region:
             del self.ssa_values[name]
         self.blocks, self.forward_block_references, self.names_in_region = outer
@@ -276,6 +283,7 @@ class OperationParser(AttributeParser):
         op = self.parse_operation()
         if self.pending_ops:
             for pending in self.pending_ops:
+                # They have no text of their own.
                 pending.location = op.location
                 append_operation(block, pending)
             self.pending_ops.clear()
@@ -293,6 +301,7 @@ class OperationParser(AttributeParser):
             block = self._new_block(name)
         elif defined_at is not None:
             self._fail(start, f"redefinition of block '{label}'", (defined_at.start, "previously defined here"))
+        # A branch before this block may have asked for it.
         self.forward_block_references.pop(name, None)
         self.blocks[name] = block, Span(start, start + len(label), tokens.input)
         if tokens.texts[tokens.index] == "(":
@@ -303,6 +312,7 @@ class OperationParser(AttributeParser):
 
     def _new_block(self, name: str) -> Block:
         block = Block()
+        # `^bb3` says where a block was, which changes; only names that somebody chose are kept.
         if not Block.is_default_block_name(name) and name[0] not in DIGITS:
             block._name = name
         return block
@@ -365,11 +375,13 @@ class OperationParser(AttributeParser):
             else:
                 self._parse_operation_into(block)
         self._check_all_defined()
+        # MLIR makes a module around what stands at the top level, unless that is one module.
         first = block.first_op
         if isinstance(first, ModuleOp) and first.next_op is None:
             block.detach_op(first)
             module = first
         elif allow_implicit_module:
+            # Ours, which prints and verifies as MLIR's does.
             module_class = cast(type[ModuleOp], self.ctx.get_op("builtin.module"))
             module = module_class(Region(block))
             module.location = self.source.location(0)
@@ -416,6 +428,7 @@ class OperationParser(AttributeParser):
             self._fail(start, f"{kind} names with a '.' are reserved for dialect-defined names")
         tokens.index += 1
         self.parse_characters("=", f" in {kind} alias definition")
+        # Aliases of aliases multiply, so inside a definition also short ones count.
         first, before, self.counts_all_aliases = tokens.index, self.expanded_tokens, True
         self.attribute_aliases[name] = self.parse_type() if kind == "type" else self.parse_attribute()
         size, self.counts_all_aliases = tokens.index - first + self.expanded_tokens - before, False
@@ -458,6 +471,7 @@ class OperationParser(AttributeParser):
         if texts[first][0] == "%":
             if texts[first + 1] == "=":
                 tokens.index = first + 2
+                # The usual case, without the loop below.
                 names = (_ResultName(texts[first][1:], 1, tokens.starts[first]),)
             else:
                 names = self._parse_result_names()
@@ -466,6 +480,7 @@ class OperationParser(AttributeParser):
         if name[0] in IDENTIFIER_STARTS:
             op = self._parse_custom_operation(name)
             op.location = location
+            # A terminator that was left out has been made by the parser of the operation, without location.
             if op.regions:
                 _locate_terminators(op)
             if texts[tokens.index] == "loc":
@@ -534,6 +549,7 @@ class OperationParser(AttributeParser):
         outer = self.custom_op, self.custom_op_offset
         self.custom_op, self.custom_op_offset = full_name, tokens.starts[tokens.index]
         tokens.index += 1
+        # Inside its own syntax an operation's dialect goes without saying: `func.func` may write `return`.
         stack.append(dialect)
         op = parse(self)
         stack.pop()
@@ -548,6 +564,7 @@ class OperationParser(AttributeParser):
         if op_class is None or issubclass(op_class, UnregisteredOp):
             self._fail_unknown_operation(name)
         found = op_class.name, op_class.dialect_name(), custom_parser(op_class)
+        # A name without dialect means something else in another region, so it is not kept.
         if op_class.name == name:
             self._op_classes[name] = found
         return found
@@ -614,6 +631,7 @@ class OperationParser(AttributeParser):
             self._fail(start, "expected function type")
         inputs, outputs = self._parse_signature()
         if attributes and issubclass(op_type, IRDLOperation):
+            # Before properties had a place of their own they stood among the attributes; MLIR still reads that.
             for name in op_type.get_irdl_definition().properties:
                 if name in attributes and name not in properties:
                     properties[name] = attributes.pop(name)

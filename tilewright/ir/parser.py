@@ -43,6 +43,7 @@ def parse_source(ctx: Context, text: str | bytes, filename: str) -> ModuleOp:
 def _parser(ctx: Context, text: str | bytes, filename: str) -> OperationParser:
     """A reader of a text that is short enough."""
     if len(text) > MOST_SOURCE_BYTES:
+        # Without a `SourceFile`: making one would read the whole text.
         start = FileLineColLoc(StringAttr(filename), IntAttr(1), IntAttr(1))
         fail(start, f"the program has {len(text)} characters, and may have {MOST_SOURCE_BYTES}")
     try:
@@ -77,6 +78,7 @@ def _parse_diagnostic(parser: OperationParser, error: ParseError) -> Diagnostic:
     if isinstance(error, SyntaxFault):
         for offset, note in error.notes:
             diagnostic.note(parser.source.location(offset), note)
+    # xDSL's own errors about two places, such as a symbol defined twice.
     elif isinstance(error, MultipleSpansParseError):
         for span, note in error.refs:
             diagnostic.note(parser.source.location(span.start), note or error.ref_text or "see here")
@@ -84,6 +86,7 @@ def _parse_diagnostic(parser: OperationParser, error: ParseError) -> Diagnostic:
 
 
 def _stray_diagnostic(parser: OperationParser, error: Exception) -> Diagnostic:
+    # Errors of xDSL may have several lines; a diagnostic has one.
     text, place = " ".join(str(error).split("\n")) or type(error).__name__, parser.source.location(parser.pos)
     if isinstance(error, RecursionError):
         text = "nesting too deep"
@@ -113,6 +116,7 @@ def _unhurried_collector() -> Generator[None]:
 def _deep_stack() -> Generator[None]:
     """Room for `MAX_NESTING` levels, each of which takes several Python frames."""
     limit = sys.getrecursionlimit()
+    # Never lowered: a caller may have raised it further.
     sys.setrecursionlimit(max(limit, 40 * MAX_NESTING))
     try:
         yield

@@ -69,6 +69,7 @@ AliasNamer = Callable[[Any], str | None]
 
 def alias_namer(cls: type[Attribute]) -> AliasNamer | None:
     """What names the aliases of a class of attributes, where they have any; ours do it with a method `alias_name`."""
+    # Attributes of our dialects know best; those of xDSL are in the table.
     if (method := getattr(cls, "alias_name", None)) is not None:
         return method
     name = next((_ALIAS_NAMES[base] for base in cls.__mro__ if base in _ALIAS_NAMES), None)
@@ -121,6 +122,7 @@ class Aliases:
     def _forbid_deferring(self, number: int) -> None:
         alias = self._aliases[number]
         if alias.deferrable:
+            # What it refers to has to be defined before it, so that cannot be deferred either.
             alias.deferrable = False
             for child in _MARK.findall(alias.definition):
                 self._forbid_deferring(int(child))
@@ -128,12 +130,14 @@ class Aliases:
     def resolved(self, text: str) -> tuple[str, str, str]:
         """Definitions to print in front, the text with names in it, and definitions to print behind."""
         visited = [(number, alias) for number, alias in enumerate(self._aliases) if alias.visited]
+        # The sort is stable: among equals the first mention comes first.
         visited.sort(key=lambda numbered: _order(numbered[1]))
         names = _unique_names([alias for _, alias in visited])
         by_number = {number: name for (number, _), name in zip(visited, names, strict=True)}
 
         def spell(mark: re.Match[str]) -> str:
             number = int(mark[1])
+            # Mentioned only where MLIR looks for no aliases: written out, unless one exists by now.
             if number not in by_number:
                 alias = self._aliases[number]
                 current = self._numbers[alias.name, alias.definition]
@@ -151,6 +155,7 @@ class Aliases:
 
 
 def _order(alias: Alias) -> tuple[int, bool, str]:
+    # MLIR's order: what others refer to first, types before attributes, then by name.
     return alias.depth, alias.sigil == "#", alias.name
 
 
@@ -161,6 +166,7 @@ def _unique_names(aliases: list[Alias]) -> list[str]:
     names: list[str] = []
     for alias in aliases:
         name = alias.name
+        # Else `#map1` could be the second `map` or the first `map1`.
         stem = f"{name}_" if name[-1].isdigit() else name
         while name in used:
             counts[stem] = counts.get(stem, 0) + 1
@@ -263,6 +269,7 @@ class TextPrinter(XDSLPrinter):
         self._out.append(str(value) if type is None else integer_text(value, type))
 
     def print_dimension_list(self, dims: Sequence[int]) -> None:
+        # Without the `x` before an element type, which does not follow here.
         self._out.append(dimensions_text(dims)[:-1])
 
     @contextmanager
@@ -308,6 +315,7 @@ class AliasingPrinter(TextPrinter):
         text = self._texts.get(key)
         if text is None:
             return self._new_text(attribute)
+        # The depth of what contains it, also when its text is known already.
         if self._depths and self._depths.get(key, 0) > self._depth:
             self._depth = self._depths[key]
         return text
@@ -318,6 +326,7 @@ class AliasingPrinter(TextPrinter):
             function, namer = self._text_functions[cls]
         except KeyError:
             function, namer = self._text_functions[cls] = text_function(cls), alias_namer(cls)
+        # What is printed inside raises it.
         outer_depth, self._depth = self._depth, 0
         text = function(self, attribute) if function else self._dialect_attribute_text(attribute)
         depth = self._depth + 1 if self._depth else 0
@@ -334,6 +343,7 @@ class AliasingPrinter(TextPrinter):
 
     def _dialect_attribute_text(self, attribute: Attribute) -> str:
         with self._captured() as pieces:
+            # Builtin attributes have no `#dialect.name` before them.
             if (print_builtin := getattr(attribute, "print_builtin", None)) is not None:
                 print_builtin(self)
                 return "".join(pieces)
@@ -370,6 +380,7 @@ class AliasingPrinter(TextPrinter):
 
     def _unvisited_text(self, attributes: Mapping[str, Attribute]) -> str:
         """A dictionary in a place for which MLIR makes no aliases, though it uses those that there are."""
+        # With an empty table of texts: the marks in the full one would count as visits.
         texts, self._texts, self._visiting = self._texts, {}, False
         try:
             return dictionary_text(self, attributes)
@@ -389,6 +400,7 @@ class AliasingPrinter(TextPrinter):
         location = op.location
         text = self._deferrable_texts.get(id(location))
         if text is None:
+            # A table apart: the same location mentioned elsewhere must be defined in front.
             texts, self._texts, self._deferring = self._texts, self._deferrable_texts, True
             try:
                 text = self.attribute_text(location)

@@ -71,6 +71,7 @@ def print_signature(
 
 
 def _print_results(printer: Printer, types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None) -> None:
+    # Attributes of a result need the parentheses.
     one_bare = (
         len(types) == 1 and not isinstance(types[0], FunctionType) and not (attributes and attributes.data[0].data)
     )
@@ -97,6 +98,7 @@ def print_function(op: Any, printer: Printer) -> None:
     printer.print_symbol_name(op.sym_name.data)
     type: FunctionType = op.function_type
     print_signature(printer, type.inputs.data, type.outputs.data, op.body, op.arg_attrs, op.res_attrs)
+    # Such as `no_inline`: properties that the shared syntax does not know.
     more = {name: value for name, value in op.properties.items() if name not in IN_SIGNATURE}
     printer.print_op_attributes(op.attributes | more, print_keyword=True)
     if op.body._first_block is not None:
@@ -136,6 +138,7 @@ def operation_printer(cls: type[Operation]) -> OperationPrinter | None:
     """What prints everything behind the name, or None where there is only the generic form."""
     if cls.print is Operation.print:
         return None
+    # A class of ours may have replaced the operation, and prints itself.
     if cls.name in REPLACED and cls.print.__module__.startswith("xdsl."):
         return REPLACED[cls.name]
     return format_printer(cls) or cls.print
@@ -175,6 +178,7 @@ def print_implicit_region(printer: Printer, region: Region) -> None:
     """A region whose terminator goes without saying, unless there is something to say about it."""
     block = region._first_block
     end = block._last_op if block is not None else None
+    # Attributes, operands or results would be lost.
     says_something = end is not None and bool(end.attributes or end.properties or end._operands or end.results)
     printer.print_region(region, print_block_terminators=says_something)
 
@@ -210,12 +214,14 @@ class _Steps:
 
     def space(self, due: Callable[[State], bool]) -> str:
         decisions = {due(state) for state in self.states}
+        # Depends on whether an optional part before it is there.
         if len(decisions) > 1:
             raise _Undecided
         return " " if decisions == {True} else ""
 
     def prefix(self, directive: object = None, *, optional: bool = False) -> str:
         """The fixed text before a part; only a space if that may be missing, what is before it being printed anyway."""
+        # The variable that anchors the group is there whenever the group is.
         if optional and _variable(directive) != self.present:
             self.end_text()
             space = self.space(_due_before_part)
@@ -226,6 +232,7 @@ class _Steps:
         return text
 
     def add(self, directive: FormatDirective) -> None:
+        # What a custom directive leaves behind only itself knows, so xDSL's state decides until a fixed part.
         if isinstance(directive, CustomDirective) or self.at_run_time:
             self.add_interpreted(directive)
         elif (add := _ADDERS.get(type(directive))) is not None:
@@ -252,10 +259,12 @@ class _Steps:
             self.end_text()
             self.steps.append(lambda op, p: p._print_new_line())
         self.text += directive.whitespace.strip("\n")
+        # An empty whitespace directive takes the space away that would be due.
         self.states = {(False, directive.whitespace == "")}
 
     def add_punctuation(self, directive: PunctuationDirective) -> None:
         mark = directive.punctuation
+        # xDSL's rule: `a<b>` but `: <`, by whether punctuation stands before.
         without_space = {True: CLOSING, False: (*OPENING, *CLOSING)}
         self.text += self.space(lambda state: state[0] and mark not in without_space[state[1]]) + mark
         self.states = {(mark not in OPENING, True)}
@@ -266,6 +275,7 @@ class _Steps:
 
     def add_operand(self, directive: OperandVariable) -> None:
         prefix, index, name = self.prefix(), directive.index, directive.name
+        # An accessor of an operation with variadic operands counts segments at each call.
         if self.by_operand_index:
             self.steps.append(lambda op, p: p._out.append(prefix + p.value_text(op._operands[index])))
         else:
@@ -348,6 +358,7 @@ class _Steps:
             entries = {k: v for k, v in op.properties.items() if k in properties} | op.attributes
             definition = op.get_irdl_definition()
             declared = definition.properties | definition.attributes
+            # Defaults go without saying, as in MLIR.
             said = {k for k, v in entries.items() if k in declared and v == declared[k].default_value}
             p.print_op_attributes(entries, reserved_attr_names=reserved | said, print_keyword=keyword)
 
@@ -362,6 +373,7 @@ class _Steps:
         after, self.states, self.steps, self.present = self.states, before, [], present
         otherwise = self.of(directive.else_elements)
         self.states, self.steps = after | self.states, steps
+        # The group could end in two states, neither of them known.
         if self.at_run_time:
             raise _Undecided
         is_present = directive.anchor.is_present
@@ -413,6 +425,7 @@ class _Steps:
 
         self.steps.append(step)
 
+    # A unit attribute is there by its keyword, which stands in the group with it.
     def add_nothing(self, directive: FormatDirective) -> None:
         pass
 

@@ -53,6 +53,7 @@ class TokenParser(XdslParser):
     """Where the name of that operation stands."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
+        # Bytes that are not UTF-8 stay as surrogates, so that offsets and an error about them are possible.
         text = _encodable(input) if isinstance(input, str) else input.decode(errors="surrogateescape")
         self.tokens = Tokens(Input(text, name))
         self.source = SourceFile(text, name)
@@ -71,6 +72,7 @@ class TokenParser(XdslParser):
         if at_position is None:
             self.tokens.check(self.tokens.index)
             at_position = self.tokens.starts[self.tokens.index]
+        # xDSL gives the whole span of what is wrong; MLIR points at its first character.
         if isinstance(at_position, Span):
             at_position = at_position.start
         if msg.startswith("Expected "):
@@ -78,6 +80,7 @@ class TokenParser(XdslParser):
         self._fail(at_position, f"custom op '{self.custom_op}' {msg}" if self.custom_op else msg)
 
     def _fail(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
+        # At the end of the file MLIR points at its last character, not behind it.
         if 0 < offset == self.tokens.input.len:
             offset -= 1
         raise SyntaxFault(Span(offset, offset, self.tokens.input), message, *notes)
@@ -91,6 +94,7 @@ class TokenParser(XdslParser):
         """Where MLIR points when something is missing: behind what stands before it, over blank lines and comments."""
         content = self.tokens.input.content
         start = self.tokens.starts[self.tokens.index]
+        # The same at the end of the file: nothing is to be seen behind the last character.
         if self.tokens.texts[self.tokens.index] is END and start > 0:
             start -= 1
         offset = start
@@ -102,6 +106,7 @@ class TokenParser(XdslParser):
                 return offset
             offset -= 1
             line = max(content.rfind("\n", 0, offset), content.rfind("\r", 0, offset)) + 1
+            # Found without looking for strings: a `//` inside one hides what is behind it, as it does in MLIR.
             comment = content.find("//", line, offset)
             offset = offset if comment == -1 else comment
 
@@ -205,6 +210,7 @@ class TokenParser(XdslParser):
         text = tokens.texts[index]
         if text[0] in DIGITS and "." not in text:
             value = integer_value(text)
+            # MLIR's parseInteger takes 64 bits, whatever the attribute that the number is for.
             if value.bit_length() > _MAX_INTEGER_BITS:
                 self.raise_error("integer value too large", tokens.starts[index])
             tokens.index = index + 1
@@ -212,6 +218,7 @@ class TokenParser(XdslParser):
         if negative:
             tokens.index = index
             self._fail_expecting("expected integer literal after '-'")
+        # xDSL reads `true` as 1 where its callers do not forbid it.
         boolean = self.parse_optional_boolean() if allow_boolean else None
         return None if boolean is None else int(boolean)
 
@@ -252,6 +259,7 @@ class TokenParser(XdslParser):
 
     def _check_text(self, value: str) -> None:
         """Refuse the stand-ins for bytes that were not UTF-8 in the source: nothing could print them."""
+        # Most texts are ASCII, for which the first test is the only one.
         if not value.isascii() and any("\udc80" <= character <= "\udcff" for character in value):
             self._fail(self.pos, "invalid UTF-8 in string literal")
 
@@ -262,6 +270,7 @@ class TokenParser(XdslParser):
     def parse_optional_bytes_literal(self) -> bytes | None:
         tokens = self.tokens
         text = tokens.texts[tokens.index]
+        # Escapes may stand for bytes that are no text: then the literal is one of bytes.
         if text[0] != '"' or isinstance(value := string_value(text), str):
             return None
         tokens.index += 1
@@ -294,6 +303,7 @@ class TokenParser(XdslParser):
     ) -> list[_T]:
         tokens = self.tokens
         texts = tokens.texts
+        # None for lists without brackets, which cannot be empty.
         brackets = delimiter.value
         if brackets is not None:
             self.parse_characters(brackets[0], context_msg)
