@@ -50,6 +50,7 @@ class Subscripts:
         self.parser = parser
         self.dims: dict[tuple[str, int], UnresolvedOperand] = {}
         self.symbols: dict[tuple[str, int], UnresolvedOperand] = {}
+        # The grammar of affine maps, in which values stand for dimensions and symbols.
         self.parse_expr = ExpressionReader(cast("AttributeParser", parser), self._parse_leaf).read
 
     def _parse_leaf(self) -> AffineExpr | None:
@@ -69,6 +70,7 @@ class Subscripts:
 
 def _position(seen: dict[tuple[str, int], UnresolvedOperand], operand: UnresolvedOperand) -> int:
     """Which dimension or symbol an operand is, a new one if it has not been met."""
+    # A value that is written twice is one dimension.
     key = (operand.operand_name, operand.index)
     seen.setdefault(key, operand)
     return list(seen).index(key)
@@ -95,6 +97,7 @@ def print_applied(
 
     def name_of(leaf: AffineDimExpr | AffineSymExpr) -> str:
         if isinstance(leaf, AffineSymExpr):
+            # Marked, since values print themselves: the printer gives them their names.
             return f"symbol(\0{map.num_dims + leaf.position}\0)"
         return f"\0{leaf.position}\0"
 
@@ -142,5 +145,6 @@ def verify_symbols(operands: Sequence[SSAValue]) -> None:
     for operand in operands:
         if isinstance(operand, BlockArgument):
             owner = operand.owner.parent_op()
+            # xDSL's classes are the bases of ours.
             if isinstance(owner, xdsl_affine.ForOp | xdsl_affine.ParallelOp) and operand.type == INDEX:
                 raise VerifyException("operand cannot be used as a symbol")

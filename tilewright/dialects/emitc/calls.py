@@ -29,6 +29,7 @@ from tilewright.dialects._ods import op_definition
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import lookup_symbol
 
+from .functions import FuncOp
 from .operators import CExpression
 from .types import EMITC_TYPE, LVALUE_OR_EMITC_TYPE, ArrayType, OpaqueAttr
 
@@ -42,6 +43,7 @@ CALL_FORMAT = "$callee `(` $call_operands `)` attr-dict `:` functional-type($cal
 def operand_number(argument: Attribute) -> int | None:
     """Which operand an entry of `args` stands for; None if it is a constant."""
     match argument:
+        # An `index` in `args` is the number of an operand; a constant of that type cannot be written.
         case IntegerAttr(value=number, type=IndexType()):
             return number.data
         case _:
@@ -72,11 +74,13 @@ class CallOpaqueOp(IRDLOperation):
             number = operand_number(argument)
             if number is not None and not 0 <= number < len(self.operands):
                 raise VerifyException("index argument is out of range")
+            # C++ has no literal for it without a type.
             if isinstance(argument, ArrayAttr):
                 raise VerifyException("array argument has no type")
         for argument in self.template_args or ():
             if not isinstance(argument, TypeAttribute | IntegerAttr | FloatAttr | OpaqueAttr):
                 raise VerifyException("template argument has invalid type")
+        # As in C++, where functions cannot return arrays.
         if any(isinstance(type, ArrayType) for type in self.result_types):
             raise VerifyException("cannot return array type")
 
@@ -85,8 +89,6 @@ class CalleeUse(SymbolUserOpInterface):
     """The callee must be a function of the call's type."""
 
     def verify(self, op: Operation) -> None:
-        from .functions import FuncOp
-
         assert isinstance(op, CallOp)
         callee = lookup_symbol(op, op.callee)
         if not isinstance(callee, FuncOp):
@@ -102,6 +104,7 @@ class CalleeUse(SymbolUserOpInterface):
                 )
         if len(outputs) != len(op.results):
             raise VerifyException("incorrect number of results for callee")
+        # There is at most one result.
         if outputs != tuple(op.result_types):
             raise VerifyException("result type mismatch at index 0")
 
@@ -133,6 +136,7 @@ class VerbatimOp(IRDLOperation):
     @property
     def pieces(self) -> list[str | None]:
         """The text cut at its placeholders, which are None."""
+        # Without operands braces are plain text: most verbatim code has some.
         if not self.operands:
             return [self.value.data]
         return list(_pieces(self.value.data))
@@ -145,6 +149,7 @@ class VerbatimOp(IRDLOperation):
 def _pieces(text: str) -> Iterator[str | None]:
     literal, position = "", 0
     while position < len(text):
+        # Two characters, since `{{` and `{}` begin alike.
         match text[position : position + 2]:
             case "{{":
                 literal += "{"

@@ -92,8 +92,10 @@ class FuncOp(IRDLOperation):
             "res_attrs": signature.result_attributes,
         }
         properties: dict[str, Attribute] = {"sym_name": name, "function_type": signature.type}
+        # An absent property is not an empty one: both print, and compare, differently.
         properties |= {key: value for key, value in optional.items() if value is not None}
         written = parser.parse_optional_attr_dict_with_keyword()
+        # `specifiers` stand in the dictionary.
         known, attributes = split_attributes(cls, written.data if written is not None else {})
         body = parser.parse_optional_region(signature.arguments)
         return cls.create(properties=properties | known, attributes=attributes, regions=[body or Region()])
@@ -103,6 +105,7 @@ class FuncOp(IRDLOperation):
 
     def verify_(self) -> None:
         outputs = self.function_type.outputs.data
+        # C++ functions return one value or none.
         if len(outputs) > 1:
             raise VerifyException(f"requires zero or exactly one result, but has {len(outputs)}")
         if outputs and isinstance(outputs[0], ArrayType):
@@ -125,6 +128,7 @@ class ReturnOp(TypedOperandsOp):
 
     def verify_(self) -> None:
         function = self.parent_op()
+        # That the parent is a function is for another rule to say.
         if not isinstance(function, FuncOp):
             return
         name, outputs = function.sym_name.data, function.function_type.outputs.data
@@ -178,6 +182,7 @@ class IncludeOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         standard = parser.parse_optional_punctuation("<") is not None
+        # Not by a format: MLIR gives this operation no attribute dictionary in its syntax.
         include = parser.parse_optional_str_literal()
         if include is None:
             parser.raise_error("expected string attribute")
@@ -206,6 +211,7 @@ class FileOp(IRDLOperation):
         id = StringAttr(parser.parse_str_literal())
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
+        # A file without content has its block all the same.
         if not body.blocks:
             body.add_block(Block())
         return cls.create(properties={"id": id}, attributes=attributes.data if attributes else {}, regions=[body])

@@ -56,6 +56,7 @@ class GlobalOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         properties: dict[str, Attribute] = {}
+        # In this order only, as MLIR reads them.
         for word in SPECIFIERS:
             if parser.parse_optional_keyword(word) is not None:
                 properties[f"{word}_specifier"] = UnitAttr()
@@ -85,10 +86,12 @@ class GlobalOp(IRDLOperation):
 
 def _parse_initial_value(parser: Parser, type: Attribute) -> Attribute:
     """A number, whose type is that of the variable, elements of an array, or C++ text."""
+    # A number is written without its type, which stands before it.
     value = parser.parse_optional_number(allow_boolean=True)
     match type:
         case _ if value is None:
             pass
+        # An integer literal initializes a float too.
         case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
             return FloatAttr(value, type)
         case IntegerType() | IndexType() if isinstance(value, int):
@@ -96,6 +99,7 @@ def _parse_initial_value(parser: Parser, type: Attribute) -> Attribute:
         case _:
             parser.raise_error("floating point value not valid for specified type")
     if isinstance(type, ArrayType):
+        # Elements are kept as those of a tensor: attributes know no C arrays.
         return parse_typed_elements(parser, TensorType(type.element_type, type.sizes))
     return parser.parse_attribute()
 

@@ -62,6 +62,7 @@ class BinaryOp(IRDLOperation):
         super().__init__(operands=[lhs, rhs], result_types=[type or lhs.type])
 
 
+# C++ has no `%` for floating-point numbers.
 class IntegerBinaryOp(BinaryOp):
     """An operator for integers only."""
 
@@ -88,6 +89,7 @@ class AddOp(BinaryOp):
     assembly_format = FORMAT
 
     def verify_(self) -> None:
+        # Pointer arithmetic is that of C++: a pointer and a number, in either order.
         pointers = [type for type in self.operand_types if isinstance(type, PointerType)]
         if len(pointers) == 2:
             raise VerifyException("requires that at most one operand is a pointer")
@@ -104,6 +106,7 @@ class SubOp(BinaryOp):
         lhs, rhs, result = self.lhs.type, self.rhs.type, self.result.type
         if isinstance(rhs, PointerType) and not isinstance(lhs, PointerType):
             raise VerifyException("rhs can only be a pointer if lhs is a pointer")
+        # What follows is about pointers.
         if not isinstance(lhs, PointerType):
             return
         if not isinstance(rhs, PointerType) and not _is_integer_or_opaque(rhs):
@@ -214,6 +217,7 @@ class LogicalNotOp(UnaryOp):
         super().__init__(operand, i1)
 
 
+# The numbers are MLIR's, and stand in the generic form.
 class Predicate(IntEnum):
     """What `emitc.cmp` compares for, in MLIR's order."""
 
@@ -248,6 +252,7 @@ class CmpOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        # An attribute of 64 bits: the keyword enums of formats have 32.
         word = parse_enum_word(parser, [predicate.name for predicate in Predicate], "predicate")
         parser.parse_punctuation(",")
         position = parser.pos
@@ -309,6 +314,7 @@ class CastOp(IRDLOperation):
 
 
 def _is_castable(type: Attribute) -> bool:
+    # Arrays and tensors have no casts in C++; an opaque type may be anything.
     return is_integral(type) or isinstance(type, (OpaqueType, PointerType, *FLOATS))
 
 
@@ -327,6 +333,7 @@ class ApplyOp(IRDLOperation):
         match self.applicable_operator.data:
             case "":
                 raise VerifyException("applicable operator must not be empty")
+            # Only what can be assigned to has an address.
             case "&":
                 if not isinstance(self.operand.type, LValueType):
                     raise VerifyException("operand type must be an lvalue when applying `&`")

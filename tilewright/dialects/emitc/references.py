@@ -41,6 +41,7 @@ class AddressOfOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         operand, attributes, type = _parse_one_typed(parser)
+        # The result's type is never written; a wrong operand is for the verifier.
         pointee = type.value_type if isinstance(type, LValueType) else type
         return cls.create(operands=[operand], result_types=[PointerType(pointee)], attributes=attributes)
 
@@ -100,6 +101,7 @@ class SubscriptOp(IRDLOperation):
                 self._verify_array(type)
             case PointerType() as type:
                 self._verify_pointer(type)
+            # C++ may define `[]` for it with any number of indices.
             case OpaqueType():
                 pass
             case _:
@@ -131,11 +133,13 @@ class SubscriptOp(IRDLOperation):
         self._verify_element(where, type.pointee, "pointee type")
 
     def _verify_element(self, where: str, element: Attribute, what: str = "element type") -> None:
+        # An element is assigned to through an lvalue of its type.
         result = self.result.type.value_type
         if element != result:
             raise VerifyException(f"{where} {what} ({quoted(element)}) and result type ({quoted(result)}) to match")
 
 
+# MLIR has no custom syntax for it.
 @op_definition
 class MemberOp(IRDLOperation):
     """`operand.member`"""

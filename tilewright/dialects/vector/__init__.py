@@ -58,6 +58,7 @@ from tilewright.dialects.vector.types import (
     PunctuationAttr,
 )
 
+# xDSL's dialect with operations replaced: what is not listed here is read and printed as xDSL has it.
 VECTOR = amended(
     Vector,
     [
@@ -100,6 +101,7 @@ VECTOR = amended(
         VectorScaleOp,
         YieldOp,
     ],
+    # The last two xDSL does not have; the first reports wrong words as MLIR does.
     [CombiningKindAttr, IteratorTypeAttr, PunctuationAttr],
 )
 

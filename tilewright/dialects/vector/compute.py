@@ -71,6 +71,7 @@ from tilewright.ir.shown import quoted
 ADD = CombiningKindAttr(CombiningKindFlag.ADD)
 KIND = described(base(CombiningKindAttr), "Kind of combining function for contractions and reductions")
 
+# Sums and products are of both; these say by their names what they are of.
 _INTEGER_KINDS = {"minui", "minsi", "maxui", "maxsi", "and", "or", "xor"}
 _FLOAT_KINDS = {"minnumf", "maxnumf", "minimumf", "maximumf"}
 
@@ -110,8 +111,10 @@ class ReductionOp(xdsl_vector.ReductionOp):
         type = vector_type(self.vector)
         if type.element_type != self.dest.type:
             raise VerifyException("failed to verify that source operand and result have same element type")
+        # Rank 0 passes: a vector of one element.
         if type.get_num_dims() > 1:
             raise VerifyException(f"unsupported reduction rank: {type.get_num_dims()}")
+        # The doubled quotes are MLIR's.
         if not combines(self.kind, self.dest.type):
             raise VerifyException(f"unsupported reduction type '{quoted(self.dest.type)}' for kind '{self.kind.data}'")
 
@@ -132,6 +135,7 @@ class MultiDimReductionOp(IRDLOperation):
 
     def verify_(self) -> None:
         source, dest = vector_type(self.source), self.dest.type
+        # All dimensions may be reduced: then the result is a scalar.
         reduced = set(self.reduction_dims.get_values())
         kept = tuple(size for dimension, size in enumerate(source.get_shape()) if dimension not in reduced)
         if kept != shape_of(dest) or source.element_type != element_type(dest):
@@ -161,12 +165,14 @@ class OuterProductOp(IRDLOperation):
         left = parse_vector_type(parser)
         parser.parse_punctuation(",")
         right = parser.parse_type()
+        # The right operand may be a scalar: then this is a scaled vector.
         scalable = cast(VectorType, right).scalable_dims.data if isinstance(right, VectorType) else ()
         result = VectorType(
             left.element_type,
             (*left.get_shape(), *shape_of(right)),
             ArrayAttr([*left.scalable_dims.data, *scalable]),
         )
+        # The accumulator is optional and has the type of the result.
         types: list[Attribute] = [left, right, result]
         return cls.create(
             operands=parser.resolve_operands(operands, types[: len(operands)], position),
@@ -220,6 +226,7 @@ class ContractionOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        # Text has strings where memory has enum attributes; both are read.
         names = properties.get("iterator_types")
         if not isinstance(names, ArrayAttr):
             parser.raise_error("expected 'iterator_types' array attribute", position)
@@ -233,6 +240,7 @@ class ContractionOp(IRDLOperation):
         operands = parse_bare_operands(parser)
         if len(operands) != 3:
             parser.raise_error("expected 3 operands", position)
+        # Attributes of other dialects stand behind the operands, in a second dictionary.
         attributes |= parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         left = parse_vector_type(parser)
@@ -248,6 +256,7 @@ class ContractionOp(IRDLOperation):
         )
 
     def print(self, printer: Printer) -> None:
+        # MLIR prints strings here, and an enum attribute in the generic form.
         names = ArrayAttr(StringAttr(iterator.data) for iterator in self.iterator_types)
         traits: dict[str, Attribute] = {
             "indexing_maps": self.indexing_maps,
@@ -278,6 +287,7 @@ class ContractionOp(IRDLOperation):
                 raise VerifyException(f"expected indexing map {number} to have no symbols")
             if map.num_dims != len(iterators):
                 raise VerifyException(f"expected indexing map {number} to have {len(iterators)} number of inputs")
+            # A scalar accumulator has a map without results.
             if len(map.results) != len(shape_of(operand.type)):
                 raise VerifyException(
                     f"expected indexing map {number} to have {len(shape_of(operand.type))} number of outputs"
@@ -289,6 +299,7 @@ class ContractionOp(IRDLOperation):
             raise VerifyException("unsupported contraction type")
 
     def _verify_dimensions(self, maps: Sequence[Any], iterators: Sequence[IteratorType]) -> None:
+        # Of each dimension of the iteration space, as each operand sees it.
         sizes = [
             {
                 cast(AffineDimExpr, result).position: size
@@ -298,6 +309,7 @@ class ContractionOp(IRDLOperation):
         ]
         left, right, result = sizes
         contracting = [d for d, kind in enumerate(iterators) if kind is IteratorType.REDUCTION]
+        # Without one it would be an outer product, which has an operation of its own.
         if not any(d in left and d in right for d in contracting):
             raise VerifyException("expected at least one contracting dimension pair")
         for dimension in contracting:
@@ -327,6 +339,7 @@ class ConstantMaskOp(IRDLOperation):
             raise VerifyException("must specify array attr of size equal vector result rank")
         if any(not 0 <= size <= limit for size, limit in zip(sizes, shape, strict=False)):
             raise VerifyException("array attr of size out of bounds of vector result dimension size")
+        # One empty dimension makes the mask empty: MLIR wants that written in one way only.
         if any(sizes) and not all(sizes):
             raise VerifyException(
                 "expected all mask dim sizes to be zeros, as a result of conjunction with zero mask dim"
@@ -341,6 +354,7 @@ class CreateMaskOp(xdsl_vector.CreateMaskOp):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
+        # A mask of rank 0 takes one operand too.
         if len(self.operands) != max(1, len(shape_of(self.mask_vector.type))):
             raise VerifyException("must specify an operand for each result vector dimension")
 
@@ -369,6 +383,7 @@ class MaskOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         mask = parser.parse_unresolved_operand()
         other = parser.parse_unresolved_operand() if parser.parse_optional_punctuation(",") is not None else None
+        # The terminator is never written.
         body = _yielding(parser.parse_region())
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -384,6 +399,7 @@ class MaskOp(IRDLOperation):
         printer.print_string(" { ")
         if self.masked is not None:
             printer.print_string(self.masked.name)
+            # On one line and without results: those of the mask are the same.
             self.masked.print(printer)
         printer.print_string(" }")
         print_attributes(printer, self)
@@ -396,6 +412,7 @@ class MaskOp(IRDLOperation):
     @property
     def masked(self) -> Operation | None:
         """The operation inside, if there is one."""
+        # A mask may be empty: then there is its terminator only.
         first = self.body.block.first_op
         return None if isinstance(first, YieldOp) else first
 
@@ -405,6 +422,7 @@ class MaskOp(IRDLOperation):
             raise VerifyException("expects a terminator within the mask region")
         if tuple(end.operand_types) != tuple(self.result_types):
             raise VerifyException("expects result type to match maskable operation result type")
+        # The operation and its terminator.
         if len(self.body.block.ops) > 2:
             raise VerifyException("expects only one operation to mask")
 
@@ -453,5 +471,6 @@ class PrintOp(xdsl_vector.PrintOp):
 
     source = opt_operand_def()
     punctuation = prop_def(PunctuationAttr, default_value=NEWLINE)
+    # In MLIR the order of the two words is free; it prints them in this one.
     string_literal = opt_prop_def(StringAttr, prop_name="stringLiteral")
     assembly_format = "($source^ `:` type($source))? (`str` $stringLiteral^)? (`punctuation` $punctuation^)? attr-dict"

@@ -67,6 +67,7 @@ class BroadcastOp(xdsl_vector.BroadcastOp):
         given, wanted = shape_of(source), target.get_shape()
         if len(given) > len(wanted):
             raise VerifyException("source rank higher than destination rank")
+        # Aligned at the innermost dimension; ones are stretched.
         for have, want in zip(given, wanted[len(wanted) - len(given) :], strict=True):
             if have not in (1, want):
                 raise VerifyException(f"dimension mismatch ({have} vs. {want})")
@@ -76,6 +77,7 @@ def _verify_position(position: Integers, type: VectorType, whose: str, poison: s
     if len(position) > type.get_num_dims():
         raise VerifyException(f"expected position attribute of rank no greater than {whose}vector rank")
     for number, (index, size) in enumerate(zip(position.get_values(), type.get_shape(), strict=False), 1):
+        # Poison makes the result poison, and is no error.
         if index != DYNAMIC_INDEX and index != POISON and not 0 <= index < size:
             raise VerifyException(
                 f"expected position attribute #{number} to be a non-negative integer smaller than the corresponding "
@@ -120,6 +122,7 @@ class ExtractOp(xdsl_vector.ExtractOp):
         verify_mixed(self.dynamic_position, self.static_position, "position")
         _verify_position(self.static_position, type, "", " or poison (-1)")
         expected = sub_vector(type, len(self.static_position))
+        # MLIR lets an element come out as a vector of rank 0.
         if expected != self.result.type and VectorType(type.element_type, ()) != self.result.type:
             raise VerifyException(
                 f"inferred type(s) {quoted(expected)} are incompatible with return type(s) of operation "
@@ -129,6 +132,7 @@ class ExtractOp(xdsl_vector.ExtractOp):
 
 def sub_vector(type: VectorType, depth: int) -> Attribute:
     """What is left of a vector type after so many leading dimensions: a smaller vector, or an element."""
+    # A vector of rank 0 has no dimensions to leave out, and gives its element.
     if 0 < depth == type.get_num_dims() or type.get_num_dims() == 0:
         return type.element_type
     return VectorType(type.element_type, ArrayAttr(type.shape.data[depth:]), ArrayAttr(type.scalable_dims.data[depth:]))
@@ -183,6 +187,7 @@ class InsertOp(xdsl_vector.InsertOp):
             raise VerifyException("failed to verify that all of {dest, result} have same type")
         if depth > type.get_num_dims():
             raise VerifyException("expected position attribute of rank no greater than dest vector rank")
+        # A scalar replaces one element, a vector as many dimensions as it has.
         rank = len(shape_of(self.source.type))
         if isinstance(self.source.type, VectorType):
             if rank + depth != type.get_num_dims():
@@ -212,6 +217,7 @@ class ShapeCastOp(IRDLOperation):
                 f"has different number of elements at source ({prod(source.get_shape())}) and result "
                 f"({prod(result.get_shape())})"
             )
+        # A scalable size is a multiple of a number that is not known: only how many there are can be compared.
         if sum(source.get_scalable_dims()) != sum(result.get_scalable_dims()):
             raise VerifyException(
                 f"has different number of scalable dims at source ({sum(source.get_scalable_dims())}) and result "
@@ -241,6 +247,7 @@ class BitcastOp(xdsl_vector.BitcastOp):
 def _minor_bits(type: VectorType) -> tuple[int | None, int]:
     """Bits in the innermost row; where the element has no width, None and the number of elements."""
     width, length = bitwidth(type.element_type), type.get_shape()[-1] if type.get_num_dims() else 1
+    # `index` elements: as many of them is as much as can be said.
     return (None, length) if width is None else (width * length, 0)
 
 
@@ -249,6 +256,7 @@ def _integers(array: ArrayAttr[IntegerAttr]) -> list[int]:
 
 
 def _verify_confined(values: Sequence[int], limits: Sequence[int], what: str, low: int = 0) -> None:
+    # Fewer values than dimensions: the innermost ones are taken whole.
     for dimension, (value, limit) in enumerate(zip(values, limits, strict=False)):
         if not low <= value < limit:
             raise VerifyException(f"expected {what} dimension {dimension} to be confined to [{low}, {limit})")
@@ -319,6 +327,7 @@ class InsertStridedSliceOp(IRDLOperation):
         _verify_confined(offsets, dest.get_shape(), "offsets")
         if any(stride != 1 for stride in strides):
             raise VerifyException("expected strides to be confined to [1, 2)")
+        # Outer dimensions that the source does not have count as empty.
         padded = (0,) * (dest.get_num_dims() - source.get_num_dims()) + source.get_shape()
         ends = [offset + size for offset, size in zip(offsets, padded, strict=True)]
         _verify_confined(ends, [size + 1 for size in dest.get_shape()], "sum(offsets, source vector shape)", 1)
@@ -370,6 +379,7 @@ class ShuffleOp(xdsl_vector.ShuffleOp):
         mask = self.mask.get_values()
         if not mask:
             raise VerifyException("invalid mask length")
+        # Both operands one after the other; of rank 0 each is one row.
         rows = sum(type.get_shape()[0] if type.get_num_dims() else 1 for type in (first, second))
         for number, row in enumerate(mask, 1):
             if row != POISON and not 0 <= row < rows:
@@ -381,6 +391,7 @@ def shuffled_type(type: VectorType, rows: int) -> VectorType:
     return VectorType(
         type.element_type,
         ArrayAttr([IntAttr(rows), *type.shape.data[1:]]),
+        # The number of rows is that of the mask, so it is fixed.
         ArrayAttr([BoolAttr.from_bool(False), *type.scalable_dims.data[1:]]),
     )
 
@@ -402,6 +413,7 @@ class TransposeOp(IRDLOperation):
             raise VerifyException(f"vector result rank mismatch: {result.get_num_dims()}")
         if len(order) != source.get_num_dims():
             raise VerifyException(f"transposition length mismatch: {len(order)}")
+        # In the order of the errors that MLIR gives for one permutation.
         seen: set[int] = set()
         for dimension, position in enumerate(order):
             if not 0 <= position < source.get_num_dims():
@@ -430,6 +442,7 @@ class FromElementsOp(IRDLOperation):
         position = parser.pos
         type = parse_vector_type(parser)
         count = prod(type.get_shape())
+        # The text gives no types for the elements, so their number is compared with the shape.
         if count != len(elements):
             parser.raise_error(
                 f"number of operands and types do not match: got {len(elements)} operands and {count} types", position
@@ -467,6 +480,7 @@ class ToElementsOp(IRDLOperation):
         type = parse_vector_type(parser)
         return cls.create(
             operands=[parser.resolve_operand(source, type)],
+            # One result for each element, in row-major order.
             result_types=[type.element_type] * prod(type.get_shape()),
             attributes=attributes,
         )
@@ -517,6 +531,7 @@ class DeinterleaveOp(IRDLOperation):
 
     def verify_(self) -> None:
         source = vector_type(self.source)
+        # Before the result types, which could not be right.
         if source.get_shape()[-1] % 2:
             raise VerifyException(
                 "failed to verify that the trailing dimension of the source vector has an even number of elements"
@@ -530,6 +545,7 @@ class DeinterleaveOp(IRDLOperation):
 
 def _resized(type: VectorType, multiply: int, divide: int) -> VectorType:
     """A vector type with the innermost dimension made longer or shorter."""
+    # Interleaving is along the innermost dimension.
     *outer, last = type.get_shape()
     return VectorType(type.element_type, (*outer, last * multiply // divide), type.scalable_dims)
 

@@ -31,12 +31,14 @@ from tilewright.ir.shown import quoted
 ANY_VECTOR = described(base(VectorType), "vector of any type values")
 FLOAT_VECTOR = described(VectorType.constr(AnyFloatConstr), "vector of floating-point values")
 MASK = described(VectorType.constr(i1), "vector of 1-bit signless integer values")
+# Gather and scatter take indices of any integer type; addresses take `index` only.
 INDEX_VECTOR = described(
     base(VectorType),
     "vector of integer or index values",
     lambda type: isinstance(type.element_type, IntegerType | IndexType),
 )
 SHAPED = described(base(TensorType) | base(MemRefType), "shaped of any type values")
+# Older operations keep numbers in arrays of attributes, newer ones in dense arrays.
 I64_ARRAY = described(ArrayAttr.constr(RangeOf(IntegerAttr.constr(i64))), "64-bit integer array attribute")
 
 
@@ -93,6 +95,7 @@ class CombiningKindAttr(_InAngleBrackets, EnumAttribute[CombiningKindFlag]):
 
     @classmethod
     def parse_word(cls, parser: AttrParser) -> CombiningKindFlag:
+        # In xDSL's order, which is MLIR's: the error lists them.
         kinds = [kind.value for kind in CombiningKindFlag]
         kind = parser.parse_optional_keyword_in(kinds)
         if kind is None:
