@@ -66,8 +66,8 @@ def number_attr(parser: AttributeParser, literal: int, negative: bool, type: Att
     return unchecked(IntegerAttr, value=unchecked(IntAttr, data=value), type=type)
 
 
-def _is_unsigned(type: Any) -> bool:
-    return isinstance(type, IntegerType) and type.signedness.data is Signedness.UNSIGNED
+def _is_unsigned(type: Attribute) -> bool:
+    return isinstance(type, IntegerType) and cast(IntegerType, type).signedness.data is Signedness.UNSIGNED
 
 
 def _float_value(parser: AttributeParser, offset: int, negative: bool, spelling: str, type: AnyFloat) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, IntegerType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, IntegerType
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import IRDLOperation, OperandDef, ResultDef
 from xdsl.irdl.declarative_assembly_format import (
@@ -341,7 +341,7 @@ class _Steps:
             if plain:
                 p._out.append(p.attribute_text(attribute))
             elif integers:
-                p._out.append(f"[{', '.join(map(str, cast(DenseArrayBase, attribute).iter_values()))}]")
+                p._out.append(f"[{', '.join(map(str, cast(Any, attribute).iter_values()))}]")
             else:
                 directive.print_attr(p, attribute)
 

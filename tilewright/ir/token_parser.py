@@ -160,9 +160,9 @@ class TokenParser(XdslParser):
         return text
 
     # A token is its spelling here, so what xDSL keeps apart by kinds of tokens is one method.
-    parse_optional_punctuation = parse_optional_characters  # pyright: ignore[reportIncompatibleMethodOverride]
-    parse_punctuation = parse_characters  # pyright: ignore[reportIncompatibleMethodOverride]
-    parse_optional_keyword = parse_optional_characters  # pyright: ignore[reportIncompatibleMethodOverride]
+    parse_optional_punctuation = parse_optional_characters  # pyright: ignore[reportAssignmentType]
+    parse_punctuation = parse_characters  # pyright: ignore[reportAssignmentType]
+    parse_optional_keyword = parse_optional_characters  # pyright: ignore[reportAssignmentType]
 
     def parse_keyword(self, keyword: str, context_msg: str = "") -> str:
         if self.parse_optional_keyword(keyword) is None:
