@@ -58,9 +58,10 @@ def number_attr(parser: AttributeParser, literal: int, negative: bool, type: Att
     if "." in spelling:
         # MLIR finds this when it has read the type, so the error is behind that.
         parser._fail(parser.pos, "floating point value not valid for specified type")
+    type = cast("IntegerType | IndexType", type)
     if negative and _is_unsigned(type):
         parser._fail(offset, "negative integer literal not valid for unsigned integer type")
-    value = integer_in_type(integer_value(spelling), negative, cast("IntegerType | IndexType", type))
+    value = integer_in_type(integer_value(spelling), negative, type)
     if value is None:
         parser._fail(offset, "integer constant out of range for attribute")
     return unchecked(IntegerAttr, value=unchecked(IntAttr, data=value), type=type)

@@ -341,7 +341,7 @@ class _Steps:
             if plain:
                 p._out.append(p.attribute_text(attribute))
             elif integers:
-                p._out.append(f"[{', '.join(map(str, cast(Any, attribute).iter_values()))}]")
+                p._out.append(f"[{', '.join(map(str, attribute.iter_values()))}]")
             else:
                 directive.print_attr(p, attribute)
 

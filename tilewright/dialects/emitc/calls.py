@@ -85,7 +85,7 @@ class CallOpaqueOp(IRDLOperation):
             raise VerifyException("cannot return array type")
 
 
-class CalleeUse(SymbolUserOpInterface):
+class CalledFunctionUse(SymbolUserOpInterface):
     """The callee must be a function of the call's type."""
 
     def verify(self, op: Operation) -> None:
@@ -117,7 +117,7 @@ class CallOp(IRDLOperation):
     callee = prop_def(FlatSymbolRefAttrConstr)
     call_operands = var_operand_def()
     res = var_result_def()
-    traits = traits_def(CExpression(), CalleeUse())
+    traits = traits_def(CExpression(), CalledFunctionUse())
     assembly_format = CALL_FORMAT
 
 

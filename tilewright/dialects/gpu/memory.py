@@ -162,7 +162,7 @@ class DeviceMemoryOp(IRDLOperation):
         print_types(printer, [value.type for value in values])
 
 
-class CopyEffects(MemoryEffect):
+class MemcpyEffects(MemoryEffect):
     """Reads the source and writes the destination."""
 
     @classmethod
@@ -186,7 +186,7 @@ class MemcpyOp(DeviceMemoryOp):
     src = operand_def(ANY_MEMREF)
     async_token = opt_result_def(ANY_TOKEN)
 
-    traits = traits_def(CopyEffects())
+    traits = traits_def(MemcpyEffects())
 
 
 class FirstOperandEffects(MemoryEffect):
