@@ -185,7 +185,7 @@ def emit_diagnostic(diagnostic: Diagnostic) -> Diagnostic:
     found = _collector.get()
     if found is not None:
         found.append(diagnostic)
-    # Warnings without somebody who collects them have no reader.
+    # A warning that is not collected has no reader.
     elif diagnostic.severity is Severity.ERROR:
         raise CompileError([diagnostic])
     return diagnostic

@@ -312,7 +312,7 @@ class OperationParser(AttributeParser):
 
     def _new_block(self, name: str) -> Block:
         block = Block()
-        # `^bb3` says where a block was, which changes; only names that somebody chose are kept.
+        # `^bb3` says where a block was, which changes; only chosen names are kept.
         if not Block.is_default_block_name(name) and name[0] not in DIGITS:
             block._name = name
         return block

@@ -135,7 +135,7 @@ def collapsed_type(source: MemRefType, shape: Sequence[int], reassociation: Grou
         for dimension in reversed(dimensions[1:]):
             stride = None if stride is None or sizes[dimension] == DYNAMIC_INDEX else stride * sizes[dimension]
             outer = form.strides[dimension - 1]
-            # Unknown strides are given the benefit of the doubt, as in MLIR.
+            # Unknown strides pass, as in MLIR: they may fit when the program runs.
             if sizes[dimension - 1] != 1 and stride is not None and outer is not None and stride != outer:
                 return None
     return MemRefType(source.element_type, shape, StridedLayoutAttr(strides, form.offset), source.memory_space)
