@@ -79,6 +79,7 @@ class Described(AttrConstraint[AttributeCovT]):
     holds: Predicate | None = None
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        # First the constraint: the predicate may rely on the class.
         self.constraint.verify(attr, constraint_context)
         if self.holds is not None and not self.holds(attr):
             raise VerifyException(f"expected {self.description}, but got '{attr}'")
@@ -139,6 +140,7 @@ def describe(constraint: AttrConstraint) -> str | None:
     match constraint:
         case Described():
             return constraint.description
+        # A variable says that types agree; its words are those of what each of them must be.
         case VarConstraint():
             return describe(constraint.constraint)
         case EqAttrConstraint():
@@ -147,6 +149,7 @@ def describe(constraint: AttrConstraint) -> str | None:
             return _BASE_DESCRIPTIONS.get(constraint.attr)
         case AnyOf():
             return _describe_alternatives(constraint)
+        # The first is what an attribute is; the others say more about it.
         case AllOf():
             return describe(constraint.attr_constrs[0])
         case ParamAttrConstraint():
@@ -204,9 +207,11 @@ def _describe_elementwise(constraint: AnyOf[Attribute]) -> str | None:
     if bases is None or not {VectorType, TensorType} <= bases:
         return None
     scalars = bases - {VectorType, TensorType}
+    # MLIR's names for these unions, which it does not spell out.
     if scalars == {IntegerType, IndexType}:
         return "signless-integer-like"
     if scalars == {IntegerType}:
+        # xDSL writes `i1` as an exact type among the alternatives.
         exact = any(isinstance(part, EqAttrConstraint) for part in constraint.attr_constrs)
         return "bool-like" if exact else "signless-fixed-width-integer-like"
     return "floating-point-like" if scalars == AnyFloatConstr.get_bases() else None
@@ -231,6 +236,7 @@ def _describe_parametrized(constraint: ParamAttrConstraint[Any]) -> str | None:
 
 def verify_definition(definition: OpDef, op: Operation) -> None:
     """Raise what MLIR would say if `op` breaks its definition."""
+    # Counts come before types, as in MLIR: types are told apart by their numbers.
     operand_sizes = _group_sizes(definition, op, _OPERANDS)
     result_sizes = _group_sizes(definition, op, _RESULTS)
     region_sizes = _group_sizes(definition, op, _REGIONS)
@@ -270,6 +276,7 @@ def _group_sizes(definition: OpDef, op: Operation, kind: _Kind) -> Sequence[int]
     if not variadic:
         if count != len(declared):
             raise VerifyException(_count_text(kind, len(declared), count))
+        # The usual case; what follows is about variadic declarations.
         return (1,) * count
     for option in definition.options:
         if isinstance(option, kind.segments):
@@ -277,6 +284,7 @@ def _group_sizes(definition: OpDef, op: Operation, kind: _Kind) -> Sequence[int]
     fixed = len(declared) - len(variadic)
     if count < fixed:
         raise VerifyException(f"expected {fixed} or more {kind.name}s, but found {count}")
+    # Without segment sizes all variadic lists have the same length.
     if len(variadic) > 1 and (count - fixed) % len(variadic):
         raise VerifyException(
             f"cannot share {count - fixed} {kind.name}s among {len(variadic)} lists of the same length"
@@ -292,6 +300,7 @@ def _segment_sizes(
 ) -> Sequence[int]:
     name = option.attribute_name
     attribute = option.container(op).get(name)
+    # A missing attribute reads as zeros, for which MLIR has the errors below.
     sizes = attribute.get_values() if isinstance(attribute, DenseArrayBase) else (0,) * len(declared)
     if len(sizes) != len(declared):
         raise VerifyException(
@@ -320,6 +329,7 @@ def _count_text(kind: _Kind, expected: int, found: int) -> str:
         return f"requires zero {kind.name}s"
     if expected == 1:
         return kind.one
+    # MLIR tells the number for operands only.
     suffix = f", but found {found}" if kind is _OPERANDS else ""
     return f"expected {expected} {kind.name}s{suffix}"
 
@@ -346,6 +356,7 @@ def _verify_named(definition: OpDef, op: Operation, context: VerificationContext
                 raise VerifyException(
                     f"attribute '{name}' failed to satisfy constraint: {description or str(error)}"
                 ) from error
+    # MLIR cannot even hold one; the generic form of xDSL reads any.
     for name in op.properties:
         if name not in definition.properties:
             raise VerifyException(f"has no property '{name}'")
@@ -364,6 +375,7 @@ def _verify_values(
         constraint = _element_constraint(declaration.constr)
         if isinstance(constraint, RangeConstraint):
             _verify_range(constraint, name, types[first : first + size], first, kind, context)
+        # Nothing to look at where anything goes.
         elif not isinstance(constraint, AnyAttr):
             for position in range(first, first + size):
                 _verify_value(definition, constraint, declaration, types[position], kind, position, context)
@@ -382,8 +394,10 @@ def _verify_value(
     try:
         constraint.verify(type, context)
     except VerifyException as error:
+        # Right alone, and wrong beside the others: MLIR words that as a rule between operands.
         if isinstance(constraint, VarConstraint) and constraint.constraint.verifies(type):
             raise VerifyException(_mismatch_text(definition, constraint.name)) from error
+        # It has words of its own.
         if isinstance(constraint, MessageConstraint):
             raise
         description = describe(constraint)
@@ -414,6 +428,7 @@ def _mismatch_text(definition: OpDef, variable: str) -> str:
 
 def _element_constraint(constraint: RangeConstraint) -> AttrConstraint | RangeConstraint:
     """What a constraint on a list of types demands of each, if that is all it demands."""
+    # A list of a fixed length, which has been counted above.
     if isinstance(constraint, RangeLengthConstraint) and isinstance(constraint.length, EqIntConstraint):
         constraint = constraint.constraint
     return constraint.constr if isinstance(constraint, RangeOf) else constraint
@@ -449,6 +464,7 @@ def _verify_regions(
             if blocks != 1 and isinstance(
                 declaration, SingleBlockRegionDef | VarSingleBlockRegionDef | OptSingleBlockRegionDef
             ):
+                # MLIR has two ways to say this, by whether there are too many or too few.
                 if blocks > 1:
                     raise VerifyException(f"expects region #{position} to have 0 or 1 blocks")
                 raise VerifyException(

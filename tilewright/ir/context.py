@@ -40,6 +40,7 @@ def dialect_table() -> dict[str, str]:
     A module of `tilewright.dialects` defines the dialect of its name, and replaces xDSL's.
     """
     table = {name: f"xdsl.dialects.{where}" for name, where in XDSL_DIALECTS.items()}
+    # Looked up by file names: importing all dialects would make every command slow.
     for path in (Path(__file__).parent.parent / "dialects").iterdir():
         name = path.name.removesuffix(".py")
         if not name.startswith("_") and (path.suffix == ".py" or (path / "__init__.py").is_file()):
@@ -67,6 +68,7 @@ def _loader(where: str) -> Callable[[], Dialect]:
 def _without_resources(dialect: Dialect) -> Dialect:
     """The dialect with a store of its own for the resources of programs, which else all contexts would share."""
     interfaces = [OpAsmDialectInterface() if isinstance(i, OpAsmDialectInterface) else i for i in dialect._interfaces]
+    # Only `builtin` keeps resources.
     if all(old is new for old, new in zip(dialect._interfaces, interfaces, strict=True)):
         return dialect
     return Dialect(dialect.name, list(dialect.operations), list(dialect.attributes), interfaces)

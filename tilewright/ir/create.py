@@ -31,6 +31,7 @@ def create_operation(
 ) -> Operation:
     """The same operation as `op_class.create` makes, which keeps the dictionaries instead of copying them."""
     plan = _creation_plan(op_class)
+    # An unregistered operation is of a class made for its name, with a constructor of its own.
     if plan is None:
         return op_class.create(
             operands=operands,
@@ -49,6 +50,7 @@ def create_operation(
         op._operands = SSAValues(operands)
         op._operand_uses = _use(op, operands)
     if result_types:
+        # Nearly all operations have one result.
         if len(result_types) == 1:
             op.results = SSAValues((OpResult(result_types[0], op, 0),))
         else:
@@ -60,6 +62,7 @@ def create_operation(
         op.regions = tuple(regions)
         for region in regions:
             if region.parent is not None:
+                # xDSL's words: callers and tests know them.
                 raise ValueError("Cannot add region that is already attached on an operation.")
             region.parent = op
     finish, default_properties, default_attributes = plan
@@ -123,6 +126,7 @@ def _use(op: Operation, used: Sequence[SSAValue] | Sequence[Block]) -> tuple[Use
     for index, value in enumerate(used):
         next_use = value.first_use
         use = Use(op, index, None, next_use)
+        # Uses of a value are a doubly linked list; a new one goes to its front.
         if next_use is not None:
             next_use._prev_use = use
         value.first_use = use
@@ -138,6 +142,7 @@ def _creation_plan(
     if issubclass(op_class, UnregisteredOp):
         return None
     finish = op_class.__post_init__
+    # Looked at once for each class: the plan is cached.
     if finish is Operation.__post_init__:
         return None, (), ()
     if finish is not IRDLOperation.__post_init__ or not issubclass(op_class, IRDLOperation):

@@ -37,6 +37,7 @@ class DefinitionCheck:
         for region in op.regions:
             entry = region._first_block
             regions.append(len(entry._args) if entry else -1)
+            # Whether there is more than one block: that is all that definitions ask.
             regions.append(entry is region._last_block)
             if entry:
                 parts += [argument._type for argument in entry._args]
@@ -48,6 +49,7 @@ class DefinitionCheck:
             *properties,
             *attributes,
             *regions,
+            # By number: equal types that are different objects have the same one.
             *[known(id(part)) or self._canonical(part) for part in parts],
         )
 

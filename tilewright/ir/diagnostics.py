@@ -99,6 +99,7 @@ def location_of(where: Where) -> LocationAttr:
             return UnknownLoc()
         case Operation():
             return where.location
+        # A result is where its operation is; an argument knows its place if it was read from text.
         case SSAValue():
             owner = where.owner
             return owner.location if isinstance(owner, Operation) else getattr(where, "location", UnknownLoc())
@@ -114,9 +115,11 @@ def file_position(location: LocationAttr) -> tuple[str, int, int] | None:
         case NameLoc():
             inner = location.location
         case CallSiteLoc():
+            # Where the code stands, not where it was called from.
             inner = location.callee
         case FusedLoc():
             parts = cast(Iterable[Attribute], location.locations)
+            # Parts of a fused location may be unknown.
             found = (file_position(part) for part in parts if isinstance(part, LocationAttr))
             return next((position for position in found if position), None)
         case _:
@@ -136,6 +139,7 @@ def position_text(position: tuple[str, int, int]) -> str:
     return f"{visible(file)}:{line}:{column}"
 
 
+# Context variables and not globals: several threads may compile at once.
 _collector: ContextVar[list[Diagnostic] | None] = ContextVar("diagnostics", default=None)
 
 
@@ -181,6 +185,7 @@ def emit_diagnostic(diagnostic: Diagnostic) -> Diagnostic:
     found = _collector.get()
     if found is not None:
         found.append(diagnostic)
+    # A warning that is not collected has no reader.
     elif diagnostic.severity is Severity.ERROR:
         raise CompileError([diagnostic])
     return diagnostic
@@ -217,6 +222,7 @@ def fail_op(op: Operation, text: str, *notes: tuple[Where, str]) -> NoReturn:
 
 
 def op_text(op: Operation, text: str) -> str:
+    # xDSL calls all unknown operations `builtin.unregistered`.
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     return f"'{name}' op {text}"
 

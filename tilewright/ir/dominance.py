@@ -35,11 +35,13 @@ def _order(regions: Sequence[Region], reached: bool) -> list[tuple[Block, int, b
     order = list[tuple[Block, int, bool]]()
     for region in regions:
         entry = region._first_block
+        # One block or none: no tree to be made.
         if entry is region._last_block:
             order += [(entry, 0, reached)] if entry else []
             continue
         tree, unreached = dominator_preorder(region)
         order += [(block, depth, reached) for block, depth in tree]
+        # What nothing leads to may use anything: every path there dominates it, as there is none.
         order += [(block, 0, False) for block in unreached]
     order.reverse()
     return order
@@ -81,6 +83,7 @@ class _Uses:
             for operand in op._operands:
                 if id(operand) not in visible and place.reached and self._is_misuse(operand):
                     return op, op._operands.index(operand)
+            # Its results become visible when its regions are done, not inside them.
             if op.regions and not self.is_isolated(op):
                 place.at = op._next_op
                 return op
@@ -98,12 +101,14 @@ class _Uses:
     def _start_block(self, place: _Region) -> None:
         block, depth, place.reached = place.blocks.pop()
         place.at = block._first_op
+        # One level down the tree; else back up to the block's dominator, hiding what came since.
         if depth == len(place.marks):
             place.marks.append(len(self.trail))
         else:
             self._hide(place.marks[depth])
             del place.marks[depth + 1 :]
         self._show(block._args)
+        # Order does not count there, so all results are visible from the start.
         if self.is_graph(place.op):
             for op in block.ops:
                 self._show(op.results)
@@ -123,6 +128,7 @@ def dominator_preorder(region: Region) -> tuple[list[tuple[Block, int]], list[Bl
     order = _reverse_postorder(region.blocks[0])
     parent = _immediate_dominators(order)
     children: list[list[int]] = [[] for _ in order]
+    # Backwards, so that the stack below gives children in their order.
     for index in range(len(order) - 1, 0, -1):
         children[parent[index]].append(index)
     tree = list[tuple[Block, int]]()

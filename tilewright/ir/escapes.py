@@ -21,6 +21,7 @@ _WORD = re.compile(r"[A-Za-z_.$/][\w.$/+@%=~-]*", re.ASCII)
 
 def visible(text: str, keep: str = "") -> str:
     """The text with everything that is not to be seen as an escape, apart from the characters to keep."""
+    # Nearly always.
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in keep or not _is_hidden(c) else _escape(c) for c in text)

@@ -15,18 +15,26 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
+    AttrConstraint,
     AttrSizedOperandSegments,
     AttrSizedRegionSegments,
     AttrSizedResultSegments,
     AttrSizedSegments,
     AttrSizedSuccessorSegments,
+    BaseAttr,
+    EqAttrConstraint,
     IRDLOperation,
     OpDef,
+    RangeConstraint,
+    RangeLengthConstraint,
+    RangeOf,
     SameVariadicOperandSize,
     SameVariadicRegionSize,
     SameVariadicResultSize,
     SameVariadicSuccessorSize,
+    VarConstraint,
     VariadicDef,
+    VerificationContext,
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttrDictDirective,
@@ -36,6 +44,7 @@ from xdsl.irdl.declarative_assembly_format import (
     KeywordDirective,
     OperandVariable,
     OptionalGroupDirective,
+    ParsingState,
     PunctuationDirective,
     ResultVariable,
     TypeDirective,
@@ -43,30 +52,32 @@ from xdsl.irdl.declarative_assembly_format import (
     WhitespaceDirective,
 )
 from xdsl.parser import UnresolvedOperand
+from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.create import create_operation
-from tilewright.ir.format_types import Parts, TypeRules
-from tilewright.ir.token_parser import DIGITS, IDENTIFIER_STARTS
+from tilewright.ir.lexer import DIGITS, IDENTIFIER_STARTS
 
 if TYPE_CHECKING:
-    from tilewright.ir.parser import Parser
+    from tilewright.ir.operation_parser import OperationParser
+
 
 _STARTS_LITERAL = DIGITS | IDENTIFIER_STARTS
-Step: TypeAlias = "Callable[[Parser, Parts], None]"
+Step: TypeAlias = "Callable[[OperationParser, Parts], None]"
 
 
 @cache
-def custom_parser(op_class: type[Operation]) -> Callable[[Parser], Operation]:
+def custom_parser(op_class: type[Operation]) -> Callable[[OperationParser], Operation]:
     """What reads an operation of this class in its own syntax, its name being read."""
+    # xDSL's default `parse` only raises; MLIR words the error differently.
     if getattr(op_class.parse, "__func__", None) is getattr(Operation.parse, "__func__", None):
         return _fail_without_custom_form
     program = _format_of(op_class)
     if program is None:
-        return cast("Callable[[Parser], Operation]", op_class.parse)
+        return cast("Callable[[OperationParser], Operation]", op_class.parse)
     return FormatParser(program, cast(type[IRDLOperation], op_class)).parse
 
 
-def _fail_without_custom_form(parser: Parser) -> NoReturn:
+def _fail_without_custom_form(parser: OperationParser) -> NoReturn:
     parser.raise_error("has no custom assembly form", parser.custom_op_offset)
 
 
@@ -102,7 +113,7 @@ class FormatParser:
         self.result_rules = [rules.rule(part.constr, ("result", i)) for i, (_, part) in enumerate(definition.results)]
         self.checks = tuple(_size_checks(definition))
 
-    def parse(self, parser: Parser) -> Operation:
+    def parse(self, parser: OperationParser) -> Operation:
         parts = Parts(cast(tuple[int, int, int, int], self.counts), self.op_class)
         for step in self.steps:
             step(parser, parts)
@@ -110,6 +121,7 @@ class FormatParser:
         resolve = parser.resolve_operand
         for index, unresolved in enumerate(parts.operands):
             if unresolved is None:
+                # An optional group that was not there.
                 parts.operands[index] = unresolved = ()
             types = parts.operand_types[index]
             if types is None:
@@ -175,7 +187,7 @@ def _step(directive: FormatDirective) -> Step | None:
 
 
 def _spelling_step(spelling: str) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         if tokens.texts[tokens.index] == spelling:
             tokens.index += 1
@@ -186,14 +198,14 @@ def _spelling_step(spelling: str) -> Step:
 
 
 def _operand_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         parts.operands[index] = (parser.parse_unresolved_operand(),)
 
     return step
 
 
 def _operands_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         operands: list[UnresolvedOperand] = []
         operand = parser.parse_optional_unresolved_operand()
@@ -209,21 +221,21 @@ def _operands_step(index: int) -> Step:
 
 
 def _operand_type_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         parts.operand_types[index] = (parser.parse_type(),)
 
     return step
 
 
 def _result_type_step(index: int) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         parts.result_types[index] = (parser.parse_type(),)
 
     return step
 
 
 def _attr_dict_step(directive: AttrDictDirective) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         if parser.tokens.texts[parser.tokens.index] == "{":
             directive.parse(parser, parts)
 
@@ -234,10 +246,11 @@ def _attribute_step(directive: AttributeVariable) -> Step:
     """An attribute; what one number or keyword stands for here is kept, together with what follows and so ends it."""
     directive_id = id(directive)
 
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         index = tokens.index
         text = tokens.texts[index]
+        # What follows counts: `5` and `5 : i8` begin with the same token.
         key = directive_id, text, tokens.texts[index + 1] if text[0] in _STARTS_LITERAL else ""
         attribute = parser.literals.get(key)
         if attribute is not None:
@@ -260,10 +273,11 @@ def _group_step(group: OptionalGroupDirective) -> Step:
     if isinstance(first, KeywordDirective):
         spelling = first.keyword
     then_steps, else_steps = _steps(group.then_elements), _steps(group.else_elements)
+    # What a group that is not there would have set has to be empty, and not unknown.
     then_empty = tuple(element.set_empty for element in group.then_elements)
     else_empty = tuple(element.set_empty for element in group.else_elements)
 
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         start = tokens.index
         if spelling is None:
@@ -271,6 +285,7 @@ def _group_step(group: OptionalGroupDirective) -> Step:
         elif tokens.texts[start] == spelling:
             tokens.index = start + 1
         entered = tokens.index != start
+        # The first element has been read above, to find out.
         for inner in then_steps if entered else else_steps:
             inner(parser, parts)
         for set_empty in else_empty if entered else then_empty:
@@ -300,7 +315,7 @@ def _size_checks(definition: OpDef) -> Iterator[Step]:
 
 
 def _segment_step(parts_name: str, option: AttrSizedSegments) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         sizes = tuple(len(part or ()) for part in getattr(parts, parts_name))
         container = parts.properties if option.as_property else parts.attributes
         container[option.attribute_name] = _segment_sizes(sizes)
@@ -310,14 +325,177 @@ def _segment_step(parts_name: str, option: AttrSizedSegments) -> Step:
 
 @lru_cache(1024)
 def _segment_sizes(sizes: tuple[int, ...]) -> Attribute:
+    # Segment sizes of all operations of a kind are alike: one attribute for all of them.
     return DenseArrayBase.from_list(i32, sizes)
 
 
 def _same_size_step(parts_name: str, variadic: Sequence[int]) -> Step:
-    def step(parser: Parser, parts: Parts) -> None:
+    def step(parser: OperationParser, parts: Parts) -> None:
         sizes = [len(getattr(parts, parts_name)[index] or ()) for index in variadic]
         if len(set(sizes)) > 1:
             kind = parts_name.removesuffix("s").replace("_type", "")
             parser.raise_error(f"variadic {kind}s have different sizes: {sizes}")
 
     return step
+
+
+Rule: TypeAlias = "Callable[[OperationParser, Parts, int | None], Sequence[Attribute]]"
+"""Gives the types of an operand or result, of which there are so many if that is known."""
+
+
+class Parts(ParsingState):
+    """What has been read of an operation; the state that xDSL's own directives work on, without its overhead."""
+
+    def __init__(self, counts: tuple[int, int, int, int], op_type: type[IRDLOperation]):
+        operands, results, regions, successors = counts
+        self.operands = [None] * operands
+        self.operand_types = [None] * operands
+        self.result_types = [None] * results
+        self.regions = [None] * regions
+        self.successors = [None] * successors
+        self.attributes = {}
+        self.properties = {}
+        self.op_type = op_type
+
+    @property
+    def context(self) -> VerificationContext:  # pyright: ignore[reportIncompatibleVariableOverride]
+        # Only xDSL's own directives ask for it; ours leave checking to the verifier.
+        return VerificationContext()
+
+
+_Slot: TypeAlias = tuple[str, int | str]
+"""An operand or result by number, or an attribute or property by name."""
+
+_Given: TypeAlias = Sequence[Attribute | None]
+"""What stands in a slot."""
+
+_NOT_GIVEN = (None,)
+
+
+class TypeRules:
+    """How the types of operands and results follow from those that are written."""
+
+    def __init__(self, definition: OpDef):
+        self.constraints: dict[_Slot, RangeConstraint | AttrConstraint] = {
+            **{("operand", i): part.constr for i, (_, part) in enumerate(definition.operands)},
+            **{("result", i): part.constr for i, (_, part) in enumerate(definition.results)},
+            **{("property", name): part.constr for name, part in definition.properties.items()},
+            **{("attribute", name): part.constr for name, part in definition.attributes.items()},
+        }
+        self.defaults: dict[_Slot, Attribute | None] = {
+            **{("property", name): part.default_value for name, part in definition.properties.items()},
+            **{("attribute", name): part.default_value for name, part in definition.attributes.items()},
+        }
+        self.binding = [slot for slot, constraint in self.constraints.items() if _binds(constraint)]
+        self.sizes_matter = any(part.constr.variables_from_length() for _, part in definition.operands)
+
+    def rule(self, constraint: RangeConstraint, slot: _Slot) -> Rule:
+        # Most formats leave out types that are always the same, or the same as another: no inference at all.
+        each = _element_constraint(constraint)
+        if isinstance(each, BaseAttr | EqAttrConstraint) and each.can_infer(set()):
+            return _constant_rule(each.infer(VerificationContext()))
+        general = self._general_rule(constraint)
+        if isinstance(each, VarConstraint):
+            same = [
+                other
+                for other, other_constraint in self.constraints.items()
+                if other != slot and other[0] in ("operand", "result")
+                if isinstance(found := _single_constraint(other_constraint), VarConstraint) and found.name == each.name
+            ]
+            if same:
+                return _same_rule(same, general)
+        return general
+
+    def _general_rule(self, constraint: RangeConstraint) -> Rule:
+        """Let xDSL infer from whatever is given, once for each combination of what is given."""
+
+        def infer(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
+            given = [self._given(parts, slot) for slot in self.binding]
+            sizes = [len(operands or ()) for operands in parts.operands] if self.sizes_matter else ()
+            # By identity, since hashing types takes long; `given` below keeps them alive.
+            key = (rule_id, length, *sizes, *(id(one) for some in given for one in some))
+            found = parser.inferred_types.get(key)
+            if found is None:
+                types = self._infer(constraint, parts, given, length)
+                found = parser.inferred_types[key] = types, given
+            return found[0]
+
+        rule_id = id(infer)
+        return infer
+
+    def _infer(
+        self, constraint: RangeConstraint, parts: Parts, given: Sequence[_Given], length: int | None
+    ) -> Sequence[Attribute]:
+        """What xDSL infers from what is given; what does not satisfy its constraint is a reason only if it fails."""
+        context = VerificationContext()
+        reasons: list[VerifyException] = []
+        for slot, attributes in zip(self.binding, given, strict=True):
+            try:
+                self._bind(parts, slot, attributes, context)
+            except VerifyException as reason:
+                reasons.append(reason)
+        try:
+            return constraint.infer(context, length=length)
+        except ValueError as error:
+            # A type that is wrong is the better explanation than one that cannot be inferred from it.
+            raise (reasons or [error])[0] from None
+
+    def _given(self, parts: Parts, slot: _Slot) -> _Given:
+        """What stands in a slot; `(None,)` if it is not known yet."""
+        kind, where = slot
+        if kind == "operand":
+            return parts.operand_types[cast(int, where)] or _NOT_GIVEN
+        if kind == "result":
+            return parts.result_types[cast(int, where)] or _NOT_GIVEN
+        values = parts.properties if kind == "property" else parts.attributes
+        return (values.get(cast(str, where), self.defaults[slot]),)
+
+    def _bind(self, parts: Parts, slot: _Slot, given: Sequence[Attribute | None], context: VerificationContext) -> None:
+        """Let what stands in a slot determine variables."""
+        constraint = self.constraints[slot]
+        if isinstance(constraint, RangeConstraint):
+            if slot[0] == "operand":
+                constraint.verify_length(len(parts.operands[cast(int, slot[1])] or ()), context)
+            if given is not _NOT_GIVEN:
+                constraint.verify(cast(Sequence[Attribute], given), context)
+        elif given[0] is not None:
+            constraint.verify(given[0], context)
+
+
+def _binds(constraint: RangeConstraint | AttrConstraint) -> bool:
+    """Whether something that satisfies the constraint tells the value of a variable."""
+    if constraint.variables():
+        return True
+    return isinstance(constraint, RangeConstraint) and bool(constraint.variables_from_length())
+
+
+def _element_constraint(constraint: RangeConstraint) -> AttrConstraint | None:
+    """The constraint on each type of a range, if that is all there is to it."""
+    # One operand is a range of length one to xDSL.
+    if isinstance(constraint, RangeLengthConstraint):
+        constraint = constraint.constraint
+    return constraint.constr if isinstance(constraint, RangeOf) else None
+
+
+def _single_constraint(constraint: RangeConstraint | AttrConstraint) -> AttrConstraint | None:
+    return _element_constraint(constraint) if isinstance(constraint, RangeLengthConstraint) else None
+
+
+def _constant_rule(type: Attribute) -> Rule:
+    def rule(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
+        return (type,) if length is None or length == 1 else (type,) * length
+
+    return rule
+
+
+def _same_rule(slots: Sequence[_Slot], otherwise: Rule) -> Rule:
+    """The type of the first of these operands and results that has one."""
+
+    def rule(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
+        for kind, index in slots:
+            types = (parts.operand_types if kind == "operand" else parts.result_types)[cast(int, index)]
+            if types is not None and len(types) == 1:
+                return types if length is None or length == 1 else (types[0],) * length
+        return otherwise(parser, parts, length)
+
+    return rule

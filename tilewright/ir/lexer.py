@@ -26,6 +26,11 @@ END = " "
 _BAD = "\0"
 """First character of the spelling of what is no token: nothing that the reader looks for matches it."""
 
+IDENTIFIER_STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+DIGITS = frozenset("0123456789")
+_MAX_DECIMAL_DIGITS = 4000  # Python takes quadratic time for a decimal number, and refuses above 4300 digits
+_MORE_THAN_ANY_TYPE_HOLDS = 1 << (1 << 24)
+
 _TRIVIA = r"[ \t\r\n]*+(?://[^\n]*+[ \t\r\n]*+)*+"
 # A possessive repeat of alternatives would stop inside the one that failed: gh-106052, in Python before 3.11.5.
 _STRING = r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
@@ -74,6 +79,7 @@ _BROKEN_STRING = re.compile(_STRING.removesuffix('"'))
 
 def token_kind(text: str) -> MLIRTokenKind:
     """What kind of token is spelt so."""
+    # First, since `#-}` begins as an alias does.
     if (punctuation := KIND_BY_PUNCTUATION_SPELLING.get(text)) is not None:
         return punctuation
     first = text[0]
@@ -94,11 +100,19 @@ def string_value(literal: str) -> str | bytes:
     """What a string literal stands for: text, or bytes where its escapes do not make text."""
     if "\\" not in literal:
         return literal[1:-1]
+    # On bytes: two escapes may make one character of UTF-8.
     raw = _ESCAPE.sub(lambda m: _ESCAPED.get(m[1]) or bytes.fromhex(m[1].decode()), literal[1:-1].encode())
     try:
         return raw.decode()
     except UnicodeDecodeError:
         return raw
+
+
+def integer_value(literal: str) -> int:
+    """The value of an integer literal, decimal or hexadecimal; more than any type holds if it has too many digits."""
+    if literal[1:2] == "x":
+        return int(literal, 16)
+    return int(literal) if len(literal) <= _MAX_DECIMAL_DIGITS else _MORE_THAN_ANY_TYPE_HOLDS
 
 
 class _Spellings(dict[str, str]):
@@ -124,11 +138,13 @@ class Tokens(Lexer[MLIRTokenKind, str]):
         self.index = 0
         self._spellings = _Spellings()
         for first, last in self._chunks():
+            # Only a line of several megabytes is longer: it must not become a list before its tokens are counted.
             if last - first > 2 * _CHUNK:
                 self._lex_long_line(first, last)
             else:
                 self._lex_chunk(first, last)
             self._check_count(0, MOST_TOKENS, "the program")
+        # The end is a token, so that the reader may always look at the next one.
         self.texts.append(END)
         self.starts.append(self.input.len)
 
@@ -142,8 +158,10 @@ class Tokens(Lexer[MLIRTokenKind, str]):
 
     def _lex_chunk(self, first: int, last: int) -> None:
         pieces = list(chain.from_iterable(cast(list[tuple[str, str]], _TOKEN.findall(self.input.content, first, last))))
+        # Trivia at the end match with an empty token.
         while pieces and not pieces[-1]:
             del pieces[-2:]
+        # Pieces are trivia and token by turns, so every second sum of lengths is where a token starts.
         self.starts.extend(islice(accumulate(map(len, pieces), initial=first), 1, None, 2))
         self.texts.extend(map(self._spellings.__getitem__, pieces[1::2]))
 
@@ -168,19 +186,19 @@ class Tokens(Lexer[MLIRTokenKind, str]):
 
     def token(self, index: int) -> MLIRToken:
         """The token as xDSL wants it."""
-        text = self.texts[index]
-        if text[0] == _BAD:
-            self.raise_bad(index)
-        return Token(token_kind(text), Span(self.starts[index], self.end(index), self.input))
+        self.check(index)
+        return Token(token_kind(self.texts[index]), Span(self.starts[index], self.end(index), self.input))
 
-    def is_bad(self, index: int) -> bool:
-        return self.texts[index][0] == _BAD
+    def check(self, index: int) -> None:
+        """Say why the characters at a token's place are no token, if they are none."""
+        if self.texts[index][0] == _BAD:
+            self._raise_bad(index)
 
-    def raise_bad(self, index: int) -> NoReturn:
-        """Say why the characters at a token's place are none."""
+    def _raise_bad(self, index: int) -> NoReturn:
         start = self.starts[index]
         character = self.texts[index][1]
         message = _WANTS_IDENTIFIER.get(character, "unexpected character")
+        # MLIR points behind the sign, at what should be a name.
         if character == "@":
             start += 1
             character = self.input.content[start : start + 1]
@@ -213,6 +231,7 @@ class Tokens(Lexer[MLIRTokenKind, str]):
 
     def index_at(self, offset: int) -> int:
         """The first token at or behind an offset, lexed anew from there if the offset is inside a token."""
+        # Offsets only grow, so the list is sorted.
         index = bisect_left(self.starts, offset)
         if index == len(self.starts):
             return index - 1
@@ -220,6 +239,7 @@ class Tokens(Lexer[MLIRTokenKind, str]):
         if start == offset:
             return index
         trivia = _ONLY_TRIVIA.match(self.input.content, offset, start)
+        # Between two tokens: nothing has to be lexed anew.
         if trivia is not None and trivia.end() == start and (index == 0 or self.end(index - 1) <= offset):
             return index
         return self._relex(offset, index)
@@ -236,6 +256,7 @@ class Tokens(Lexer[MLIRTokenKind, str]):
         found = first + len(texts)
         while (match := _TOKEN.match(self.input.content, offset)) is not None:
             start = match.start(2)
+            # Old and new tokens meet again soon: a split token rarely changes more than the next one or two.
             while self.starts[index] < start:
                 index += 1
             if self.starts[index] == start:
@@ -251,6 +272,7 @@ class Tokens(Lexer[MLIRTokenKind, str]):
 
 
 def _is_bad(character: str) -> bool:
+    # A single character that the last alternative of `_TOKEN` caught.
     return character not in KIND_BY_PUNCTUATION_SPELLING and not (
         character.isascii() and (character.isalnum() or character == "_")
     )
@@ -262,6 +284,7 @@ class ReaderState(ParserState[MLIRTokenKind, str]):
     lexer: Tokens
 
     def __init__(self, tokens: Tokens):
+        # Not xDSL's constructor: it would lex the first token, and ours are lexed already.
         self.lexer = tokens  # pyright: ignore[reportIncompatibleVariableOverride]
         self.dialect_stack = ["builtin"]
 

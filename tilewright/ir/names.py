@@ -97,6 +97,7 @@ def _inputs_then(name: str) -> Callable[[Operation, int], Names]:
 
     def names(op: Operation, region_index: int) -> Names:
         outputs = getattr(op, "outputs", None)
+        # `linalg.reduce` and its like have one output of another name.
         count = len(outputs) if outputs is not None else 1
         return ("in",) * (len(op._operands) - count) + (name,) * count
 
@@ -140,6 +141,7 @@ def result_namer(cls: type[Operation]) -> Namer | None:
         return lambda op: names
     if named is not None:
         return named
+    # ODS names results after their declarations where there are several.
     if issubclass(cls, IRDLOperation) and len(cls.get_irdl_definition().results) > 1:
         return _declared_names
     return None
@@ -166,6 +168,7 @@ def sanitized(name: str) -> str:
         c if c.isascii() and (c.isalnum() or c in "$._-") else "_" if c == " " else c.encode().hex().upper()
         for c in name
     )
+    # A first character that was spelled out as a digit needs something before it.
     return text if name[0] == " " or not (name[0].isdigit() or not _PLAIN.match(name)) else "_" + text
 
 
@@ -191,12 +194,14 @@ class ValueNames:
         self._name_all(top)
 
     def _name_all(self, top: Operation) -> None:
+        # A stack instead of recursion: names are dealt out before the depth is known.
         pending: list[tuple[Region, int, int, int, int, int]] = [(region, 0, 0, 0, 0, 1) for region in top.regions]
         self._name_results(top)
         while pending:
             region, values, arguments, conflicts, in_sight, depth = pending.pop()
             if not self._generic:  # in the generic form MLIR never reuses a number
                 self._next_value, self._next_argument, self._next_conflict = values, arguments, conflicts
+            # Names of a sibling that is done may be used again.
             while len(self._used_in_order) > in_sight:
                 self._used.discard(self._used_in_order.pop())
             self.max_depth = max(self.max_depth, depth)
@@ -244,6 +249,7 @@ class ValueNames:
                 self._next_argument += 1
                 values[id(argument)] = f"%{name}"
             else:
+                # Only entry blocks have `%arg` names; others are numbered with the results.
                 values[id(argument)] = f"%{self._next_value}"
                 self._next_value += 1
 
@@ -256,6 +262,7 @@ class ValueNames:
                 nested += op.regions
             if op.results:
                 cls = type(op)
+                # The generic form has no names, only numbers.
                 if generic:
                     namer = None
                 elif cls in namers:
@@ -283,6 +290,7 @@ class ValueNames:
         """A named result, like the first, begins a group that holds it and the results without name after it."""
         heads = {i: f"%{self._unique(name)}" for i, name in enumerate(names) if name}
         if 0 not in heads:
+            # The first result always begins a group.
             heads = {0: f"%{self._next_value}", **heads}
             self._next_value += 1
         texts: list[str] = []
@@ -297,6 +305,7 @@ class ValueNames:
         self.results[id(op)] = f"{', '.join(texts)} = "
 
     def _unique(self, name: str) -> str:
+        # The suffix counter is one for all names: `%c1_0`, then `%cst_1`.
         name = sanitized(name)
         unique = name
         while unique in self._used:

@@ -61,6 +61,7 @@ class Pipeline:
         if step.anchor in (None, self.anchor):
             self.steps.append(step)
             return
+        # Neighbours of one anchor share a pipeline, so that each operation is visited once, as in MLIR.
         last = self.steps[-1] if self.steps else None
         if not isinstance(last, Pipeline) or last.anchor != step.anchor:
             last = Pipeline(step.anchor or ANY)
@@ -81,6 +82,7 @@ def build_pipeline(element: PipelineElement, lookup: PassLookup) -> Pipeline:
         pass_type = lookup(part.name)
         if pass_type is None:
             fail(None, f"'{part.name}' does not refer to a registered pass or pass pipeline")
+        # On `any` what a pass can run on is only known when it runs.
         if pipeline.anchor != ANY and pass_type.anchor not in (None, pipeline.anchor):
             fail(
                 None,
@@ -99,6 +101,7 @@ def run_pipeline(
         fail(op, f"can't run '{pipeline.anchor}' pass manager on '{op.name}' op")
     for step in pipeline.steps:
         if isinstance(step, Pipeline):
+            # A list: passes may add and remove operations beside the one that they run on.
             for child in list(_children(op)):
                 if child.parent is not None and _runs_on(step, child):
                     run_pipeline(ctx, child, step, verify_each, watch)
@@ -120,6 +123,7 @@ def _children(op: Operation) -> Iterator[Operation]:
 
 def _runs_on(pipeline: Pipeline, op: Operation) -> bool:
     if pipeline.anchor == ANY:
+        # MLIR runs `any` pipelines on isolated operations only, which threads could share out.
         return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
     return op.name == pipeline.anchor
 
@@ -130,6 +134,7 @@ def _run_pass(ctx: Context, op: Operation, step: Pass) -> None:
         with collect() as found:
             step.apply(ctx, op)
     except DiagnosedError as error:
+        # Warnings that came before the error are not lost.
         raise CompileError([*found, *error.diagnostics]) from error
     if errors_in(found):
         raise CompileError(found)

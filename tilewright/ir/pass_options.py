@@ -13,6 +13,7 @@ from tilewright.ir.pipeline_text import split_list
 
 BOOLEANS = {
     None: True,
+    # LLVM's command line takes these spellings and no others.
     **dict.fromkeys(("true", "True", "TRUE", "1"), True),
     **dict.fromkeys(("false", "False", "FALSE", "0"), False),
 }
@@ -70,6 +71,7 @@ def options_of(pass_type: type) -> Iterator[Option]:
     fields: dict[str, Field[Any]] = getattr(pass_type, "__dataclass_fields__", {})
     types = get_type_hints(pass_type) if fields else {}
     for name, definition in fields.items():
+        # `__dataclass_fields__` has the class variables too.
         if get_origin(types[name]) is ClassVar:
             continue
         option = definition.metadata.get("option", name.replace("_", "-"))

@@ -55,6 +55,7 @@ def _parse_elements(text: str, at: int) -> tuple[list[PipelineElement], int]:
             if closed is None:
                 _fail_at(text, at, "missing closing '}' while processing pass options")
             element.options, at = text[at + 1 : closed], closed + 1
+        # Behind options or a nested pipeline; a name has been stripped.
         while at < len(text) and text[at].isspace():
             at += 1
         if at >= len(text) or text[at] == ")":
@@ -103,6 +104,7 @@ def _skip(text: str, at: int) -> int:
     if text[at] not in QUOTES:
         return at + 1
     closed = _closing(text, at) if text[at] == "{" else text.find(text[at], at + 1)
+    # A quote that is never closed is a character like others.
     return at + 1 if closed is None or closed < 0 else closed + 1
 
 
@@ -110,6 +112,7 @@ def _closing(text: str, opened: int) -> int | None:
     """Where the brace opened at `opened` is closed."""
     depth = 0
     for at in range(opened, len(text)):
+        # Options of options: braces nest.
         depth += {"{": 1, "}": -1}.get(text[at], 0)
         if depth == 0:
             return at

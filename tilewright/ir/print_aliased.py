@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any, Protocol, TypeVar
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AffineSetAttr,
+    AnyFloat,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    IndexType,
+    IntegerType,
+    NameLoc,
+    TupleType,
+    UnknownLoc,
+)
 from xdsl.ir import (
     Attribute,
     Data,
@@ -20,7 +33,6 @@ from xdsl.ir import (
 )
 from xdsl.printer import Printer as XDSLPrinter
 
-from tilewright.ir.aliases import Aliases, AliasNamer, alias_namer
 from tilewright.ir.print_attributes import (
     AttributeText,
     bytes_text,
@@ -34,6 +46,135 @@ from tilewright.ir.print_attributes import (
     text_function,
 )
 from tilewright.ir.print_floats import float_text
+
+MAX_PLAIN_TUPLE = 16
+"""Tuples with more elements are given an alias."""
+
+_ALIAS_NAMES: dict[type[Attribute], str] = {
+    AffineMapAttr: "map",
+    AffineSetAttr: "set",
+    TupleType: "tuple",
+    UnknownLoc: "loc",
+    FileLineColLoc: "loc",
+    NameLoc: "loc",
+    CallSiteLoc: "loc",
+    FusedLoc: "loc",
+}
+
+_MARK = re.compile("\0(\\d+)\0")
+
+
+AliasNamer = Callable[[Any], str | None]
+
+
+def alias_namer(cls: type[Attribute]) -> AliasNamer | None:
+    """What names the aliases of a class of attributes, where they have any; ours do it with a method `alias_name`."""
+    # Attributes of our dialects know best; those of xDSL are in the table.
+    if (method := getattr(cls, "alias_name", None)) is not None:
+        return method
+    name = next((_ALIAS_NAMES[base] for base in cls.__mro__ if base in _ALIAS_NAMES), None)
+    if name == "tuple":
+        return lambda type: name if len(type.types) > MAX_PLAIN_TUPLE else None
+    return (lambda attribute: name) if name else None
+
+
+@dataclass
+class Alias:
+    name: str
+    definition: str
+    sigil: str
+    depth: int
+    """One more than the depth of what the definition refers to: definitions come before their uses."""
+    deferrable: bool
+    """Only locations of operations refer to it, which MLIR's reader resolves when it has read everything."""
+    visited: bool
+    """Whether a place that asks for aliases mentions it; other places use one that exists and else write it out."""
+
+
+class Aliases:
+    """The aliases that one print needs, in the order of their first mention."""
+
+    def __init__(self) -> None:
+        self._aliases: list[Alias] = []
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._aliases)
+
+    def mark(
+        self, attribute: Attribute, name: str, definition: str, depth: int, *, deferrable: bool, visit: bool
+    ) -> str:
+        """Record a mention; what comes back stands for the name in printed text."""
+        number = self._numbers.setdefault((name, definition), len(self._aliases))
+        if number == len(self._aliases):
+            sigil = "!" if isinstance(attribute, TypeAttribute) else "#"
+            self._aliases.append(Alias(name, definition, sigil, depth, deferrable, visit))
+        elif visit and not self._aliases[number].visited:
+            # the first mention that counts decides on the order, so the alias moves to the end
+            old = self._aliases[number]
+            self._numbers[name, definition] = len(self._aliases)
+            self._aliases.append(Alias(name, definition, old.sigil, depth, deferrable, True))
+            number = len(self._aliases) - 1
+        if not deferrable and visit:
+            self._forbid_deferring(number)
+        return f"\0{number}\0"
+
+    def _forbid_deferring(self, number: int) -> None:
+        alias = self._aliases[number]
+        if alias.deferrable:
+            # What it refers to has to be defined before it, so that cannot be deferred either.
+            alias.deferrable = False
+            for child in _MARK.findall(alias.definition):
+                self._forbid_deferring(int(child))
+
+    def resolved(self, text: str) -> tuple[str, str, str]:
+        """Definitions to print in front, the text with names in it, and definitions to print behind."""
+        visited = [(number, alias) for number, alias in enumerate(self._aliases) if alias.visited]
+        # The sort is stable: among equals the first mention comes first.
+        visited.sort(key=lambda numbered: _order(numbered[1]))
+        names = _unique_names([alias for _, alias in visited])
+        by_number = {number: name for (number, _), name in zip(visited, names, strict=True)}
+
+        def spell(mark: re.Match[str]) -> str:
+            number = int(mark[1])
+            # Mentioned only where MLIR looks for no aliases: written out, unless one exists by now.
+            if number not in by_number:
+                alias = self._aliases[number]
+                current = self._numbers[alias.name, alias.definition]
+                by_number[number] = by_number.get(current) or _MARK.sub(spell, alias.definition)
+            return by_number[number]
+
+        front = back = ""
+        for (_, alias), name in zip(visited, names, strict=True):
+            line = f"{name} = {_MARK.sub(spell, alias.definition)}\n"
+            if alias.deferrable:
+                back += line
+            else:
+                front += line
+        return front, _MARK.sub(spell, text), back
+
+
+def _order(alias: Alias) -> tuple[int, bool, str]:
+    # MLIR's order: what others refer to first, types before attributes, then by name.
+    return alias.depth, alias.sigil == "#", alias.name
+
+
+def _unique_names(aliases: list[Alias]) -> list[str]:
+    """`#map`, `#map1` ...; a name that ends in a digit keeps its number apart with an underscore."""
+    used: set[str] = set()
+    counts: dict[str, int] = {}
+    names: list[str] = []
+    for alias in aliases:
+        name = alias.name
+        # Else `#map1` could be the second `map` or the first `map1`.
+        stem = f"{name}_" if name[-1].isdigit() else name
+        while name in used:
+            counts[stem] = counts.get(stem, 0) + 1
+            name = f"{stem}{counts[stem]}"
+        used.add(name)
+        names.append(alias.sigil + name)
+    return names
+
 
 T = TypeVar("T")
 
@@ -128,6 +269,7 @@ class TextPrinter(XDSLPrinter):
         self._out.append(str(value) if type is None else integer_text(value, type))
 
     def print_dimension_list(self, dims: Sequence[int]) -> None:
+        # Without the `x` before an element type, which does not follow here.
         self._out.append(dimensions_text(dims)[:-1])
 
     @contextmanager
@@ -173,6 +315,7 @@ class AliasingPrinter(TextPrinter):
         text = self._texts.get(key)
         if text is None:
             return self._new_text(attribute)
+        # The depth of what contains it, also when its text is known already.
         if self._depths and self._depths.get(key, 0) > self._depth:
             self._depth = self._depths[key]
         return text
@@ -183,6 +326,7 @@ class AliasingPrinter(TextPrinter):
             function, namer = self._text_functions[cls]
         except KeyError:
             function, namer = self._text_functions[cls] = text_function(cls), alias_namer(cls)
+        # What is printed inside raises it.
         outer_depth, self._depth = self._depth, 0
         text = function(self, attribute) if function else self._dialect_attribute_text(attribute)
         depth = self._depth + 1 if self._depth else 0
@@ -199,6 +343,7 @@ class AliasingPrinter(TextPrinter):
 
     def _dialect_attribute_text(self, attribute: Attribute) -> str:
         with self._captured() as pieces:
+            # Builtin attributes have no `#dialect.name` before them.
             if (print_builtin := getattr(attribute, "print_builtin", None)) is not None:
                 print_builtin(self)
                 return "".join(pieces)
@@ -235,6 +380,7 @@ class AliasingPrinter(TextPrinter):
 
     def _unvisited_text(self, attributes: Mapping[str, Attribute]) -> str:
         """A dictionary in a place for which MLIR makes no aliases, though it uses those that there are."""
+        # With an empty table of texts: the marks in the full one would count as visits.
         texts, self._texts, self._visiting = self._texts, {}, False
         try:
             return dictionary_text(self, attributes)
@@ -254,6 +400,7 @@ class AliasingPrinter(TextPrinter):
         location = op.location
         text = self._deferrable_texts.get(id(location))
         if text is None:
+            # A table apart: the same location mentioned elsewhere must be defined in front.
             texts, self._texts, self._deferring = self._texts, self._deferrable_texts, True
             try:
                 text = self.attribute_text(location)

@@ -121,6 +121,7 @@ def element_text(p: AttributePrinter, element: Attribute) -> str:
     text = p.attribute_text(element)
     if isinstance(element, IntegerAttr):
         return text.removesuffix(" : i64")
+    # Bits alone would be read as an integer.
     if isinstance(element, FloatAttr) and not text.startswith("0x"):
         return text.removesuffix(" : f64")
     return text
@@ -169,11 +170,13 @@ def _dense_body(a: DenseIntOrFPElementsAttr) -> str:
     if not count:
         return ""
     first = data[: len(data) // count]
+    # A splat, as MLIR stores it, however it was written.
     if data == first * count:
         return _number_texts(type, type.unpack(first, 1))[0]
     if count >= HEX_FROM_ELEMENTS:
         return f'"0x{_packed(a).hex().upper()}"'
     elements = _number_texts(type, a.get_values())
+    # Brackets from the innermost dimension outwards.
     for size in reversed(a.get_shape()[1:]):
         elements = [f"[{', '.join(elements[i : i + size])}]" for i in range(0, len(elements), size)]
     return f"[{', '.join(elements)}]"
@@ -186,6 +189,7 @@ def _packed(a: DenseIntOrFPElementsAttr) -> bytes:
         return a.data.data
     width = type.width.data
     values: Any = a.get_values()
+    # MLIR packs bools, one bit each, the first in the lowest bit.
     if width == 1:
         bits = sum(1 << i for i, bit in enumerate(values) if bit)
         return bits.to_bytes((len(values) + 7) // 8, "little")
@@ -210,6 +214,7 @@ def _size_text(size: IntAttr | NoneAttr) -> str:
 
 def _unregistered(p: AttributePrinter, a: UnregisteredAttr) -> str:
     sigil, name, value = "!" if a.is_type.data else "#", a.attr_name.data, a.value.data
+    # Written `#dialect<body>`, whose body begins with the name.
     if a.is_opaque.data:
         dialect, _, rest = name.partition(".")
         return dialect_symbol_text(sigil, dialect, rest + value)
@@ -236,6 +241,7 @@ def function_type_text(p: AttributePrinter, inputs: Sequence[Attribute], outputs
     """`(i32) -> (i32, i32)`; one result stands without parentheses unless it is a function type."""
     text = p.attribute_text
     arguments = ", ".join([text(type) for type in inputs])
+    # `() -> (() -> ())`: without parentheses it would read as a function of functions.
     if len(outputs) == 1 and not isinstance(outputs[0], FunctionType):
         return f"({arguments}) -> {text(outputs[0])}"
     return f"({arguments}) -> ({', '.join([text(type) for type in outputs])})"
@@ -263,6 +269,7 @@ def _tensor_type(p: AttributePrinter, t: TensorType) -> str:
 def _memref_type(p: AttributePrinter, t: MemRefType) -> str:
     text = f"memref<{dimensions_text(t.get_shape())}{p.attribute_text(t.element_type)}"
     layout = t.layout
+    # Passes may make an identity map; MLIR never holds one.
     if not isinstance(layout, NoneAttr) and not (isinstance(layout, AffineMapAttr) and is_identity(layout.data)):
         text += f", {p.attribute_text(layout)}"
     return f"{text}{_memory_space(p, t.memory_space)}>"
@@ -342,6 +349,7 @@ ATTRIBUTE_TEXT: dict[type[Attribute], AttributeText] = {
 
 def text_function(cls: type[Attribute]) -> AttributeText | None:
     """How a class of attributes is written, unless it writes itself."""
+    # Classes of ours that derive from a builtin one are written as that, unless they print themselves.
     for base in cls.__mro__:
         if base in ATTRIBUTE_TEXT:
             own = getattr(cls, "print_builtin", None)

@@ -35,6 +35,7 @@ MAX_ZERO_PADDING = 3
 
 def float_text(value: float, type: AnyFloat) -> str:
     """The literal for a value of `type`, without the type."""
+    # No decimal literal stands for them.
     if not isfinite(value):
         return hex_text(value, type)
     if value == 0.0:
@@ -43,6 +44,7 @@ def float_text(value: float, type: AnyFloat) -> str:
     if _reads_back(text, value, type):
         return text
     text = _long_form(value, type)
+    # A large integer value: without a dot it would be read as an integer.
     return text if "." in text else hex_text(value, type)
 
 
@@ -84,6 +86,7 @@ def _digits(value: float, count: int) -> tuple[str, str, int]:
     numerator, denominator = abs(value).as_integer_ratio()
     exponent = -(denominator.bit_length() - 1)
     integer = numerator * 5**-exponent
+    # 196 / 59 is LLVM's approximation of the binary logarithm of 10.
     surplus_bits = integer.bit_length() - (count * 196 + 58) // 59
     droppable = max(surplus_bits, 0) * 59 // 196
     integer //= 10**droppable

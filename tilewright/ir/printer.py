@@ -60,6 +60,7 @@ class Printer(AliasingPrinter):
         """What a value is called that does not belong to what is being printed; if nothing is, name all around it."""
         owner = value.owner
         op = owner if isinstance(owner, Operation) else owner.parent_op()
+        # An attribute or a message is printed, not an operation: name all values around once.
         if self._names is None and op is not None:
             self._values |= ValueNames(_naming_scope(op), generic=self.print_generic_format).values
         return self._values.setdefault(id(value), UNKNOWN_VALUE)
@@ -100,6 +101,7 @@ class Printer(AliasingPrinter):
         if print_block_args:
             self._print_label(block)
         last = None
+        # xDSL's flag hides whatever is last; only a terminator may be hidden.
         if not print_block_terminator and (end := block._last_op) is not None:
             last = end if end.has_trait(IsTerminator, value_if_unregistered=False) else None
         self._indent += 1
@@ -125,6 +127,7 @@ class Printer(AliasingPrinter):
         if len(predecessors) == 1:
             return f"  // pred: {predecessors[0]}"
         if predecessors:
+            # MLIR sorts by number; the uses of a block are in the order in which they were made.
             predecessors.sort(key=lambda name: int(name.removeprefix("^bb")))
             return f"  // {len(predecessors)} preds: {', '.join(predecessors)}"
         return "" if block._prev_block is None else "  // no predecessors"
@@ -182,6 +185,7 @@ class Printer(AliasingPrinter):
         names = ValueNames(_naming_scope(op), generic=self.print_generic_format)
         self._names, self._values = names, names.values
         recursion_limit = sys.getrecursionlimit()
+        # Regions print by recursion, and programs may nest deeper than Python's limit.
         sys.setrecursionlimit(recursion_limit + names.max_depth * FRAMES_PER_REGION)
         try:
             with self._captured() as pieces:
@@ -208,6 +212,7 @@ class Printer(AliasingPrinter):
                 self.print_generic_operation(op)
             else:
                 name, default = op.name, self._default_dialect
+                # `emitc.call` prints as `call` in an `emitc.func`; names with two dots keep their dialect.
                 if default and name.startswith(default) and name.count(".") == 1 and name[len(default)] == ".":
                     name = name[len(default) + 1 :]
                 self._out.append(name)
@@ -227,10 +232,12 @@ class Printer(AliasingPrinter):
         types = function_type_text(self, [o.type for o in op._operands], [r.type for r in op.results])
         properties, attributes = op.properties, op.attributes
         unregistered = isinstance(op, UnregisteredOp)
+        # xDSL keeps the name of an unknown operation among its attributes.
         if unregistered:
             attributes = {name: value for name, value in attributes.items() if name != "op_name__"}
         elif properties and attributes:
             both = properties | attributes
+            # Aliases are numbered in the order of names over both dictionaries.
             for name in sorted(both):
                 self.attribute_text(both[name])
         out = self._out
@@ -310,6 +317,7 @@ def print_module(
     try:
         Printer(stream, print_generic_format=generic, print_debuginfo=debuginfo).print_program(op, dialects)
     except (VerifyException, *BROKEN_PROMISES):
+        # A printer that fails on a valid program is our mistake, and must be seen.
         if generic or not _is_invalid(op):
             raise
         print_module(op, stream, generic=True, debuginfo=debuginfo, dialects=dialects)

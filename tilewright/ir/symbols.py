@@ -28,6 +28,7 @@ def symbol_in(table: Operation, name: str) -> Operation | None:
     """The first operation directly inside `table` that has a `sym_name` of that text."""
     indexes = _indexes.get()
     if indexes is None:
+        # Without an index: one made now would be wrong after the next rewrite.
         return next((op for op in _children(table) if symbol_name(op) == name), None)
     index = indexes.get(id(table))
     if index is None:
@@ -37,6 +38,7 @@ def symbol_in(table: Operation, name: str) -> Operation | None:
 
 def symbol_name(op: Operation) -> str | None:
     """The name under which symbol references find `op`."""
+    # Most keep it as a property, `gpu.func` and unregistered operations as an attribute.
     name = op.properties.get("sym_name") or op.attributes.get("sym_name")
     return name.data if isinstance(name, StringAttr) else None
 
@@ -50,6 +52,7 @@ def _index(table: Operation) -> dict[str, Operation]:
     for op in _children(table):
         name = symbol_name(op)
         if name is not None:
+            # The first wins; that names differ is for the verifier to check.
             index.setdefault(name, op)
     return index
 
@@ -64,6 +67,7 @@ def lookup_symbol(op: Operation, name: str | StringAttr | SymbolRefAttr) -> Oper
     path = [name] if isinstance(name, str | StringAttr) else [name.root_reference, *name.nested_references.data]
     for step in path:
         found = symbol_in(table, step if isinstance(step, str) else step.data) if table.has_trait(SymbolTable) else None
+        # An attribute `sym_name` alone makes no symbol.
         if found is None or not found.has_trait(SymbolOpInterface):
             return None
         table = found

@@ -14,18 +14,23 @@ from xdsl.parser import Parser as XdslParser
 from xdsl.parser import ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind, PunctuationSpelling
+from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
-from tilewright.ir.lexer import END, ReaderState, Tokens, string_value, token_kind
+from tilewright.ir.lexer import (
+    DIGITS,
+    END,
+    IDENTIFIER_STARTS,
+    ReaderState,
+    Tokens,
+    integer_value,
+    string_value,
+    token_kind,
+)
 from tilewright.ir.locations import SourceFile
 
 _T = TypeVar("_T")
 _BOOLEANS = {"true": True, "false": False}
-IDENTIFIER_STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
-DIGITS = frozenset("0123456789")
 _MAX_INTEGER_BITS = 64  # of numbers in custom syntax; those of attributes have their types
-_MAX_DECIMAL_DIGITS = 4000  # Python takes quadratic time for a decimal number, and refuses above 4300 digits
-_MORE_THAN_ANY_TYPE_HOLDS = 1 << (1 << 24)
 
 
 class SyntaxFault(ParseError):
@@ -48,6 +53,7 @@ class TokenParser(XdslParser):
     """Where the name of that operation stands."""
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>"):
+        # Bytes that are not UTF-8 stay as surrogates, so that offsets and an error about them are possible.
         text = _encodable(input) if isinstance(input, str) else input.decode(errors="surrogateescape")
         self.tokens = Tokens(Input(text, name))
         self.source = SourceFile(text, name)
@@ -64,30 +70,31 @@ class TokenParser(XdslParser):
         self, msg: str, at_position: Span[str] | int | None = None, end_position: int | None = None
     ) -> NoReturn:
         if at_position is None:
-            if self.tokens.is_bad(self.tokens.index):
-                self.tokens.raise_bad(self.tokens.index)
+            self.tokens.check(self.tokens.index)
             at_position = self.tokens.starts[self.tokens.index]
+        # xDSL gives the whole span of what is wrong; MLIR points at its first character.
         if isinstance(at_position, Span):
             at_position = at_position.start
         if msg.startswith("Expected "):
-            msg = msg[0].lower() + msg[1:].rstrip(".!")
+            msg = _as_mlir_words(msg)
         self._fail(at_position, f"custom op '{self.custom_op}' {msg}" if self.custom_op else msg)
 
     def _fail(self, offset: int, message: str, *notes: tuple[int, str]) -> NoReturn:
+        # At the end of the file MLIR points at its last character, not behind it.
         if 0 < offset == self.tokens.input.len:
             offset -= 1
         raise SyntaxFault(Span(offset, offset, self.tokens.input), message, *notes)
 
     def _fail_expecting(self, message: str) -> NoReturn:
         """The current token is not what must come here: say so behind the last token, or at the token if it is none."""
-        if self.tokens.is_bad(self.tokens.index):
-            self.tokens.raise_bad(self.tokens.index)
+        self.tokens.check(self.tokens.index)
         self._fail(self._offset_behind_last(), message)
 
     def _offset_behind_last(self) -> int:
         """Where MLIR points when something is missing: behind what stands before it, over blank lines and comments."""
         content = self.tokens.input.content
         start = self.tokens.starts[self.tokens.index]
+        # The same at the end of the file: nothing is to be seen behind the last character.
         if self.tokens.texts[self.tokens.index] is END and start > 0:
             start -= 1
         offset = start
@@ -99,6 +106,7 @@ class TokenParser(XdslParser):
                 return offset
             offset -= 1
             line = max(content.rfind("\n", 0, offset), content.rfind("\r", 0, offset)) + 1
+            # Found without looking for strings: a `//` inside one hides what is behind it, as it does in MLIR.
             comment = content.find("//", line, offset)
             offset = offset if comment == -1 else comment
 
@@ -130,9 +138,7 @@ class TokenParser(XdslParser):
 
     def _parse_token(self, expected_kind: MLIRTokenKind, error_msg: str) -> MLIRToken:
         token = self._parse_optional_token(expected_kind)
-        if token is None:
-            self._fail_expecting(error_msg[:1].lower() + error_msg[1:].rstrip(".!"))
-        return token
+        return self._fail_expecting(error_msg[:1].lower() + error_msg[1:].rstrip(".!")) if token is None else token
 
     def _parse_optional_token_in(self, expected_kinds: Iterable[MLIRTokenKind]) -> MLIRToken | None:
         return self._consume_token() if token_kind(self.tokens.texts[self.tokens.index]) in expected_kinds else None
@@ -153,26 +159,10 @@ class TokenParser(XdslParser):
         tokens.index += 1
         return text
 
-    def parse_optional_punctuation(self, punctuation: PunctuationSpelling) -> PunctuationSpelling | None:
-        tokens = self.tokens
-        if tokens.texts[tokens.index] == punctuation:
-            tokens.index += 1
-            return punctuation
-        return None
-
-    def parse_punctuation(self, punctuation: PunctuationSpelling, context_msg: str = "") -> PunctuationSpelling:
-        tokens = self.tokens
-        if tokens.texts[tokens.index] != punctuation:
-            self._fail_expecting(f"expected '{punctuation}'{context_msg}")
-        tokens.index += 1
-        return punctuation
-
-    def parse_optional_keyword(self, keyword: str) -> str | None:
-        tokens = self.tokens
-        if tokens.texts[tokens.index] == keyword:
-            tokens.index += 1
-            return keyword
-        return None
+    # A token is its spelling here, so what xDSL keeps apart by kinds of tokens is one method.
+    parse_optional_punctuation = parse_optional_characters  # pyright: ignore[reportAssignmentType]
+    parse_punctuation = parse_characters  # pyright: ignore[reportAssignmentType]
+    parse_optional_keyword = parse_optional_characters  # pyright: ignore[reportAssignmentType]
 
     def parse_keyword(self, keyword: str, context_msg: str = "") -> str:
         if self.parse_optional_keyword(keyword) is None:
@@ -180,33 +170,25 @@ class TokenParser(XdslParser):
         return keyword
 
     def parse_optional_keyword_in(self, keywords: Collection[str]) -> str | None:
-        tokens = self.tokens
-        text = tokens.texts[tokens.index]
-        if text in keywords:
-            tokens.index += 1
-            return text
-        return None
+        text = self.tokens.texts[self.tokens.index]
+        return self.parse_optional_characters(text) if text in keywords else None
 
     def parse_keyword_in(self, keywords: Collection[str], context_msg: str = "") -> str:
+        choices = ", ".join(f"'{choice}'" for choice in sorted(keywords))
         keyword = self.parse_optional_keyword_in(keywords)
-        if keyword is None:
-            choices = ", ".join(f"'{choice}'" for choice in sorted(keywords))
-            self.raise_error(f"expected one of {choices}{context_msg}")
-        return keyword
+        return self.raise_error(f"expected one of {choices}{context_msg}") if keyword is None else keyword
 
     def parse_optional_identifier(self) -> str | None:
         tokens = self.tokens
         text = tokens.texts[tokens.index]
-        if text[0] in IDENTIFIER_STARTS:
-            tokens.index += 1
-            return text
-        return None
+        if text[0] not in IDENTIFIER_STARTS:
+            return None
+        tokens.index += 1
+        return text
 
     def parse_identifier(self, context_msg: str = "") -> str:
         identifier = self.parse_optional_identifier()
-        if identifier is None:
-            self.raise_error(f"expected valid keyword{context_msg}")
-        return identifier
+        return self.raise_error(f"expected valid keyword{context_msg}") if identifier is None else identifier
 
     # Literals
 
@@ -219,20 +201,16 @@ class TokenParser(XdslParser):
 
     def parse_boolean(self, context_msg: str = "") -> bool:
         value = self.parse_optional_boolean()
-        if value is None:
-            self.raise_error(f"expected boolean literal{context_msg}")
-        return value
+        return self.raise_error(f"expected boolean literal{context_msg}") if value is None else value
 
     def parse_optional_integer(self, allow_boolean: bool = True, allow_negative: bool = True) -> int | None:
         tokens = self.tokens
-        texts, index = tokens.texts, tokens.index
-        text = texts[index]
-        negative = allow_negative and text == "-"
-        if negative:
-            index += 1
-            text = texts[index]
+        negative = allow_negative and tokens.texts[tokens.index] == "-"
+        index = tokens.index + negative
+        text = tokens.texts[index]
         if text[0] in DIGITS and "." not in text:
             value = integer_value(text)
+            # MLIR's parseInteger takes 64 bits, whatever the attribute that the number is for.
             if value.bit_length() > _MAX_INTEGER_BITS:
                 self.raise_error("integer value too large", tokens.starts[index])
             tokens.index = index + 1
@@ -240,32 +218,27 @@ class TokenParser(XdslParser):
         if negative:
             tokens.index = index
             self._fail_expecting("expected integer literal after '-'")
+        # xDSL reads `true` as 1 where its callers do not forbid it.
         boolean = self.parse_optional_boolean() if allow_boolean else None
         return None if boolean is None else int(boolean)
 
     def parse_integer(self, allow_boolean: bool = True, allow_negative: bool = True, context_msg: str = "") -> int:
         value = self.parse_optional_integer(allow_boolean, allow_negative)
-        if value is None:
-            self.raise_error(f"expected integer value{context_msg}")
-        return value
+        return self.raise_error(f"expected integer value{context_msg}") if value is None else value
 
     def parse_optional_float(self, *, allow_negative: bool = True) -> float | None:
         tokens = self.tokens
-        index = tokens.index
-        negative = allow_negative and tokens.texts[index] == "-"
-        if negative:
-            index += 1
+        negative = allow_negative and tokens.texts[tokens.index] == "-"
+        index = tokens.index + negative
         text = tokens.texts[index]
-        if text[0] in DIGITS and "." in text:
-            tokens.index = index + 1
-            return -float(text) if negative else float(text)
-        return None
+        if text[0] not in DIGITS or "." not in text:
+            return None
+        tokens.index = index + 1
+        return -float(text) if negative else float(text)
 
     def parse_float(self, *, allow_negative: bool = True) -> float:
         value = self.parse_optional_float(allow_negative=allow_negative)
-        if value is None:
-            self.raise_error("expected floating point literal")
-        return value
+        return self.raise_error("expected floating point literal") if value is None else value
 
     def parse_optional_number(self, *, allow_boolean: bool = False) -> int | float | None:
         value = self.parse_optional_float()
@@ -273,17 +246,12 @@ class TokenParser(XdslParser):
 
     def parse_number(self, allow_boolean: bool = False, context_msg: str = "") -> int | float:
         value = self.parse_optional_number(allow_boolean=allow_boolean)
-        if value is None:
-            self.raise_error(f"expected integer or floating point literal{context_msg}")
-        return value
+        return self.raise_error(f"expected integer or floating point literal{context_msg}") if value is None else value
 
     def parse_optional_str_literal(self) -> str | None:
         tokens = self.tokens
         text = tokens.texts[tokens.index]
-        if text[0] != '"':
-            return None
-        value = string_value(text)
-        if not isinstance(value, str):
+        if text[0] != '"' or not isinstance(value := string_value(text), str):
             return None
         self._check_text(value)
         tokens.index += 1
@@ -291,18 +259,18 @@ class TokenParser(XdslParser):
 
     def _check_text(self, value: str) -> None:
         """Refuse the stand-ins for bytes that were not UTF-8 in the source: nothing could print them."""
+        # Most texts are ASCII, for which the first test is the only one.
         if not value.isascii() and any("\udc80" <= character <= "\udcff" for character in value):
             self._fail(self.pos, "invalid UTF-8 in string literal")
 
     def parse_str_literal(self, context_msg: str = "") -> str:
         value = self.parse_optional_str_literal()
-        if value is None:
-            self.raise_error(f"expected string{context_msg}")
-        return value
+        return self.raise_error(f"expected string{context_msg}") if value is None else value
 
     def parse_optional_bytes_literal(self) -> bytes | None:
         tokens = self.tokens
         text = tokens.texts[tokens.index]
+        # Escapes may stand for bytes that are no text: then the literal is one of bytes.
         if text[0] != '"' or isinstance(value := string_value(text), str):
             return None
         tokens.index += 1
@@ -322,9 +290,7 @@ class TokenParser(XdslParser):
 
     def parse_symbol_name(self) -> StringAttr:
         name = self.parse_optional_symbol_name()
-        if name is None:
-            self.raise_error("expected valid '@'-identifier for symbol name")
-        return name
+        return self.raise_error("expected valid '@'-identifier for symbol name") if name is None else name
 
     # Lists
 
@@ -337,6 +303,7 @@ class TokenParser(XdslParser):
     ) -> list[_T]:
         tokens = self.tokens
         texts = tokens.texts
+        # None for lists without brackets, which cannot be empty.
         brackets = delimiter.value
         if brackets is not None:
             self.parse_characters(brackets[0], context_msg)
@@ -364,19 +331,10 @@ class TokenParser(XdslParser):
         first = parse_optional()
         if first is None:
             return None
-        tokens = self.tokens
         elements = [first]
-        while tokens.texts[tokens.index] == ",":
-            tokens.index += 1
+        while self.parse_optional_characters(",") is not None:
             elements.append(parse())
         return elements
-
-
-def integer_value(text: str) -> int:
-    """The value of an integer literal, decimal or hexadecimal; more than any type holds if it has too many digits."""
-    if text[1:2] == "x":
-        return int(text, 16)
-    return int(text) if len(text) <= _MAX_DECIMAL_DIGITS else _MORE_THAN_ANY_TYPE_HOLDS
 
 
 def _encodable(text: str) -> str:
@@ -386,3 +344,8 @@ def _encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode(errors="surrogatepass").decode(errors="surrogateescape")
     return text
+
+
+def _as_mlir_words(message: str) -> str:
+    """A message of xDSL's in MLIR's style: a small letter first, no mark at the end."""
+    return message[:1].lower() + message[1:].rstrip(".!")

@@ -6,22 +6,31 @@ operation that is isolated from above is checked by itself, so a module with two
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from io import StringIO
 from types import FunctionType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnregisteredOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
-from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, OpTrait
+from xdsl.traits import (
+    HasParent,
+    IsolatedFromAbove,
+    IsTerminator,
+    NoTerminator,
+    OpTrait,
+    SingleBlockImplicitTerminator,
+    SymbolOpInterface,
+    SymbolTable,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import BROKEN_PROMISES, Diagnostic, Severity, VerifyError, from_verify_exception
 from tilewright.ir.dominance import first_misuse
 from tilewright.ir.symbols import unchanging_symbols
-from tilewright.ir.trait_rules import REGION_TRAITS, Check, trait_check
 
 
 def verify(root: Operation) -> list[Diagnostic]:
@@ -35,12 +44,14 @@ def _verify(root: Operation) -> list[Diagnostic]:
     definitions = DefinitionCheck()
     pending: list[tuple[_Walk, int | None]] = [(_Walk(root, definitions), None)]
     while pending:
+        # Each walk twice: before the isolated operations inside it, and after them for the rest.
         walk, errors_before = pending.pop()
         try:
             if errors_before is None:
                 walk.run()
                 pending.append((walk, len(errors)))
                 pending += [(_Walk(op, definitions), None) for op in reversed(walk.isolated)]
+            # Rules about the whole only make sense where the parts are right.
             elif errors_before == len(errors):
                 walk.finish()
         except VerifyException as error:
@@ -74,6 +85,7 @@ def _without_name(error: VerifyException, op: Operation) -> VerifyException:
     if isinstance(error, VerifyError):
         return error
     text = str(error)
+    # The ways in which xDSL's verifiers begin.
     for prefix in (f"'{op.name}' ", f"'{op.name} ", f"{op.name} ", f"Operation {op.name} "):
         text = text.removeprefix(prefix)
     return VerifyException(text)
@@ -106,6 +118,7 @@ def _rules(op_type: type[Operation]) -> _Rules:
     checks = [trait_check(trait) for trait in traits]
     own = [trait_check(trait) for trait in traits if not isinstance(trait, REGION_TRAITS)]
     of_regions = [trait_check(trait) for trait in traits if isinstance(trait, REGION_TRAITS)]
+    # After the traits, as in MLIR.
     own.append(_custom_verifier(op_type))
     of_regions.append(getattr(op_type, "verify_regions", None))
 
@@ -120,6 +133,7 @@ def _rules(op_type: type[Operation]) -> _Rules:
         isolated=has(IsolatedFromAbove),
         may_end_block=not registered or has(IsTerminator),
         needs_terminator=registered and not has(NoTerminator),
+        # MLIR takes the regions of what it does not know for graphs.
         graph=not registered or issubclass(op_type, ModuleOp),
     )
 
@@ -129,6 +143,7 @@ def _custom_verifier(op_type: type[Operation]) -> Check | None:
     wrapped = op_type.verify_
     if not isinstance(wrapped, FunctionType) or wrapped is Operation.verify_:
         return None
+    # The wrapper holds both in its closure: the definition, and what the class was written with.
     captured = dict(zip(wrapped.__code__.co_freevars, wrapped.__closure__ or (), strict=True))
     if "op_def" not in captured:
         return wrapped
@@ -205,6 +220,7 @@ class _Walk:
             entry = region._first_block
             if entry is not region._last_block and rules.graph and rules.definition:
                 raise VerifyException(f"expects graph region #{number} to have 0 or 1 blocks")
+            # A branch back to the entry would need values for its arguments.
             if entry is not None and entry.first_use is not None:
                 raise VerifyError("entry block of region may not have predecessors", bare=True)
         return _Frame(op, rules, len(self.isolated))
@@ -216,6 +232,7 @@ class _Walk:
             rules = _rules(op.__class__)
             if not op.regions:
                 self._check(op, rules)
+            # Later, in a walk of its own: an error there must not hide errors here.
             elif rules.isolated:
                 self.isolated.append(op)
             else:
@@ -242,6 +259,7 @@ class _Walk:
         self.current = last or frame.op
         if last and any(successor.parent is not region for successor in last._successors):
             raise VerifyException("branching to block of a different region")
+        # Several blocks need terminators whatever the operation is: nothing else leads from one to the next.
         single = region is not None and region._first_block is region._last_block
         if single and not frame.rules.needs_terminator:
             return
@@ -253,6 +271,7 @@ class _Walk:
     def _leave(self, frame: _Frame) -> None:
         self.current = frame.op
         checks = frame.rules.of_regions
+        # Rules about regions come after all that is in them, and isolated operations come later.
         if len(self.isolated) > frame.isolated:
             self.postponed += [(frame.op, check) for check in checks]
         else:
@@ -262,6 +281,7 @@ class _Walk:
     def _explain(self, op: Operation, number: int) -> None:
         self.current = op
         operand = op._operands[number]
+        # Outside of an isolated operation, which is another rule than dominance.
         if operand.owner is self.root or not self.root.is_ancestor(operand.owner):
             note = "required by region isolation constraints"
             raise VerifyError("using value defined outside the region", (self.root, note))
@@ -309,3 +329,96 @@ def operation_text(op: Operation, severity: Severity = Severity.ERROR) -> str:
     text = StringIO()
     Printer(text, print_generic_format=severity is Severity.ERROR).print_op(op)
     return ("\n" if op.regions else "") + text.getvalue()
+
+
+Check: TypeAlias = Callable[[Operation], None]
+
+REGION_TRAITS = SingleBlockImplicitTerminator, SymbolTable
+"""What these demand is looked at after the operations in the regions."""
+
+VISIBILITIES = "public", "private", "nested"
+
+
+def trait_check(trait: OpTrait) -> Check | None:
+    """The rule of one trait; None where the verifier's walk sees to it, or there is none."""
+    match trait:
+        # The walk and the dominance check see to them.
+        case IsolatedFromAbove() | NoTerminator():
+            return None
+        case IsTerminator():
+            return _is_last
+        case HasParent():
+            return lambda op: _has_parent(op, trait)
+        case SingleBlockImplicitTerminator():
+            return lambda op: _ends_with(op, trait.op_type)
+        case SymbolTable():
+            return _symbols_are_unique
+        case SymbolOpInterface():
+            return lambda op: _is_symbol(op, trait)
+        case _:
+            return None if type(trait).verify is OpTrait.verify else trait.verify
+
+
+def _is_last(op: Operation) -> None:
+    if op.parent is None or op.parent._last_op is not op:
+        raise VerifyException("must be the last operation in the parent block")
+
+
+def _has_parent(op: Operation, trait: HasParent) -> None:
+    parent = op.parent_op()
+    # An operation without parent is being built, or is the root.
+    if parent is None or isinstance(parent, trait.op_types):
+        return
+    names = ", ".join(parent.name for parent in trait.op_types)
+    raise VerifyException(f"expects parent op {'' if len(trait.op_types) == 1 else 'to be one of '}'{names}'")
+
+
+def _ends_with(op: Operation, terminator: type[Operation]) -> None:
+    for number, region in enumerate(op.regions):
+        if region._first_block is not region._last_block:
+            raise VerifyException(f"expects region #{number} to have 0 or 1 blocks")
+        block = region._first_block
+        if block is None:
+            continue
+        last = block.last_op
+        if last is None:
+            raise VerifyException("expects a non-empty block")
+        if not isinstance(last, terminator):
+            raise VerifyError(
+                f"expects regions to end with '{terminator.name}', found '{last.name}'",
+                (last, f"in custom textual format, the absence of terminator implies '{terminator.name}'"),
+            )
+
+
+def _symbols_are_unique(op: Operation) -> None:
+    if len(op.regions) != 1:
+        raise VerifyException("Operations with a 'SymbolTable' must have exactly one region")
+    if len(op.regions[0].blocks) != 1:
+        raise VerifyException("Operations with a 'SymbolTable' must have exactly one block")
+    owners = dict[str, Operation]()
+    for child in op.regions[0].blocks[0].ops:
+        symbol = child.properties.get("sym_name") or child.attributes.get("sym_name")
+        if isinstance(symbol, StringAttr) and owners.setdefault(symbol.data, child) is not child:
+            raise VerifyError(
+                f"redefinition of symbol named '{symbol.data}'",
+                (owners[symbol.data], "see existing symbol definition here"),
+                at=child,
+                bare=True,
+            )
+
+
+def _is_symbol(op: Operation, trait: SymbolOpInterface) -> None:
+    symbol = op.get_attr_or_prop("sym_name")
+    # Such as a `builtin.module`, which may have a name.
+    if symbol is None and trait.is_optional_symbol(op):
+        return
+    if not isinstance(symbol, StringAttr):
+        raise VerifyException("requires string attribute 'sym_name'")
+    visibility = op.get_attr_or_prop("sym_visibility")
+    if isinstance(visibility, StringAttr) and visibility.data not in VISIBILITIES:
+        expected = ", ".join(f'"{word}"' for word in VISIBILITIES)
+        raise VerifyException(f"visibility expected to be one of [{expected}], but got {visibility}")
+    parent = op.parent_op()
+    # What is not registered might be a symbol table.
+    if parent and not isinstance(parent, UnregisteredOp) and not parent.has_trait(SymbolTable):
+        raise VerifyException("symbol's parent must have the SymbolTable trait")

@@ -60,6 +60,7 @@ def read_expectations(text: str, filename: str, lines_before: int) -> tuple[list
         if match is None:
             for expectation in for_next_line:
                 expectation.line = number
+            # `below` is the next line without a directive, `above` the last one: directives may be stacked.
             for_next_line, last_plain_line = [], number
             continue
         at = FileLineColLoc(StringAttr(filename), IntAttr(number), IntAttr(match.start() + 1))
@@ -90,6 +91,7 @@ def _compile(text: str, regex: bool) -> re.Pattern[str]:
     """`text` as a pattern: literal, but for what stands in `{{...}}` of a `-re` directive."""
     if not regex:
         return re.compile(re.escape(text))
+    # Literal text and patterns by turns.
     parts = REGEX_BLOCK.split(text)
     return re.compile("".join(f"(?:{part})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))
 
@@ -103,11 +105,13 @@ def _with_notes(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
 def _settle(diagnostic: Diagnostic, expected: list[Expectation], filename: str) -> Diagnostic | None:
     """Mark the expectation that `diagnostic` meets, or say why it is a surprise."""
     position = file_position(diagnostic.location)
+    # Diagnostics in other files cannot be expected in this one.
     if position is None or position[0] == filename:
         line = position[1] if position else None
         fitting = [e for e in expected if e.fits(line, diagnostic.text)]
         same = [e for e in fitting if e.severity is diagnostic.severity]
         if same:
+            # As in MLIR one expectation takes any number of equal diagnostics.
             next((e for e in same if not e.met), same[0]).met = True
             return None
         if fitting:

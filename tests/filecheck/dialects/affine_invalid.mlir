@@ -223,3 +223,19 @@ func.func @f(%v: f32) {
   "affine.for"() ({ ^bb0(%i: i32): "affine.yield"() : () -> () }) {lowerBoundMap = affine_map<() -> (0)>, upperBoundMap = affine_map<() -> (0)>, step = 1 : index, operandSegmentSizes = array<i32: 0, 0, 0>} : () -> ()
   return
 }
+
+// -----
+
+func.func @f(%m: memref<64xf32>, %i: index, %j: index) {
+  // expected-error @+1 {{non-affine expression: at least one of the multiply operands has to be either a constant or symbolic}}
+  %0 = affine.load %m[%i * %j] : memref<64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<64xf32>, %i: index) {
+  // expected-error @+1 {{missing right operand of binary operator}}
+  %0 = affine.load %m[%i +] : memref<64xf32>
+  return
+}

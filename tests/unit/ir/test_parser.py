@@ -32,7 +32,8 @@ from xdsl.utils.exceptions import ParseError
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.locations import FileLineColRange
-from tilewright.ir.parser import Parser, parse_source
+from tilewright.ir.operation_parser import OperationParser
+from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text
 
 
@@ -49,7 +50,7 @@ def stock_context() -> Context:
 
 
 def attribute(text: str) -> Attribute:
-    return Parser(make_context(allow_unregistered=True), text, "t.mlir").parse_attribute()
+    return OperationParser(make_context(allow_unregistered=True), text, "t.mlir").parse_attribute()
 
 
 # Files
@@ -82,7 +83,7 @@ def test_reading_leaves_the_interpreter_as_it_was() -> None:
 
 def test_api_of_xdsl_raises_parse_errors() -> None:
     with pytest.raises(ParseError):
-        Parser(make_context(), "1").parse_keyword("two")
+        OperationParser(make_context(), "1").parse_keyword("two")
 
 
 # The same as xDSL

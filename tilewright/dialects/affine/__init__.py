@@ -28,6 +28,7 @@ from tilewright.dialects.affine.maps import (
     MinOp,
 )
 
+# xDSL's dialect with its operations replaced, and those that it does not have.
 AFFINE = derived_dialect(
     Affine,
     [

@@ -40,6 +40,7 @@ from tilewright.dialects.memref.types import LOCALITY, memref_type, parse_memref
 from tilewright.ir.shown import quoted
 
 
+# One class for four operations: subscripts are an affine map, which no format can say.
 class _Access(IRDLOperation):
     """What reads and writes at affine subscripts have in common."""
 
@@ -59,12 +60,14 @@ class _Access(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parse_memref_type(parser)
+        # The type of what is read or written is only spelled out for vectors.
         element: Attribute = type.element_type
         if cls.HAS_VECTOR:
             parser.parse_punctuation(",")
             element = _parse_vector_type(parser)
         operands = [parser.resolve_operand(buffer, type), *indices]
         if value is not None:
+            # A store's value is the first operand, and its type is known last.
             operands.insert(0, parser.resolve_operand(value, element))
         return cls.create(
             operands=operands,
@@ -106,6 +109,7 @@ class _Access(IRDLOperation):
 def _parse_vector_type(parser: Parser) -> VectorType:
     position = parser.pos
     type = parser.parse_type()
+    # In the words of MLIR, which reads a vector type here.
     if not isinstance(type, VectorType):
         parser.raise_error(
             f"invalid kind of type specified: expected builtin.vector, but found {quoted(type)}", position
@@ -224,6 +228,7 @@ class DmaStartOp(IRDLOperation):
         operands: list[SSAValue] = []
         for buffer, type, (_, indices) in zip(buffers, types, places, strict=True):
             operands += [parser.resolve_operand(buffer, type), *indices]
+        # Attributes and not properties: MLIR never gave this operation a declared form.
         maps = {name: map for name, (map, _) in zip(cls.MAPS, places, strict=True)}
         return cls.create(operands=[*operands, *rest], attributes=attributes | maps)
 
@@ -240,6 +245,7 @@ class DmaStartOp(IRDLOperation):
         parts: list[list[SSAValue]] = []
         for name in self.MAPS:
             map = self._map(name)
+            # The buffer and what its map is applied to.
             length = 1 + map.num_dims + map.num_symbols
             parts.append(rest[:length])
             del rest[:length]
@@ -256,6 +262,7 @@ class DmaStartOp(IRDLOperation):
         for operand in rest:
             printer.print_string(", ")
             printer.print_ssa_value(operand)
+        # Without the maps, which the subscripts say.
         printer.print_op_attributes({k: v for k, v in self.attributes.items() if k not in self.MAPS})
         printer.print_string(" : ")
         print_types(printer, [part[0].type for part in parts])

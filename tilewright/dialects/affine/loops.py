@@ -70,6 +70,7 @@ class YieldOp(TypedOperandsOp, xdsl_affine.YieldOp):
 
     def verify_(self) -> None:
         parent = self.parent_op()
+        # Not by a trait: MLIR words this error differently.
         if not isinstance(parent, ForOp | IfOp | ParallelOp):
             raise VerifyException("only terminates affine.if/for/parallel regions")
         if len(parent.results) != len(self.operands):
@@ -88,6 +89,7 @@ def _parse_bound(parser: Parser, prefix: str, which: str) -> _Bound:
     prefixed = parser.parse_optional_keyword(prefix) is not None
     operand = parser.parse_optional_operand(INDEX)
     if operand is not None:
+        # A value is a symbol of the identity map, so it must be valid as one.
         return _Bound(AffineMapAttr(AffineMap(0, 1, (AffineExpr.symbol(0),))), [operand])
     value = parser.parse_optional_integer(allow_boolean=False)
     if value is not None:
@@ -99,6 +101,7 @@ def _parse_bound(parser: Parser, prefix: str, which: str) -> _Bound:
         parser.raise_error("dim operand count and affine map dim count must match", position)
     if len(symbols) != map.data.num_symbols:
         parser.raise_error("symbol operand count and affine map symbol count must match", position)
+    # Of several bounds the greatest, or least, counts; the prefix says which.
     if len(map.data.results) > 1 and not prefixed:
         parser.raise_error(f"{which} loop bound affine map with multiple results requires '{prefix}' prefix", position)
     return _Bound(map, [*dims, *symbols])
@@ -111,10 +114,12 @@ def _print_bound(printer: Printer, bound: AffineMapAttr, operands: Sequence[SSAV
         if not operands and isinstance(result, AffineConstantExpr):
             printer.print_string(str(result.value))
             return
+        # The short form is for symbols: a dimension has to be told apart by its map.
         if map.num_dims == 0 and map.num_symbols == 1 and isinstance(result, AffineSymExpr):
             printer.print_ssa_value(operands[0])
             return
     else:
+        # No result or several: never without the prefix.
         printer.print_string(f"{prefix} ")
     printer.print_attribute(bound)
     print_map_operands(printer, map.num_dims, operands)
@@ -133,6 +138,7 @@ class ForOp(xdsl_affine.ForOp):
         lower = _parse_bound(parser, "max", "lower")
         parser.parse_keyword("to")
         upper = _parse_bound(parser, "min", "upper")
+        # An attribute, unlike in `scf.for`: affine loops have constant steps.
         step = 1
         if parser.parse_optional_keyword("step") is not None:
             position = parser.pos
@@ -161,6 +167,7 @@ class ForOp(xdsl_affine.ForOp):
     def print(self, printer: Printer) -> None:
         variable, *arguments = self.body.block.args
         printer.print_string(" ")
+        # With its location where those are printed.
         printer.print_block_argument(variable, print_type=False)
         printer.print_string(" = ")
         _print_bound(printer, self.lowerBoundMap, self.lowerBoundOperands, "max")
@@ -189,6 +196,7 @@ class ForOp(xdsl_affine.ForOp):
             raise VerifyException("mismatch between the number of loop-carried values and results")
 
     def verify_regions(self) -> None:
+        # Generic text may have no arguments at all.
         variable, *arguments = self.body.block.args or (None,)
         if variable is None or variable.type != INDEX:
             raise VerifyException("expected body to have a single index argument for the induction variable")
@@ -237,6 +245,7 @@ class IfOp(xdsl_affine.IfOp):
         printer.print_string(" ")
         printer.print_attribute(self.condition)
         print_map_operands(printer, self.condition.data.num_dims, self.operands)
+        # MLIR prints one type here without parentheses, unlike in `affine.for`.
         if len(self.results) == 1:
             printer.print_string(" -> ")
             printer.print_attribute(self.result_types[0])
@@ -254,6 +263,7 @@ class IfOp(xdsl_affine.IfOp):
             raise VerifyException("operand count and integer set dimension and symbol count must match")
 
     def verify_regions(self) -> None:
+        # There is no value to give where the condition does not hold.
         if self.results and self.else_region.blocks.first is None:
             verify_flow(self, "parent", (), self.result_types, source="parent")
 
@@ -271,6 +281,7 @@ def _parse_bounds(parser: Parser, prefix: str) -> GroupedBounds:
     subscripts = Subscripts(parser)
     results: list[AffineExpr] = []
 
+    # All expressions share one map; how many belong to each loop is kept beside it.
     def parse_group() -> int:
         if parser.parse_optional_keyword(prefix) is None:
             results.append(subscripts.parse_expr())
@@ -317,6 +328,7 @@ class ParallelOp(xdsl_affine.ParallelOp):
     @property
     def bounds(self) -> tuple[GroupedBounds, GroupedBounds]:
         """Lower and upper bounds with their operands."""
+        # One list of operands for both maps, the lower's first.
         split = self.lowerBoundsMap.data.num_dims + self.lowerBoundsMap.data.num_symbols
         return (
             GroupedBounds(self.lowerBoundsMap, self.operands[:split], self.lowerBoundsGroups.get_values()),
@@ -364,6 +376,7 @@ class ParallelOp(xdsl_affine.ParallelOp):
         printer.print_string(") to (")
         _print_bounds(printer, upper, "min")
         printer.print_string(")")
+        # Steps of one go without saying, if all are.
         if any(step != 1 for step in steps):
             printer.print_string(f" step ({', '.join(map(str, steps))})")
         if self.results:
@@ -380,6 +393,7 @@ class ParallelOp(xdsl_affine.ParallelOp):
 
     def verify_(self) -> None:
         lower, upper = self.bounds
+        # A loop for each argument: four lists that have to be equally long.
         counts = len(self.body.block.args), len(lower.groups), len(upper.groups), len(self.steps)
         if len(set(counts)) != 1:
             raise VerifyException(
@@ -398,6 +412,7 @@ class ParallelOp(xdsl_affine.ParallelOp):
 def _parse_reduction(parser: Parser) -> AtomicKind:
     position = parser.pos
     text = parser.parse_str_literal()
+    # Kinds of atomic updates: a reduction combines as those do.
     if text not in ATOMIC_KINDS:
         parser.raise_error(f'invalid reduction value: "{text}"', position)
     return AtomicKind(text)

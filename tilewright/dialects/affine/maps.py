@@ -61,6 +61,7 @@ class _Applied(IRDLOperation):
         position = parser.pos
         map = parse_map(parser, AffineMapAttr)
         dims, symbols = parse_map_operands(parser)
+        # Memory has one list of operands, so only text can tell this mistake.
         if (map.data.num_dims, map.data.num_symbols) != (len(dims), len(symbols)):
             parser.raise_error("dimension or symbol index mismatch", position)
         return cls.create(
@@ -87,6 +88,7 @@ def _verify_applied(op: Operation) -> None:
         raise VerifyException("operand count and affine map dimension and symbol count must match")
     if not map.results:
         raise VerifyException("affine map expect at least one result")
+    # Dimensions may be loop variables, symbols may not.
     verify_symbols(op.operands[map.num_dims :])
 
 
@@ -154,6 +156,7 @@ class DelinearizeIndexOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_basis(self.static_basis, self.dynamic_basis)
+        # The outermost digit has no bound: its basis may be left out.
         if len(self.results) - len(self.static_basis) not in (0, 1):
             raise VerifyException("should return an index for each basis element and up to one extra index")
 
@@ -166,6 +169,7 @@ class LinearizeIndexOp(IRDLOperation):
     multi_index = var_operand_def(IndexType)
     dynamic_basis = var_operand_def(IndexType)
     static_basis = prop_def(DenseArrayBase.constr(i64))
+    # As in the generic form of MLIR: a unit where it is set, `false` where it is not.
     disjoint = prop_def(base(UnitAttr) | base(IntegerAttr), default_value=BoolAttr.from_bool(False))
     linear_index = result_def(IndexType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -200,6 +204,7 @@ class LinearizeIndexOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_basis(self.static_basis, self.dynamic_basis)
+        # As above: the first digit may go without.
         if len(self.multi_index) - len(self.static_basis) not in (0, 1):
             raise VerifyException("should be passed a basis element for each index except possibly the first")
 

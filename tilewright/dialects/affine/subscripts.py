@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.dialects import affine as xdsl_affine
 from xdsl.dialects.builtin import (
@@ -29,9 +29,11 @@ from tilewright.dialects._syntax import (
     print_operands,
     resolve_all,
 )
-from tilewright.ir import affine_text
-from tilewright.ir.affine_text import expr_text
+from tilewright.ir.affine_text import ExpressionReader, expr_text
 from tilewright.ir.constraints import described
+
+if TYPE_CHECKING:
+    from tilewright.ir.attribute_parser import AttributeParser
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
@@ -48,47 +50,16 @@ class Subscripts:
         self.parser = parser
         self.dims: dict[tuple[str, int], UnresolvedOperand] = {}
         self.symbols: dict[tuple[str, int], UnresolvedOperand] = {}
+        # The grammar of affine maps, in which values stand for dimensions and symbols.
+        self.parse_expr = ExpressionReader(cast("AttributeParser", parser), self._parse_leaf).read
 
-    def parse_expr(self) -> AffineExpr:
-        expr = self._parse_product()
-        while True:
-            if self.parser.parse_optional_characters("+") is not None:
-                expr = affine_text.add(expr, self._parse_product())
-            elif self.parser.parse_optional_characters("-") is not None:
-                expr = affine_text.add(expr, affine_text.negate(self._parse_product()))
-            else:
-                return expr
-
-    def _parse_product(self) -> AffineExpr:
-        expr = self._parse_leaf()
-        while True:
-            for text, combine in _PRODUCTS.items():
-                if self.parser.parse_optional_characters(text) is not None:
-                    expr = combine(expr, self._parse_leaf())
-                    break
-            else:
-                return expr
-
-    def _parse_leaf(self) -> AffineExpr:
-        parser = self.parser
-        if parser.parse_optional_characters("-") is not None:
-            return affine_text.negate(self._parse_leaf())
-        if parser.parse_optional_characters("(") is not None:
-            expr = self.parse_expr()
-            parser.parse_characters(")")
-            return expr
-        if parser.parse_optional_keyword("symbol") is not None:
-            parser.parse_characters("(")
-            symbol = parser.parse_unresolved_operand()
-            parser.parse_characters(")")
+    def _parse_leaf(self) -> AffineExpr | None:
+        if self.parser.parse_optional_keyword("symbol") is not None:
+            with self.parser.in_parens():
+                symbol = self.parser.parse_unresolved_operand()
             return AffineExpr.symbol(_position(self.symbols, symbol))
-        dim = parser.parse_optional_unresolved_operand()
-        if dim is not None:
-            return AffineExpr.dimension(_position(self.dims, dim))
-        value = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
-        if value is None:
-            parser.raise_error("expected affine expression")
-        return AffineExpr.constant(value)
+        dim = self.parser.parse_optional_unresolved_operand()
+        return None if dim is None else AffineExpr.dimension(_position(self.dims, dim))
 
     def map_of(self, results: Sequence[AffineExpr]) -> AffineMapAttr:
         return AffineMapAttr(AffineMap(len(self.dims), len(self.symbols), tuple(results)))
@@ -97,16 +68,9 @@ class Subscripts:
         return resolve_all(self.parser, [*self.dims.values(), *self.symbols.values()], INDEX)
 
 
-_PRODUCTS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
-    "*": affine_text.multiply,
-    "floordiv": affine_text.floor_divide,
-    "ceildiv": affine_text.ceil_divide,
-    "mod": affine_text.modulo,
-}
-
-
 def _position(seen: dict[tuple[str, int], UnresolvedOperand], operand: UnresolvedOperand) -> int:
     """Which dimension or symbol an operand is, a new one if it has not been met."""
+    # A value that is written twice is one dimension.
     key = (operand.operand_name, operand.index)
     seen.setdefault(key, operand)
     return list(seen).index(key)
@@ -133,6 +97,7 @@ def print_applied(
 
     def name_of(leaf: AffineDimExpr | AffineSymExpr) -> str:
         if isinstance(leaf, AffineSymExpr):
+            # Marked, since values print themselves: the printer gives them their names.
             return f"symbol(\0{map.num_dims + leaf.position}\0)"
         return f"\0{leaf.position}\0"
 
@@ -180,5 +145,6 @@ def verify_symbols(operands: Sequence[SSAValue]) -> None:
     for operand in operands:
         if isinstance(operand, BlockArgument):
             owner = operand.owner.parent_op()
+            # xDSL's classes are the bases of ours.
             if isinstance(owner, xdsl_affine.ForOp | xdsl_affine.ParallelOp) and operand.type == INDEX:
                 raise VerifyException("operand cannot be used as a symbol")

@@ -67,6 +67,7 @@ from tilewright.dialects.arith.types import (
     bool_like,
 )
 
+# xDSL's dialect with all of its operations replaced.
 ARITH = derived_dialect(
     Arith,
     [
@@ -124,6 +125,7 @@ ARITH = derived_dialect(
     ],
 )
 
+# Also what xDSL defines and programs use: attributes have no second home.
 __all__ = [
     "ARITH",
     "AddUIExtendedOp",

@@ -46,6 +46,7 @@ class _Exact(Flagged):
 
     @classmethod
     def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
+        # An absent unit attribute means that the result may be rounded.
         return {} if parser.parse_optional_keyword("exact") is None else {"isExact": UnitAttr()}
 
     def print_flags(self, printer: Printer) -> None:
@@ -53,6 +54,7 @@ class _Exact(Flagged):
             printer.print_string(" exact")
 
 
+# One variable for all three: the type is written once.
 class _IntegerBinary(Binary):
     T: ClassVar = VarConstraint("T", INTEGER_LIKE)
     lhs = operand_def(T)
@@ -104,6 +106,7 @@ class CeilDivSIOp(_IntegerBinary, xdsl_arith.CeilDivSIOp): ...
 class CeilDivUIOp(_IntegerBinary, xdsl_arith.CeilDivUIOp): ...
 
 
+# Not `Pure`: division by zero is undefined, so it must not be moved before a test.
 @derived_op_definition
 class RemUIOp(_IntegerBinary, xdsl_arith.RemUIOp):
     traits = traits_def(NoMemoryEffect())
@@ -114,6 +117,7 @@ class RemSIOp(_IntegerBinary, xdsl_arith.RemSIOp):
     traits = traits_def(NoMemoryEffect())
 
 
+# xDSL does not mark these as commutative; MLIR does, and canonicalization relies on it.
 @derived_op_definition
 class MinUIOp(_IntegerBinary, xdsl_arith.MinUIOp):
     traits = traits_def(Pure(), Commutative())
@@ -162,6 +166,7 @@ class MulUIExtendedOp(_ExtendedMultiplication, xdsl_arith.MulUIExtendedOp): ...
 class MulSIExtendedOp(_ExtendedMultiplication, xdsl_arith.MulSIExtendedOp): ...
 
 
+# Syntax from xDSL: two types, since the second result is a bool.
 @derived_op_definition
 class AddUIExtendedOp(xdsl_arith.AddUIExtendedOp):
     """A sum, and whether it overflowed as an unsigned number."""
@@ -202,6 +207,7 @@ class MulfOp(_FloatBinary, xdsl_arith.MulfOp):
 class DivfOp(_FloatBinary, xdsl_arith.DivfOp): ...
 
 
+# xDSL has no such operation.
 @op_definition
 class RemfOp(_FloatBinary):
     """The remainder of a division, with the sign of the dividend."""

@@ -51,6 +51,7 @@ from tilewright.dialects.arith.types import (
 from tilewright.ir.shown import quoted
 
 
+# Not by a format: flags stand between the operand and the dictionary, and differ by operation.
 class _Cast(Flagged):
     """`%a FLAGS {attributes} : type to type`."""
 
@@ -81,6 +82,7 @@ class _Cast(Flagged):
 
     def verify_(self) -> None:
         source, target = self.operands[0].type, self.results[0].type
+        # Before the elements, as in MLIR.
         verify_same_shape(source, target)
         if not self.converts(element_type(source), element_type(target)):
             raise VerifyException(
@@ -97,6 +99,7 @@ def _width(type: Attribute) -> int:
     return cast(FixedBitwidthType, type).bitwidth
 
 
+# A mixin, so that it can be put before any kind of cast.
 class _Widening:
     @staticmethod
     def converts(source: Attribute, target: Attribute) -> bool:
@@ -141,6 +144,7 @@ class _Rounding(IRDLOperation):
         mode = parser.parse_optional_keyword_in(ROUNDING_MODES)
         if mode is not None:
             properties["roundingmode"] = IntegerAttr(ROUNDING_MODES.index(mode), i32)
+        # Optional here: no flags and no attribute are told apart.
         flags = parse_fastmath(parser)
         return properties if flags is NO_FASTMATH else properties | {"fastmath": flags}
 
@@ -174,6 +178,7 @@ class ExtFOp(_Widening, _FloatCast, xdsl_arith.ExtFOp): ...
 class TruncFOp(_Rounding, _Narrowing, _FloatCast, xdsl_arith.TruncFOp): ...
 
 
+# No rule about widths: rounding is part of the conversion.
 @derived_op_definition
 class SIToFPOp(_IntegerToFloat, xdsl_arith.SIToFPOp): ...
 
@@ -196,6 +201,7 @@ class _IndexCast(_Cast):
 
     @staticmethod
     def converts(source: Attribute, target: Attribute) -> bool:
+        # Between two integers there are extensions and truncations.
         return is_index(source) != is_index(target)
 
 
@@ -220,6 +226,7 @@ class BitcastOp(_Cast, xdsl_arith.BitcastOp):
 
     @staticmethod
     def converts(source: Attribute, target: Attribute) -> bool:
+        # An `index` has no width, and the constraint lets none through.
         return _width(source) == _width(target)
 
 

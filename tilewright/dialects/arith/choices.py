@@ -64,6 +64,7 @@ class ConstantOp(xdsl_arith.ConstantOp):
     def from_int_and_width(
         value: int | IntAttr, value_type: int | IntegerType | IndexType, *, truncate_bits: bool = False
     ) -> ConstantOp:
+        # xDSL's static methods make its own class.
         made = xdsl_arith.ConstantOp.from_int_and_width(value, value_type, truncate_bits=truncate_bits)
         return ConstantOp(made.value)
 
@@ -80,6 +81,7 @@ class ConstantOp(xdsl_arith.ConstantOp):
 
     def verify_(self) -> None:
         type = self.result.type
+        # Both are in memory, and the generic form can have them differ.
         if isinstance(self.value, TypedAttribute) and self.value.get_type() != type:
             raise VerifyException("failed to verify that all of {value, result} have same type")
         if not isinstance(self.value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr | DenseResourceAttr):
@@ -106,6 +108,7 @@ class _Comparison(Flagged):
         parser.parse_punctuation(",")
         rhs = parser.parse_unresolved_operand()
         properties = cls.parse_flags(parser)
+        # The position in xDSL's list, which is in MLIR's order.
         properties["predicate"] = IntegerAttr(cls.PREDICATES.index(predicate), i64)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -133,6 +136,7 @@ class _Comparison(Flagged):
         lhs, rhs = self.operands
         if lhs.type != rhs.type:
             raise VerifyException("requires all operands to have the same type")
+        # The result's type is never written in the custom form.
         if self.results[0].type != bool_like(lhs.type):
             raise VerifyException("failed to verify that result type has i1 element type and same shape as operands")
 
@@ -186,6 +190,7 @@ class SelectOp(xdsl_arith.SelectOp):
         rhs = parser.parse_unresolved_operand()
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
+        # Of two types the first is the condition's: a mask with one bit for each element.
         condition_type, type = i1, parser.parse_type()
         if parser.parse_optional_punctuation(",") is not None:
             condition_type, type = type, parser.parse_type()
@@ -210,5 +215,6 @@ class SelectOp(xdsl_arith.SelectOp):
         printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
+        # One bit chooses a whole vector.
         if self.cond.type not in (i1, bool_like(self.result.type)):
             raise VerifyException("failed to verify that condition is signless i1 or has matching shape")

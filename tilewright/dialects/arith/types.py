@@ -54,6 +54,7 @@ def _element_is(*predicates: Callable[[Attribute], bool]) -> Callable[[Attribute
     """Whether a scalar, or the elements of a vector or tensor, fit one of the predicates."""
 
     def holds(type: Attribute) -> bool:
+        # Memrefs are not among them: they hold numbers, and are none.
         element = element_type(type) if isinstance(type, VectorType | TensorType | UnrankedTensorType) else type
         return any(predicate(element) for predicate in predicates)
 
@@ -73,6 +74,7 @@ INTEGER_LIKE = described(ANY, "signless-integer-like", _element_is(is_signless, 
 FIXED_WIDTH_LIKE = described(ANY, "signless-fixed-width-integer-like", _element_is(is_signless))
 FLOAT_LIKE = described(ANY, "floating-point-like", _element_is(is_float))
 BOOL_LIKE = described(ANY, "bool-like", _element_is(lambda type: type == i1))
+# Bitcasts also reinterpret buffers.
 MEMREF_OF_NUMBERS = MemRefType.constr(SignlessIntegerConstraint | AnyFloatConstr)
 CASTABLE_TO_INDEX = described(
     ANY,
@@ -102,6 +104,7 @@ class RoundingMode(StrEnum):
     TO_NEAREST_AWAY = "to_nearest_away"
 
 
+# In the order of MLIR's enumeration: positions are what the attribute holds.
 ROUNDING_MODES = tuple(RoundingMode)
 ROUNDING = described(
     IntegerAttr.constr(i32),
@@ -142,6 +145,7 @@ def _overflow_text(flags: IntegerOverflowAttr) -> str:
     return f"<{', '.join(flag.value for flag in IntegerOverflowFlag if flag in flags.data) or 'none'}>"
 
 
+# In the printer's table, since xDSL's class prints without the space.
 ATTRIBUTE_TEXT[IntegerOverflowAttr] = lambda p, a: f"#{IntegerOverflowAttr.name}{_overflow_text(a)}"
 
 
@@ -200,6 +204,7 @@ class Binary(Flagged):
         type = parser.parse_type()
         return cls.create(
             operands=(parser.resolve_operand(lhs, type), parser.resolve_operand(rhs, type)),
+            # Extended multiplications have two results of the same type.
             result_types=(type,) * len(cls.get_irdl_definition().results),
             properties=properties,
             attributes=attributes,
@@ -218,6 +223,7 @@ class Binary(Flagged):
 
 
 def verify_same_shape(source: Attribute, target: Attribute) -> None:
+    # MLIR has other words for tensors, whose dynamic sizes must agree as well.
     if isinstance(source, TensorType) and isinstance(target, TensorType):
         if source.get_shape() != target.get_shape():
             raise VerifyException("failed to verify that input and output have the same tensor dimensions")
@@ -228,6 +234,7 @@ def verify_same_shape(source: Attribute, target: Attribute) -> None:
 
 def _shape(type: Any) -> object:
     if isinstance(type, VectorType):
+        # A scalable vector is of another shape than a fixed one.
         return VectorType, type.get_shape(), type.get_scalable_dims()
     return (type.name, type.get_shape()) if isinstance(type, ShapedType) else None
 

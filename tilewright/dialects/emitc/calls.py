@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FlatSymbolRefAttrConstr,
     FloatAttr,
-    FunctionType,
     IndexType,
     IntegerAttr,
     StringAttr,
-    SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, traits_def, var_operand_def, var_result_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.traits import SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import (
-    PAREN,
-    parse_operands,
-    parse_typed_operands,
-    print_attributes,
-    print_operands,
-    print_typed_operands,
-    split_attributes,
-)
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import lookup_symbol
 
+from .functions import FuncOp
 from .operators import CExpression
 from .types import EMITC_TYPE, LVALUE_OR_EMITC_TYPE, ArrayType, OpaqueAttr
 
@@ -42,37 +37,13 @@ COMMENT = "comment"
 """Attribute with what a reader of the C++ code is told about an operation."""
 
 
-class _Call(IRDLOperation):
-    """A call written `callee(operands) : (types) -> types`."""
-
-    def print_call(self, printer: Printer, callee: Attribute) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(callee)
-        print_operands(printer, self.operands, "()")
-        print_attributes(printer, self, ("callee",))
-        printer.print_string(" : ")
-        printer.print_attribute(FunctionType.from_lists(self.operand_types, self.result_types))
-
-    @classmethod
-    def parse_call(cls, parser: Parser, callee: Attribute) -> Self:
-        position = parser.pos
-        operands = parse_operands(parser, PAREN)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, FunctionType):
-            parser.raise_error("expected function type", position)
-        return cls.create(
-            operands=parser.resolve_operands(operands, type.inputs.data, position),
-            result_types=type.outputs.data,
-            properties={"callee": callee, **properties},
-            attributes=attributes,
-        )
+CALL_FORMAT = "$callee `(` $call_operands `)` attr-dict `:` functional-type($call_operands, results)"
 
 
 def operand_number(argument: Attribute) -> int | None:
     """Which operand an entry of `args` stands for; None if it is a constant."""
     match argument:
+        # An `index` in `args` is the number of an operand; a constant of that type cannot be written.
         case IntegerAttr(value=number, type=IndexType()):
             return number.data
         case _:
@@ -80,7 +51,7 @@ def operand_number(argument: Attribute) -> int | None:
 
 
 @op_definition
-class CallOpaqueOp(_Call):
+class CallOpaqueOp(IRDLOperation):
     """A call of a C++ function that is not defined here; `args` mixes operands, by number, with constants."""
 
     name = "emitc.call_opaque"
@@ -90,16 +61,11 @@ class CallOpaqueOp(_Call):
     call_operands = var_operand_def(EMITC_TYPE)
     res = var_result_def(EMITC_TYPE)
     traits = traits_def(CExpression())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = CALL_FORMAT
 
     def __init__(self, callee: str, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = ()):
         super().__init__(operands=[operands], result_types=[result_types], properties={"callee": StringAttr(callee)})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.parse_call(parser, StringAttr(parser.parse_str_literal()))
-
-    def print(self, printer: Printer) -> None:
-        self.print_call(printer, self.callee)
 
     def verify_(self) -> None:
         if not self.callee.data:
@@ -108,21 +74,21 @@ class CallOpaqueOp(_Call):
             number = operand_number(argument)
             if number is not None and not 0 <= number < len(self.operands):
                 raise VerifyException("index argument is out of range")
+            # C++ has no literal for it without a type.
             if isinstance(argument, ArrayAttr):
                 raise VerifyException("array argument has no type")
         for argument in self.template_args or ():
             if not isinstance(argument, TypeAttribute | IntegerAttr | FloatAttr | OpaqueAttr):
                 raise VerifyException("template argument has invalid type")
+        # As in C++, where functions cannot return arrays.
         if any(isinstance(type, ArrayType) for type in self.result_types):
             raise VerifyException("cannot return array type")
 
 
-class CalleeUse(SymbolUserOpInterface):
+class CalledFunctionUse(SymbolUserOpInterface):
     """The callee must be a function of the call's type."""
 
     def verify(self, op: Operation) -> None:
-        from .functions import FuncOp
-
         assert isinstance(op, CallOp)
         callee = lookup_symbol(op, op.callee)
         if not isinstance(callee, FuncOp):
@@ -138,26 +104,21 @@ class CalleeUse(SymbolUserOpInterface):
                 )
         if len(outputs) != len(op.results):
             raise VerifyException("incorrect number of results for callee")
+        # There is at most one result.
         if outputs != tuple(op.result_types):
             raise VerifyException("result type mismatch at index 0")
 
 
 @op_definition
-class CallOp(_Call):
+class CallOp(IRDLOperation):
     """A call of an `emitc.func`."""
 
     name = "emitc.call"
     callee = prop_def(FlatSymbolRefAttrConstr)
     call_operands = var_operand_def()
     res = var_result_def()
-    traits = traits_def(CExpression(), CalleeUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.parse_call(parser, SymbolRefAttr(parser.parse_symbol_name()))
-
-    def print(self, printer: Printer) -> None:
-        self.print_call(printer, self.callee)
+    traits = traits_def(CExpression(), CalledFunctionUse())
+    assembly_format = CALL_FORMAT
 
 
 @op_definition
@@ -167,6 +128,7 @@ class VerbatimOp(IRDLOperation):
     name = "emitc.verbatim"
     value = prop_def(StringAttr)
     arguments = var_operand_def(LVALUE_OR_EMITC_TYPE)
+    assembly_format = "$value (`args` $arguments^ `:` type($arguments))? attr-dict"
 
     def __init__(self, value: str, arguments: Sequence[SSAValue] = ()):
         super().__init__(operands=[arguments], properties={"value": StringAttr(value)})
@@ -174,26 +136,10 @@ class VerbatimOp(IRDLOperation):
     @property
     def pieces(self) -> list[str | None]:
         """The text cut at its placeholders, which are None."""
+        # Without operands braces are plain text: most verbatim code has some.
         if not self.operands:
             return [self.value.data]
         return list(_pieces(self.value.data))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = StringAttr(parser.parse_str_literal())
-        operands: Sequence[SSAValue] = ()
-        if parser.parse_optional_keyword("args") is not None:
-            operands = parse_typed_operands(parser)
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=operands, properties={"value": value}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.value)
-        if self.operands:
-            printer.print_string(" args")
-            print_typed_operands(printer, self.operands)
-        print_attributes(printer, self, ("value",))
 
     def verify_(self) -> None:
         if self.operands and self.pieces.count(None) != len(self.operands):
@@ -203,6 +149,7 @@ class VerbatimOp(IRDLOperation):
 def _pieces(text: str) -> Iterator[str | None]:
     literal, position = "", 0
     while position < len(text):
+        # Two characters, since `{{` and `{}` begin alike.
         match text[position : position + 2]:
             case "{{":
                 literal += "{"

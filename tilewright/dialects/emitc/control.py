@@ -51,6 +51,7 @@ class YieldOp(TypedOperandsOp):
 
     def verify_(self) -> None:
         parent = self.parent_op()
+        # `emitc.do` yields its condition, and has no results.
         if self.result is not None and parent is not None and not parent.results and parent.name != "emitc.do":
             raise VerifyException("yields a value not returned by parent")
         if self.result is None and parent is not None and parent.results:
@@ -63,6 +64,7 @@ def _ends_with_yield() -> tuple[OpTrait, ...]:
 
 def print_plain_region(printer: Printer, region: Region) -> None:
     """A region without arguments, and without its end where that says nothing."""
+    # A terminator with attributes is printed, or they would be lost.
     end = region.blocks.last.last_op if region.blocks.last is not None else None
     printer.print_region(region, print_entry_block_args=False, print_block_terminators=not is_plain_terminator(end))
 
@@ -95,6 +97,7 @@ class ForOp(IRDLOperation):
         variable = parser.parse_argument(expect_type=False)
         parser.parse_punctuation("=")
         bounds = [parser.parse_unresolved_operand()]
+        # All three bounds have the type of the variable, which is written once.
         for word in ("to", "step"):
             parser.parse_keyword(word)
             bounds.append(parser.parse_unresolved_operand())
@@ -109,6 +112,7 @@ class ForOp(IRDLOperation):
         for word, value in zip(("", "= ", "to ", "step "), (variable, *self.operands), strict=True):
             printer.print_string(f" {word}")
             printer.print_ssa_value(value)
+        # Two spaces, as MLIR prints it.
         printer.print_string("  : ")
         printer.print_attribute(variable.type)
         printer.print_string(" ")
@@ -140,6 +144,7 @@ class IfOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         condition = parser.parse_operand(i1)
         then_region = parse_plain_region(parser)
+        # The region is there in any case: without blocks there is no else.
         else_region = Region()
         if parser.parse_optional_keyword("else") is not None:
             else_region = parse_plain_region(parser)
@@ -172,6 +177,7 @@ class DoOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         body = parser.parse_region()
+        # An empty body is a block without operations, not a region without blocks.
         if not body.blocks:
             body.add_block(Block())
         parser.parse_keyword("while")
@@ -190,6 +196,7 @@ class DoOp(IRDLOperation):
         if any(isinstance(op, YieldOp) for op in self.body.block.ops):
             raise VerifyException("body region must not contain terminator")
         ops = list(self.condition_region.block.ops)
+        # By name: expressions are defined on top of this module.
         if len(ops) != 2 or ops[0].name != "emitc.expression" or not isinstance(ops[1], YieldOp):
             raise VerifyException(
                 "condition region must contain exactly two operations: 'emitc.expression' followed by 'emitc.yield', "
@@ -227,6 +234,7 @@ class SwitchOp(IRDLOperation):
             values.append(parser.parse_integer(allow_boolean=False))
             regions.append(parse_plain_region(parser))
         parser.parse_keyword("default")
+        # The default is the last in text and the first in memory.
         regions.insert(0, parse_plain_region(parser))
         properties = known | {"cases": DenseArrayBase.from_list(i64, values)}
         return cls.create(operands=[arg], properties=properties, attributes=attributes, regions=regions)

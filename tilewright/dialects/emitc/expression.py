@@ -71,6 +71,7 @@ class ExpressionOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """As MLIR prints it: inside, the operands go by the names that they have outside."""
+        # The names of arguments are never printed: inside stand the operands' own.
         for argument, operand in zip(self.region.block.args, self.operands, strict=True):
             cast("OurPrinter", printer).name_like(argument, operand)
         printer.print_string(" ")
@@ -97,18 +98,21 @@ class ExpressionOp(IRDLOperation):
                 raise VerifyException("contains an unsupported operation")
             if len(op.results) != 1:
                 raise VerifyException("requires exactly one result for each operation")
+            # An operator whose value is not used would be lost in the C++ expression.
             if op.results[0].first_use is None:
                 raise VerifyException("contains an unused operation")
 
 
 def _parse_isolated(parser: Parser, values: Sequence[SSAValue], names: set[str]) -> Region:
     """A region that sees the values named and no others; each becomes an argument of it."""
+    # Names around are hidden, as the body is isolated from them.
     outer = parser.ssa_values
     parser.ssa_values = {name: outer[name] for name in names if name in outer}
     region = parser.parse_region()
     parser.ssa_values = outer
     if region.blocks:
         for index, value in enumerate(values):
+            # In memory the body has arguments; only text uses the operands directly.
             argument = region.block.insert_arg(value.type, index)
             for op in region.block.ops:
                 op.operands = [argument if operand is value else operand for operand in op.operands]

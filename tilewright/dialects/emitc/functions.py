@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     FunctionType,
     StringAttr,
     SymbolNameConstraint,
-    SymbolRefAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -93,8 +92,10 @@ class FuncOp(IRDLOperation):
             "res_attrs": signature.result_attributes,
         }
         properties: dict[str, Attribute] = {"sym_name": name, "function_type": signature.type}
+        # An absent property is not an empty one: both print, and compare, differently.
         properties |= {key: value for key, value in optional.items() if value is not None}
         written = parser.parse_optional_attr_dict_with_keyword()
+        # `specifiers` stand in the dictionary.
         known, attributes = split_attributes(cls, written.data if written is not None else {})
         body = parser.parse_optional_region(signature.arguments)
         return cls.create(properties=properties | known, attributes=attributes, regions=[body or Region()])
@@ -104,6 +105,7 @@ class FuncOp(IRDLOperation):
 
     def verify_(self) -> None:
         outputs = self.function_type.outputs.data
+        # C++ functions return one value or none.
         if len(outputs) > 1:
             raise VerifyException(f"requires zero or exactly one result, but has {len(outputs)}")
         if outputs and isinstance(outputs[0], ArrayType):
@@ -126,6 +128,7 @@ class ReturnOp(TypedOperandsOp):
 
     def verify_(self) -> None:
         function = self.parent_op()
+        # That the parent is a function is for another rule to say.
         if not isinstance(function, FuncOp):
             return
         name, outputs = function.sym_name.data, function.function_type.outputs.data
@@ -157,16 +160,7 @@ class DeclareFuncOp(IRDLOperation):
     name = "emitc.declare_func"
     sym_name = prop_def(FlatSymbolRefAttrConstr)
     traits = traits_def(FunctionUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        symbol = SymbolRefAttr(parser.parse_symbol_name())
-        return cls.create(properties={"sym_name": symbol}, attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.sym_name)
-        print_attributes(printer, self, ("sym_name",))
+    assembly_format = "$sym_name attr-dict"
 
 
 @op_definition
@@ -188,6 +182,7 @@ class IncludeOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         standard = parser.parse_optional_punctuation("<") is not None
+        # Not by a format: MLIR gives this operation no attribute dictionary in its syntax.
         include = parser.parse_optional_str_literal()
         if include is None:
             parser.raise_error("expected string attribute")
@@ -216,6 +211,7 @@ class FileOp(IRDLOperation):
         id = StringAttr(parser.parse_str_literal())
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region()
+        # A file without content has its block all the same.
         if not body.blocks:
             body.add_block(Block())
         return cls.create(properties={"id": id}, attributes=attributes.data if attributes else {}, regions=[body])

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     SymbolNameConstraint,
-    SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
@@ -57,6 +56,7 @@ class GlobalOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         properties: dict[str, Attribute] = {}
+        # In this order only, as MLIR reads them.
         for word in SPECIFIERS:
             if parser.parse_optional_keyword(word) is not None:
                 properties[f"{word}_specifier"] = UnitAttr()
@@ -86,10 +86,12 @@ class GlobalOp(IRDLOperation):
 
 def _parse_initial_value(parser: Parser, type: Attribute) -> Attribute:
     """A number, whose type is that of the variable, elements of an array, or C++ text."""
+    # A number is written without its type, which stands before it.
     value = parser.parse_optional_number(allow_boolean=True)
     match type:
         case _ if value is None:
             pass
+        # An integer literal initializes a float too.
         case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
             return FloatAttr(value, type)
         case IntegerType() | IndexType() if isinstance(value, int):
@@ -97,6 +99,7 @@ def _parse_initial_value(parser: Parser, type: Attribute) -> Attribute:
         case _:
             parser.raise_error("floating point value not valid for specified type")
     if isinstance(type, ArrayType):
+        # Elements are kept as those of a tensor: attributes know no C arrays.
         return parse_typed_elements(parser, TensorType(type.element_type, type.sizes))
     return parser.parse_attribute()
 
@@ -128,21 +131,7 @@ class GetGlobalOp(IRDLOperation):
     name_ = prop_def(FlatSymbolRefAttrConstr, prop_name="name")
     result = result_def(LVALUE_OR_ARRAY)
     traits = traits_def(GlobalUse())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        symbol = SymbolRefAttr(parser.parse_symbol_name())
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(result_types=[type], properties={"name": symbol}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.name_)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-        print_attributes(printer, self, ("name",))
+    assembly_format = "$name `:` type($result) attr-dict"
 
 
 OPS = [GetGlobalOp, GlobalOp]

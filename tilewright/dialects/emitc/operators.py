@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import FunctionType, IndexType, IntegerAttr, IntegerType, StringAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, VarConstraint, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait
@@ -62,6 +62,7 @@ class BinaryOp(IRDLOperation):
         super().__init__(operands=[lhs, rhs], result_types=[type or lhs.type])
 
 
+# C++ has no `%` for floating-point numbers.
 class IntegerBinaryOp(BinaryOp):
     """An operator for integers only."""
 
@@ -88,6 +89,7 @@ class AddOp(BinaryOp):
     assembly_format = FORMAT
 
     def verify_(self) -> None:
+        # Pointer arithmetic is that of C++: a pointer and a number, in either order.
         pointers = [type for type in self.operand_types if isinstance(type, PointerType)]
         if len(pointers) == 2:
             raise VerifyException("requires that at most one operand is a pointer")
@@ -104,6 +106,7 @@ class SubOp(BinaryOp):
         lhs, rhs, result = self.lhs.type, self.rhs.type, self.result.type
         if isinstance(rhs, PointerType) and not isinstance(lhs, PointerType):
             raise VerifyException("rhs can only be a pointer if lhs is a pointer")
+        # What follows is about pointers.
         if not isinstance(lhs, PointerType):
             return
         if not isinstance(rhs, PointerType) and not _is_integer_or_opaque(rhs):
@@ -214,6 +217,7 @@ class LogicalNotOp(UnaryOp):
         super().__init__(operand, i1)
 
 
+# The numbers are MLIR's, and stand in the generic form.
 class Predicate(IntEnum):
     """What `emitc.cmp` compares for, in MLIR's order."""
 
@@ -248,6 +252,7 @@ class CmpOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        # An attribute of 64 bits: the keyword enums of formats have 32.
         word = parse_enum_word(parser, [predicate.name for predicate in Predicate], "predicate")
         parser.parse_punctuation(",")
         position = parser.pos
@@ -277,33 +282,16 @@ class ConditionalOp(IRDLOperation):
     """`condition ? true_value : false_value`"""
 
     name = "emitc.conditional"
+    T: ClassVar = VarConstraint("T", EMITC_TYPE)
     condition = operand_def(i1)
-    true_value = operand_def(EMITC_TYPE)
-    false_value = operand_def(EMITC_TYPE)
-    result = result_def(EMITC_TYPE)
+    true_value = operand_def(T)
+    false_value = operand_def(T)
+    result = result_def(T)
     traits = traits_def(CExpression())
+    assembly_format = "operands attr-dict `:` type($result)"
 
     def __init__(self, condition: SSAValue, true_value: SSAValue, false_value: SSAValue):
         super().__init__(operands=[condition, true_value, false_value], result_types=[true_value.type])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        position = parser.pos
-        type = parser.parse_type()
-        types = [i1, type, type]
-        return cls.create(
-            operands=parser.resolve_operands(operands, types, position), result_types=[type], attributes=attributes
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
 
 
 @op_definition
@@ -326,6 +314,7 @@ class CastOp(IRDLOperation):
 
 
 def _is_castable(type: Attribute) -> bool:
+    # Arrays and tensors have no casts in C++; an opaque type may be anything.
     return is_integral(type) or isinstance(type, (OpaqueType, PointerType, *FLOATS))
 
 
@@ -344,6 +333,7 @@ class ApplyOp(IRDLOperation):
         match self.applicable_operator.data:
             case "":
                 raise VerifyException("applicable operator must not be empty")
+            # Only what can be assigned to has an address.
             case "&":
                 if not isinstance(self.operand.type, LValueType):
                     raise VerifyException("operand type must be an lvalue when applying `&`")

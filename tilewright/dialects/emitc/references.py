@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from xdsl.dialects.builtin import FunctionType, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import parse_operands, print_attributes, print_operands
+from tilewright.dialects._syntax import print_attributes
 from tilewright.ir.shown import quoted
 
 from .operators import CExpression
@@ -41,6 +41,7 @@ class AddressOfOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         operand, attributes, type = _parse_one_typed(parser)
+        # The result's type is never written; a wrong operand is for the verifier.
         pointee = type.value_type if isinstance(type, LValueType) else type
         return cls.create(operands=[operand], result_types=[PointerType(pointee)], attributes=attributes)
 
@@ -92,27 +93,7 @@ class SubscriptOp(IRDLOperation):
     indices = var_operand_def(EMITC_TYPE)
     result = result_def(LVALUE)
     traits = traits_def(CExpression())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        position = parser.pos
-        indices = parse_operands(parser, parser.Delimiter.SQUARE)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, FunctionType):
-            parser.raise_error("expected function type", position)
-        operands = parser.resolve_operands([value, *indices], type.inputs.data, position)
-        return cls.create(operands=operands, result_types=type.outputs.data, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        print_operands(printer, self.indices)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(FunctionType.from_lists(self.operand_types, self.result_types))
+    assembly_format = "$value `[` $indices `]` attr-dict `:` functional-type(operands, results)"
 
     def verify_(self) -> None:
         match self.value.type:
@@ -120,6 +101,7 @@ class SubscriptOp(IRDLOperation):
                 self._verify_array(type)
             case PointerType() as type:
                 self._verify_pointer(type)
+            # C++ may define `[]` for it with any number of indices.
             case OpaqueType():
                 pass
             case _:
@@ -151,11 +133,13 @@ class SubscriptOp(IRDLOperation):
         self._verify_element(where, type.pointee, "pointee type")
 
     def _verify_element(self, where: str, element: Attribute, what: str = "element type") -> None:
+        # An element is assigned to through an lvalue of its type.
         result = self.result.type.value_type
         if element != result:
             raise VerifyException(f"{where} {what} ({quoted(element)}) and result type ({quoted(result)}) to match")
 
 
+# MLIR has no custom syntax for it.
 @op_definition
 class MemberOp(IRDLOperation):
     """`operand.member`"""

@@ -32,6 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.ir.constraints import described
 from tilewright.ir.shown import quoted
 
+# Those for which C++ has types: `bool` and the `intN_t`.
 INTEGER_WIDTHS = (1, 8, 16, 32, 64)
 POINTER_BITS = 64
 FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
@@ -71,6 +72,7 @@ class ArrayType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException("shape must not be empty")
         if any(size < 0 for size in self.sizes):
             raise VerifyException("expected static shape")
+        # Arrays of arrays are one array with more dimensions.
         if isinstance(self.element_type, ArrayType) or not is_supported(self.element_type):
             raise VerifyException(f"invalid array element type {quoted(self.element_type)}")
 
@@ -118,6 +120,7 @@ def is_unsigned(type: Attribute) -> bool:
         case IntegerType():
             return type.signedness.data is Signedness.UNSIGNED
         case _:
+            # `index` becomes `size_t`.
             return isinstance(type, IndexType | SizeT)
 
 
@@ -134,6 +137,7 @@ def is_integral(type: Attribute) -> bool:
 def is_supported(type: Attribute) -> bool:
     """Whether C++ has a type for it."""
     match type:
+        # A template over the element type and the sizes, so they have to be known.
         case TensorType():
             element = type.get_element_type()
             return type.has_static_shape() and not isinstance(element, ArrayType) and is_supported(element)
@@ -151,6 +155,7 @@ def _is_integral_or_opaque(type: Attribute) -> bool:
     return is_integral(type) or isinstance(type, OpaqueType)
 
 
+# Predicates over any attribute: MLIR's words name the union, not its parts.
 EMITC_TYPE: AttrConstraint = described(AnyAttr(), "type supported by EmitC", is_supported)
 INTEGRAL_OR_OPAQUE: AttrConstraint = described(
     AnyAttr(), "integer, index or opaque type supported by EmitC", _is_integral_or_opaque

@@ -42,6 +42,7 @@ def opaque(text: str) -> OpaqueAttr:
 
 
 def _verify_initial_value(value: Attribute, type: Attribute) -> None:
+    # Attributes without a type, such as strings, go with everything.
     given = getattr(value, "type", None)
     if isinstance(type, LValueType):
         type = type.value_type
@@ -53,6 +54,7 @@ def _verify_initial_value(value: Attribute, type: Attribute) -> None:
 
 
 def _same_type(given: Attribute, type: Attribute) -> bool:
+    # `size_t` has no attributes of its own: an index stands for it.
     return given == type or (isinstance(given, IndexType) and isinstance(type, POINTER_WIDE))
 
 
@@ -113,6 +115,7 @@ class LiteralOp(IRDLOperation):
 
 def parse_lvalue_type(parser: Parser) -> LValueType:
     """`<i32>`, or the same with `!emitc.lvalue` before it."""
+    # MLIR prints only what is inside where the type is known to be an lvalue, and reads both.
     if parser.parse_optional_punctuation("<") is None:
         type = parser.parse_type()
         if not isinstance(type, LValueType):

@@ -67,6 +67,7 @@ class AddressSpace(StrEnum):
     CONSTANT = "constant"
 
 
+# Spaced: `#gpu<dim x>` with its dialect, the bare word inside an operation.
 @irdl_attr_definition
 class DimensionAttr(EnumAttribute[Dimension], SpacedOpaqueSyntaxAttribute):
     name = "gpu.dim"
@@ -104,6 +105,7 @@ class SelectObjectAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        # Without a target the first object is loaded.
         if parser.parse_optional_punctuation("<") is None:
             return [NoneAttr()]
         target = parser.parse_attribute()
@@ -128,6 +130,7 @@ class KernelMetadataAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        # In the order of the parameters; the text may have them in another.
         found: dict[str, Attribute] = {"arg_attrs": NoneAttr(), "metadata": NoneAttr()}
         with parser.in_angle_brackets():
             name = StringAttr(parser.parse_str_literal())
@@ -189,8 +192,10 @@ class ObjectAttr(ParametrizedAttribute):
                 parser.parse_punctuation(",")
             if parser.parse_optional_keyword("kernels") is not None:
                 parser.parse_punctuation("=")
+                # Without `#gpu.kernel_table` before it, as the keyword says it.
                 kernels = KernelTableAttr.new(KernelTableAttr.parse_parameters(parser))
                 parser.parse_punctuation(",")
+            # No word is `fatbin`, which MLIR does not print either.
             format = parser.parse_optional_keyword_in(OBJECT_FORMATS)
             if format is not None:
                 parser.parse_punctuation("=")
@@ -234,6 +239,7 @@ def parse_dependencies(parser: Parser) -> tuple[bool, list[SSAValue]]:
 
 def print_dependencies(printer: Printer, is_async: bool, tokens: Sequence[SSAValue]) -> None:
     """The inverse of `parse_dependencies`, with a space between the parts."""
+    # `async` says that there is a result, the list what has to be over before it starts.
     printer.print_string("async" if is_async else "")
     if tokens:
         printer.print_string(" " if is_async else "")

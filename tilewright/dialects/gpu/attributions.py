@@ -24,6 +24,7 @@ def parse_attributions(parser: Parser, keyword: str) -> tuple[list[Parser.Argume
     if parser.parse_optional_keyword(keyword) is None:
         return arguments, dictionaries
 
+    # Two lists are filled, so that nothing has to be taken apart again.
     def parse_entry() -> None:
         arguments.append(parser.parse_argument())
         dictionaries.append(DictionaryAttr(parser.parse_optional_attr_dict()))
@@ -57,6 +58,7 @@ def verify_attributions(buffers: Iterable[SSAValue]) -> None:
 
 def workgroup_count(op: IRDLOperation) -> int:
     """How many of the attributions belong to blocks; the others belong to threads."""
+    # An attribute and not a property in MLIR; missing in generic text, it means none.
     count = op.attributes.get(WORKGROUP_COUNT)
     return count.value.data if isinstance(count, IntegerAttr) else 0
 
@@ -67,4 +69,5 @@ def count_attr(count: int) -> Attribute:
 
 def listed(dictionaries: Sequence[DictionaryAttr]) -> ArrayAttr[DictionaryAttr] | None:
     """Dictionaries in a list, or nothing where all are empty."""
+    # MLIR drops a list of empty dictionaries.
     return ArrayAttr(dictionaries) if any(dictionary.data for dictionary in dictionaries) else None

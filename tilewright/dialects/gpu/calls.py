@@ -39,12 +39,14 @@ class KernelUse(SymbolUserOpInterface):
         table: Operation | None = op.parent_op()
         while table is not None and not table.has_trait(SymbolTable, value_if_unregistered=False):
             table = table.parent_op()
+        # Outside of any module there is nothing to look up: the operation is being built.
         if table is None:
             return
         if CONTAINER not in table.attributes:
             raise VerifyException(f"expected the closest surrounding module to have the '{CONTAINER}' attribute")
         module_name = op.kernel.root_reference.data
         module = symbol_in(table, module_name)
+        # Compiled already: its kernels cannot be looked at.
         if isinstance(module, BinaryOp):
             return
         if not isinstance(module, GPUModuleOp):
@@ -52,6 +54,7 @@ class KernelUse(SymbolUserOpInterface):
         kernel = symbol_in(module, op.kernel_name)
         if kernel is None:
             raise VerifyException(f"kernel function '{op.kernel}' is undefined")
+        # It may have been lowered to a function of another dialect.
         if isinstance(kernel, GPUFuncOp):
             _verify_kernel(op, kernel)
 
@@ -105,6 +108,7 @@ class LaunchFuncOp(IRDLOperation):
     @property
     def kernel_name(self) -> str:
         nested = self.kernel.nested_references.data
+        # `@module::@kernel`.
         return nested[-1].data if nested else self.kernel.root_reference.data
 
     @classmethod
@@ -116,12 +120,15 @@ class LaunchFuncOp(IRDLOperation):
         parser.parse_keyword("blocks")
         written = _parse_sizes(parser)
         parser.parse_keyword("threads")
+        # In memory clusters come last, in text first.
         written += _parse_sizes(parser) + clusters
+        # All sizes have one type; `index` is not written.
         type = parser.parse_type() if parser.parse_optional_punctuation(":") is not None else INDEX
         sizes = [parser.resolve_operand(size, type) for size in written]
         shared = parse_shared_size(parser)
         operands = _parse_kernel_operands(parser)
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        # A segment for each of thirteen operands, in the order of the definition.
         counts = (len(tokens), *[1] * 6, *[int(bool(clusters))] * 3, len(shared), len(operands), len(stream))
         properties |= {"kernel": kernel, "operandSegmentSizes": segments(*counts)}
         return cls.create(

@@ -28,6 +28,7 @@ class IdOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         properties: dict[str, Attribute] = {}
+        # Ids inside a wave have one dimension.
         if "dimension" in cls.get_irdl_definition().properties:
             properties["dimension"] = DimensionAttr(parse_enum_word(parser, list(Dimension), "dimension"))
         if parser.parse_optional_keyword("upper_bound") is not None:
@@ -42,6 +43,7 @@ class IdOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         dimension, bound = self.properties.get("dimension"), self.properties.get("upper_bound")
         if isinstance(dimension, DimensionAttr):
+            # Two spaces, as MLIR prints it.
             printer.print_string(f"  {dimension.data}")
         if isinstance(bound, IntegerAttr):
             printer.print_string(f" upper_bound {bound.value.data}")
@@ -75,6 +77,7 @@ def _define(mnemonic: str, docstring: str, parent: type[IdOp] = DimensionOp) -> 
         "__doc__": docstring,
         "__module__": __name__,
     }
+    # `BlockIdOp` of `block_id`: the names by which MLIR knows them.
     class_name = "".join(part.capitalize() for part in mnemonic.split("_")) + "Op"
     return op_definition(cast(type[IdOp], type(class_name, (parent,), fields)))
 

@@ -77,6 +77,7 @@ class GPUModuleOp(IRDLOperation):
         written = parser.parse_optional_attr_dict_with_keyword()
         known, attributes = split_attributes(cls, {} if written is None else written.data)
         body = parser.parse_region()
+        # A module without kernels has its block all the same.
         if body.first_block is None:
             body.add_block(Block())
         return cls.create(properties=properties | known, attributes=attributes, regions=[body])
@@ -136,6 +137,7 @@ class GPUFuncOp(IRDLOperation):
         name = parser.parse_symbol_name()
         signature = parse_signature(parser)
         properties: dict[str, Attribute] = {"function_type": signature.type}
+        # Attributes of arguments, results and attributions: four lists, each of them optional.
         lists = {"arg_attrs": signature.argument_attributes, "res_attrs": signature.result_attributes}
         arguments = list(signature.arguments or ())
         counts: list[int] = []
@@ -145,6 +147,7 @@ class GPUFuncOp(IRDLOperation):
             counts.append(len(buffers))
             lists[f"{keyword}_attrib_attrs"] = listed(dictionaries)
         properties |= {key: value for key, value in lists.items() if value is not None}
+        # Name, kernel mark and count are attributes in MLIR, not properties of `gpu.func`.
         attributes: dict[str, Attribute] = {"sym_name": name, WORKGROUP_COUNT: count_attr(counts[0])}
         if parser.parse_optional_keyword("kernel") is not None:
             attributes[KERNEL] = UnitAttr()
@@ -161,6 +164,7 @@ class GPUFuncOp(IRDLOperation):
         print_attributions(printer, "private", self.private_buffers, self.private_attrib_attrs)
         if self.is_kernel:
             printer.print_string(" kernel")
+        # Attributes and the properties that have no place in the syntax, in one dictionary.
         shown = {key: value for key, value in self.attributes.items() if key not in _HIDDEN}
         shown |= {key: value for key, value in self.properties.items() if key not in _SPELLED}
         if shown:
@@ -169,6 +173,7 @@ class GPUFuncOp(IRDLOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
     def _print_signature(self, printer: Printer) -> None:
+        # Attributions are arguments of the body too, behind those of the function.
         arguments = self.body.blocks[0].args[: len(self.function_type.inputs)]
         dictionaries = self.arg_attrs.data if self.arg_attrs is not None else [DictionaryAttr({})] * len(arguments)
         printer.print_string("(")
@@ -183,6 +188,7 @@ class GPUFuncOp(IRDLOperation):
         results = self.function_type.outputs.data
         if results:
             printer.print_string(" -> ")
+            # One result without attributes stands without parentheses.
             printer.print_string("(" if len(results) > 1 or self.res_attrs is not None else "")
             self._print_results(printer)
             printer.print_string(")" if len(results) > 1 or self.res_attrs is not None else "")
@@ -197,6 +203,7 @@ class GPUFuncOp(IRDLOperation):
                 printer.print_op_attributes(dictionary.data)
 
     def verify_(self) -> None:
+        # The host could not receive it.
         if self.is_kernel and self.function_type.outputs.data:
             raise VerifyException("expected void return type for kernel function")
         if self.body.first_block is None:
@@ -250,6 +257,7 @@ class BinaryOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         properties: dict[str, Attribute] = {"sym_name": parser.parse_symbol_name()}
+        # MLIR sets the default when it reads, and does not print it.
         handler: Attribute = SelectObjectAttr(NoneAttr())
         if parser.parse_optional_punctuation("<") is not None:
             handler = parser.parse_attribute()

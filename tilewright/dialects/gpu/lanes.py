@@ -25,19 +25,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects._syntax import (
-    parse_bare_operands,
+    TypedOperandsOp,
     parse_enum_word,
-    parse_typed_operands,
-    parse_types,
     print_attributes,
-    print_typed_operands,
-    print_types,
-    split_attributes,
 )
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr, Reduction, ReductionAttr, ShuffleMode
 from tilewright.dialects.gpu.attributes import ShuffleModeAttr as ShuffleModeAttr
 from tilewright.ir.constraints import described
 
+# Clusters of neighbouring lanes, unless a stride is given.
 ONE = IntegerAttr(1, i32)
 
 
@@ -72,6 +68,7 @@ class ShuffleOp(IRDLOperation):
         )
 
     def result_names(self) -> Sequence[str | None]:
+        # The names of ODS, which is not how fields are called here.
         return "shuffleResult", "valid"
 
     @classmethod
@@ -84,10 +81,12 @@ class ShuffleOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
+        # Only the value's type is written; offset and width are always i32.
         values = parser.resolve_operands(operands, [type, i32, i32], parser.pos)
         return cls.create(operands=values, result_types=[type, i1], properties={"mode": mode}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
+        # Two spaces, as MLIR prints it.
         printer.print_string(f"  {self.mode.data} ")
         printer.print_list(self.operands, printer.print_ssa_value)
         print_attributes(printer, self, ("mode",))
@@ -100,7 +99,7 @@ class ShuffleOp(IRDLOperation):
 
 
 @op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(TypedOperandsOp):
     """The result of combining two values."""
 
     name = "gpu.yield"
@@ -108,15 +107,6 @@ class YieldOp(IRDLOperation):
     values = var_operand_def()
 
     traits = traits_def(IsTerminator(), Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=parse_typed_operands(parser), attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
 
 @op_definition
@@ -139,6 +129,7 @@ class AllReduceOp(IRDLOperation):
         value = parser.parse_unresolved_operand()
         if parser.parse_optional_keyword("uniform") is not None:
             properties["uniform"] = UnitAttr()
+        # Empty braces where an operation is named.
         body = parser.parse_region()
         attributes = parser.parse_optional_attr_dict()
         operand, result = _parse_signature(parser)
@@ -158,6 +149,7 @@ class AllReduceOp(IRDLOperation):
         _print_signature(printer, self)
 
     def verify_(self) -> None:
+        # Exactly one of the two says how values are combined.
         if (self.op is None) == (not self.body.blocks):
             raise VerifyException("expected either an op attribute or a non-empty body")
 
@@ -198,6 +190,7 @@ class SubgroupReduceOp(IRDLOperation):
             printer.print_string(" uniform")
         if self.cluster_size is not None:
             stride = self.cluster_stride.value.data
+            # A stride of 1 goes without saying.
             text = f"size = {self.cluster_size.value.data}" + ("" if stride == 1 else f", stride = {stride}")
             printer.print_string(f" cluster({text})")
         print_attributes(printer, self, ("op", "uniform", "cluster_size", "cluster_stride"))
@@ -205,6 +198,7 @@ class SubgroupReduceOp(IRDLOperation):
 
 
 def _parse_reduction(parser: Parser) -> dict[str, Attribute]:
+    # Optional: `gpu.all_reduce` may have a body instead.
     word = parser.parse_optional_keyword_in(list(Reduction))
     return {} if word is None else {"op": ReductionAttr(Reduction(word))}
 
@@ -232,6 +226,7 @@ def _parse_signature(parser: Parser) -> tuple[Attribute, Attribute]:
     """`: (type) -> type`."""
     parser.parse_punctuation(":")
     type = parser.parse_function_type()
+    # Read as a function type, which could have any number.
     if len(type.inputs) != 1 or len(type.outputs) != 1:
         parser.raise_error("expected a function of one value")
     return type.inputs.data[0], type.outputs.data[0]
@@ -250,28 +245,7 @@ class PrintfOp(IRDLOperation):
 
     values = var_operand_def()
     format = prop_def(StringAttr)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        format = StringAttr(parser.parse_str_literal())
-        attributes = parser.parse_optional_attr_dict()
-        operands: Sequence[SSAValue] = ()
-        if parser.parse_optional_punctuation(",") is not None:
-            written = parse_bare_operands(parser)
-            parser.parse_punctuation(":")
-            operands = parser.resolve_operands(written, parse_types(parser), parser.pos)
-        known, others = split_attributes(cls, attributes)
-        return cls.create(operands=operands, properties={"format": format, **known}, attributes=others)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.format)
-        print_attributes(printer, self, ("format",))
-        if self.operands:
-            printer.print_string(", ")
-            printer.print_list(self.operands, printer.print_ssa_value)
-            printer.print_string(" : ")
-            print_types(printer, self.operand_types)
+    assembly_format = "$format attr-dict (`,` $values^ `:` type($values))?"
 
 
 def _is_shared_bytes(type: MemRefType) -> bool:

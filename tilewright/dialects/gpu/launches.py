@@ -90,6 +90,7 @@ class LaunchOp(IRDLOperation):
     @classmethod
     def of(cls, grid: Sequence[SSAValue], block: Sequence[SSAValue]) -> LaunchOp:
         """A launch of an empty body; `grid` and `block` have three sizes each."""
+        # Ids and sizes, of blocks and of threads, in three dimensions each.
         body = Region(Block([TerminatorOp.create()], arg_types=[INDEX] * 12))
         return cls.create(
             operands=[*grid, *block],
@@ -117,6 +118,7 @@ class LaunchOp(IRDLOperation):
 
     @property
     def _first_buffer(self) -> int:
+        # Behind ids and sizes, and those of clusters if there are any.
         return 4 * DIMENSIONS + 2 * len(self.cluster_sizes)
 
     def _ids(self, group: int) -> Sequence[BlockArgument]:
@@ -150,6 +152,7 @@ class LaunchOp(IRDLOperation):
         """Memory for each block."""
         count = workgroup_count(self)
         self.attributes[WORKGROUP_COUNT] = count_attr(count + 1)
+        # Behind the other buffers of blocks, before those of threads.
         return self.block.insert_arg(type, self._first_buffer + count)
 
     def add_private_buffer(self, type: Attribute) -> BlockArgument:
@@ -167,14 +170,17 @@ class LaunchOp(IRDLOperation):
         parser.parse_keyword("threads")
         block = _parse_space(parser)
         written = [*grid.extents, *block.extents, *clusters.extents]
+        # Clusters are first in text and last in memory.
         operands += [parser.resolve_operand(extent, INDEX) for extent in written]
         counts += [1] * 6 + [int(bool(clusters.extents))] * DIMENSIONS
         shared = parse_shared_size(parser)
         properties = _parse_names(parser)
+        # The order of the body's arguments, which is not that of the text.
         unresolved = [*grid.ids, *block.ids, *grid.sizes, *block.sizes, *clusters.ids, *clusters.sizes]
         arguments = [argument.resolve(INDEX) for argument in unresolved]
         buffers = [parse_attributions(parser, keyword)[0] for keyword in KEYWORDS]
         body = parser.parse_region([*arguments, *(argument for group in buffers for argument in group)])
+        # Behind the body, as MLIR reads it.
         known, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         properties["operandSegmentSizes"] = segments(*counts, len(shared))
         return cls.create(
@@ -186,6 +192,7 @@ class LaunchOp(IRDLOperation):
         )
 
     def print(self, printer: Printer) -> None:
+        # Else no space is due, unlike in `gpu.launch_func`.
         if self.async_token is not None or self.async_dependencies:
             printer.print_string(" ")
             print_dependencies(printer, self.async_token is not None, self.async_dependencies)
@@ -205,6 +212,7 @@ class LaunchOp(IRDLOperation):
         print_attributions(printer, "private", self.private_buffers)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
+        # The count follows from the attributions.
         shown = {key: value for key, value in self.attributes.items() if key != WORKGROUP_COUNT}
         if shown:
             printer.print_op_attributes(shown)
@@ -221,6 +229,7 @@ def _parse_space(parser: Parser) -> _Space:
     parser.parse_keyword("in")
     position = parser.pos
     sizes, extents = parse_bindings(parser)
+    # MLIR's grammar knows three dimensions and no others.
     if not len(ids) == len(sizes) == DIMENSIONS:
         parser.raise_error("expects three ids and three sizes", position)
     return _Space(ids, sizes, extents)

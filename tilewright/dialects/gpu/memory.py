@@ -72,6 +72,7 @@ class AllocEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        # On the value: an allocation without uses has no other effect, and can go.
         return {EffectInstance(MemoryEffectKind.ALLOC, op.results[0])}
 
 
@@ -92,6 +93,7 @@ class AllocOp(IRDLOperation):
     traits = traits_def(AllocEffects())
 
     def result_names(self) -> Sequence[str | None]:
+        # ODS names: several results are named after their declarations.
         return "memref", "asyncToken"
 
     @classmethod
@@ -115,6 +117,7 @@ class AllocOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         print_dependencies(printer, self.async_token is not None, self.async_dependencies)
+        # The space is printed in any case, as in MLIR.
         printer.print_string(" host_shared " if self.host_shared is not None else " ")
         print_operands(printer, self.dynamic_sizes, "()")
         if self.symbol_operands:
@@ -147,6 +150,7 @@ class DeviceMemoryOp(IRDLOperation):
         return cls.create(operands=[*tokens, *values], result_types=[TOKEN] if is_async else [], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
+        # Tokens come first and vary in number, so buffers are counted from the end.
         values = self.operands[-self.COUNT :]
         tokens = self.operands[: -self.COUNT]
         printer.print_string(" ")
@@ -158,7 +162,7 @@ class DeviceMemoryOp(IRDLOperation):
         print_types(printer, [value.type for value in values])
 
 
-class CopyEffects(MemoryEffect):
+class MemcpyEffects(MemoryEffect):
     """Reads the source and writes the destination."""
 
     @classmethod
@@ -182,7 +186,7 @@ class MemcpyOp(DeviceMemoryOp):
     src = operand_def(ANY_MEMREF)
     async_token = opt_result_def(ANY_TOKEN)
 
-    traits = traits_def(CopyEffects())
+    traits = traits_def(MemcpyEffects())
 
 
 class FirstOperandEffects(MemoryEffect):
@@ -190,6 +194,7 @@ class FirstOperandEffects(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        # The buffer; the last operand is the value.
         return {EffectInstance(MemoryEffectKind.WRITE, op.operands[-2])}
 
 

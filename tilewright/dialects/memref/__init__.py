@@ -50,6 +50,7 @@ from tilewright.dialects.memref.views import (
     subview_type,
 )
 
+# xDSL's dialect with operations replaced; the types are builtin.
 MEMREF = derived_dialect(
     MemRef,
     [

@@ -67,6 +67,7 @@ from tilewright.ir.constraints import described
 from tilewright.ir.shown import quoted
 
 
+# Not by a format: the element type follows from the buffer's, and errors about it have MLIR's words.
 class _Access(IRDLOperation):
     """Syntax that loads and stores share."""
 
@@ -184,7 +185,9 @@ class AtomicKind(StrEnum):
     XORI = "xori"
 
 
+# The order is that of MLIR's enumeration: positions are what the attribute holds.
 ATOMIC_KINDS = tuple(AtomicKind)
+# `assign` is for both.
 FLOAT_KINDS = {kind for kind in AtomicKind if kind.endswith("f")}
 
 
@@ -215,6 +218,7 @@ class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        # An attribute of 64 bits: the keyword enums of formats have 32.
         kind = parse_enum_word(parser, ATOMIC_KINDS, "kind")
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
@@ -264,6 +268,7 @@ class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
         is_float = isinstance(self.value.type, AnyFloat)
         if self.update in FLOAT_KINDS and not is_float:
             raise VerifyException(f"with kind '{self.update}' expects a floating-point type")
+        # An exchange does not care what it moves.
         if self.update not in FLOAT_KINDS and self.update is not AtomicKind.ASSIGN and is_float:
             raise VerifyException(f"with kind '{self.update}' expects an integer type")
 
@@ -312,6 +317,7 @@ class GenericAtomicRMWOp(IRDLOperation):
         type = memref_type(self.memref)
         if self.result.type != type.element_type:
             raise VerifyException("failed to verify that result type matches element type of memref")
+        # Looked at here and not by a single-block region, for which MLIR has other words.
         entry = self.body.first_block
         if entry is not self.body.last_block:
             raise VerifyException("expects region #0 to have 0 or 1 blocks")
@@ -381,6 +387,7 @@ class PrefetchOp(IRDLOperation):
 def parse_cache_hint(parser: Parser) -> dict[str, Attribute]:
     """`, read, locality<3>, data`."""
     parser.parse_punctuation(",")
+    # Both hints are words in text and booleans in memory.
     is_write = _parse_choice(parser, "read", "write", "rw specifier")
     parser.parse_punctuation(",")
     parser.parse_keyword("locality")
@@ -418,6 +425,7 @@ def _parse_choice(parser: Parser, no: str, yes: str, what: str) -> bool:
     position = parser.pos
     word = parser.parse_identifier()
     if word not in (no, yes):
+        # MLIR lists them alphabetically.
         first, second = sorted((no, yes))
         parser.raise_error(f"{what} has to be '{first}' or '{second}'", position)
     return word == yes
@@ -433,6 +441,7 @@ class DmaStartOp(IRDLOperation):
     """Start a copy between memories; the tag tells when it is done."""
 
     name = "memref.dma_start"
+    # One list: how many indices each buffer has is told by its rank, not by segments.
     all_operands = var_operand_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -453,6 +462,7 @@ class DmaStartOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         position = parser.pos
+        # Of the three buffers; the rest are indices.
         types = parse_types(parser)
         if len(types) != 3:
             parser.raise_error("fewer/more types expected", position)
@@ -470,6 +480,7 @@ class DmaStartOp(IRDLOperation):
         for has_indices in (True, True, False, True):
             length = 1
             if has_indices:
+                # Generic text may hold anything: the ranks decide where each part ends.
                 if not rest or not is_ranked(rest[0].type):
                     raise VerifyException("expected a buffer and its indices for source, destination and tag")
                 length += memref_type(rest[0]).get_num_dims()
@@ -502,6 +513,7 @@ class DmaStartOp(IRDLOperation):
         if len(self.operands) < 4:
             raise VerifyException("expected at least 4 operands")
         parts, stride = self.parts
+        # A part of one operand is a buffer without indices, or the count.
         for what, part in zip(("source", "destination", "number of elements", "tag"), parts, strict=True):
             if any(not isinstance(index.type, IndexType) for index in (part if len(part) == 1 else part[1:])):
                 raise VerifyException(f"expected {what} indices to be of index type")

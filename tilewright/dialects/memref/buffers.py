@@ -103,6 +103,7 @@ class _Allocation(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         sizes = parse_indices(parser, PAREN)
+        # Values for the symbols of the layout map, in square brackets.
         symbols = resolve_all(parser, parse_optional_operands(parser, SQUARE), INDEX)
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         parser.parse_punctuation(":")
@@ -125,6 +126,7 @@ class _Allocation(IRDLOperation):
     def verify_(self) -> None:
         type = self.memref.type
         verify_dynamic_size_count(len(self.dynamic_sizes), type)
+        # Without a layout there are no symbols to be given.
         symbols = 0 if isinstance(type.layout, NoneAttr) else type.layout.get_affine_map().num_symbols
         if len(self.symbol_operands) != symbols:
             raise VerifyException(
@@ -168,6 +170,7 @@ class ReallocOp(IRDLOperation):
                     f"and result memref type {quoted(result)}",
                     bare=True,
                 )
+        # Both buffers have one dimension.
         dynamic = result.get_shape()[0] == DYNAMIC_INDEX
         if dynamic and self.dynamic_result_size is None:
             raise VerifyError(f"missing dimension operand for result type {quoted(result)}", bare=True)
@@ -201,13 +204,16 @@ class GlobalOp(xdsl_memref.GlobalOp):
         parser.parse_punctuation(":")
         position = parser.pos
         type = parser.parse_type()
+        # The linker has to know the size.
         if not is_ranked(type) or not type.has_static_shape():
             parser.raise_error(f"type should be static shaped memref, but got {quoted(type)}", position)
         initial_value: Attribute | None = None
         if parser.parse_optional_punctuation("=") is not None:
             if parser.parse_optional_keyword("uninitialized") is not None:
+                # MLIR's mark for a definition without a value; no value at all is a declaration.
                 initial_value = UnitAttr()
             else:
+                # Elements are those of a tensor: their type follows from the buffer's and is not written.
                 initial_value = parse_typed_elements(parser, TensorType(type.element_type, type.shape))
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         properties |= {"sym_name": name, "type": type}
@@ -299,6 +305,7 @@ class AllocaScopeOp(xdsl_memref.AllocaScopeOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         result_types = parse_optional_arrow_types(parser)
+        # Without results the terminator goes without saying.
         scope = ensure_terminated(parser.parse_region(), AllocaScopeReturnOp.create)
         return cls.create(result_types=result_types, regions=[scope], attributes=parser.parse_optional_attr_dict())
 
@@ -335,6 +342,7 @@ class CopyOp(xdsl_memref.CopyOp):
         if source.element_type != target.element_type:
             raise VerifyException("requires the same element type for all operands")
         if (
+            # Unranked buffers may have any shape when the program runs.
             is_ranked(source)
             and is_ranked(target)
             and not compatible(static_sizes(source.get_shape()), static_sizes(target.get_shape()))
@@ -358,6 +366,7 @@ class DimOp(xdsl_memref.DimOp):
         described(
             base(MemRefType) | base(UnrankedMemRefType),
             "unranked.memref of any type values or non-0-ranked.memref of any type values",
+            # A scalar buffer has no dimension to ask for.
             lambda type: isinstance(type, UnrankedMemRefType) or type.get_num_dims() > 0,
         )
     )
@@ -393,6 +402,7 @@ class AssumeAlignmentOp(xdsl_memref.AssumeAlignmentOp):
         printer.print_attribute(self.memref.type)
 
     def verify_(self) -> None:
+        # Not in the constraint: MLIR has an error of its own for this.
         if not is_power_of_two(self.alignment.value.data):
             raise VerifyException("alignment must be power of 2")
 
@@ -426,6 +436,7 @@ class DistinctObjectsOp(IRDLOperation):
     def verify_(self) -> None:
         if not self.buffers:
             raise VerifyException("expected at least one operand")
+        # The types are written once for both.
         if self.operand_types != self.result_types:
             raise VerifyException("operand types and result types must match")
 

@@ -57,6 +57,7 @@ def _verify_reassociation(reassociation: Groups, collapsed: MemRefType, expanded
         raise VerifyException(
             f"invalid number of reassociation groups: found {len(reassociation)}, expected {collapsed.get_num_dims()}"
         )
+    # Groups partition the dimensions in order, so one counter goes through all of them.
     next_dimension = 0
     for number, (group, size) in enumerate(zip(reassociation, collapsed.get_shape(), strict=True)):
         dynamic = False
@@ -72,6 +73,7 @@ def _verify_reassociation(reassociation: Groups, collapsed: MemRefType, expanded
             else:
                 static *= extent
             next_dimension += 1
+        # A product with an unknown factor is unknown, and the other way round.
         if dynamic != (size == DYNAMIC_INDEX):
             raise VerifyException(
                 f"collapsed dim ({number}) must be dynamic if and only if reassociation group is dynamic"
@@ -105,6 +107,7 @@ class CollapseShapeOp(xdsl_memref.CollapseShapeOp):
 
 def _same_layout(expected: MemRefType, found: MemRefType) -> bool:
     """Whether two types are equal but for the way in which the layout is written."""
+    # A strided layout may be written as a map or in its own syntax.
     return expected == found or (
         isinstance(expected.layout, NoneAttr) == isinstance(found.layout, NoneAttr)
         and strided_form(expected) == strided_form(found)
@@ -123,13 +126,16 @@ def collapsed_type(source: MemRefType, shape: Sequence[int], reassociation: Grou
     strides: list[int | None] = []
     for group in reassociation:
         dimensions = [index.value.data for index in group]
+        # Strides of dimensions with one element mean nothing.
         innermost = next((d for d in reversed(dimensions) if sizes[d] != 1), dimensions[0])
+        # MLIR leaves the stride unknown if it may belong to a dimension of one element.
         known = sizes[innermost] != DYNAMIC_INDEX or innermost == dimensions[0]
         stride = form.strides[innermost] if known else None
         strides.append(stride)
         for dimension in reversed(dimensions[1:]):
             stride = None if stride is None or sizes[dimension] == DYNAMIC_INDEX else stride * sizes[dimension]
             outer = form.strides[dimension - 1]
+            # Unknown strides pass, as in MLIR: they may fit when the program runs.
             if sizes[dimension - 1] != 1 and stride is not None and outer is not None and stride != outer:
                 return None
     return MemRefType(source.element_type, shape, StridedLayoutAttr(strides, form.offset), source.memory_space)
@@ -174,6 +180,7 @@ def expanded_type(source: MemRefType, shape: Sequence[int], reassociation: Group
     strides: list[int | None] = []
     for group, stride in zip(reassociation, form.strides, strict=True):
         inner: list[int | None] = []
+        # From the innermost outwards, each stride times the extent inside it.
         for dimension in reversed([index.value.data for index in group]):
             inner.append(stride)
             extent = shape[dimension]
@@ -196,6 +203,7 @@ class TransposeOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         source = parser.parse_unresolved_operand()
         position = parser.pos
+        # A map without the keyword: `(d0, d1) -> (d1, d0)`.
         names = parser.parse_comma_separated_list(PAREN, parser.parse_identifier)
         parser.parse_punctuation("->")
         results = parser.parse_comma_separated_list(PAREN, parser.parse_identifier)
@@ -239,6 +247,7 @@ class TransposeOp(IRDLOperation):
         form = strided_form(source)
         if form is None:
             raise VerifyException("expected a strided source")
+        # MLIR accepts every layout with the same strides.
         canonical = MemRefType(
             source.element_type,
             [source.get_shape()[i] for i in self.order],
@@ -285,6 +294,7 @@ class ReshapeOp(IRDLOperation):
                 raise VerifyException(f"{what} memref type should have identity affine map")
         length = memref_type(self.shape).get_shape()[0]
         if is_ranked(result):
+            # How many sizes there are must be known; an unranked result does not ask.
             if length == DYNAMIC_INDEX:
                 raise VerifyException(
                     "cannot use shape operand with dynamic length to reshape to statically-ranked memref type"

@@ -58,6 +58,7 @@ LOCALITY = described(
     lambda attribute: 0 <= attribute.value.data <= 3,
 )
 LINE = described(MemRefType.constr(), "1D memref of any type values", lambda type: type.get_num_dims() == 1)
+# Whether a layout is strided is computed: affine maps may say it too.
 STRIDED = described(
     MemRefType.constr(), "strided memref of any type values", lambda type: strided_form(type) is not None
 )
@@ -72,6 +73,7 @@ def parse_memref_type(parser: Parser) -> MemRefType:
     """A type that must be a ranked memref."""
     position = parser.pos
     type = parser.parse_type()
+    # MLIR reads a memref type here, and names the kind that it found.
     if not is_ranked(type):
         parser.raise_error(
             f"invalid kind of type specified: expected builtin.memref, but found {quoted(type)}", position
@@ -115,6 +117,7 @@ def is_contiguous(type: MemRefType) -> bool:
     """Whether a layout is the default one, however it is written."""
     if isinstance(type.layout, NoneAttr):
         return True
+    # Dynamic sizes make strides unknown, so nothing could be told.
     plain = strided_form(MemRefType(type.element_type, type.shape))
     form = strided_form(type)
     return form is not None and None not in form.strides and form == plain
@@ -131,6 +134,7 @@ def kept_dimensions(
     def match(dimension: int, number: int) -> list[int] | None:
         if dimension == len(sizes):
             return [] if number == len(shape) else None
+        # Kept if it can be: only where that leads nowhere a dimension of one element is left out.
         if number < len(shape) and sizes[dimension] == shape[number] and _agree(strides[dimension], wanted[number]):
             rest = match(dimension + 1, number + 1)
             if rest is not None:

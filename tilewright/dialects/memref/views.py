@@ -58,6 +58,7 @@ def _castable(source: AnyMemRef, target: AnyMemRef) -> bool:
             old, new = strided_form(source), strided_form(target)
             if old is None or new is None:
                 return False
+            # What is unknown on one side may be anything on the other.
             if not compatible((*old.strides, old.offset), (*new.strides, new.offset)):
                 return False
         return compatible(static_sizes(source.get_shape()), static_sizes(target.get_shape()))
@@ -124,6 +125,7 @@ class _OffsetsSizesStrides(IRDLOperation):
             len(lists) for lists in (self.static_offsets, self.static_sizes, self.static_strides)
         )
         well_formed = "so the rank of the result type is well-formed."
+        # A reinterpreted buffer has one offset, whatever its rank.
         if offset_count is None and offsets != sizes:
             raise VerifyError(
                 f"expected mixed offsets rank to match mixed sizes rank ({offsets} vs {sizes}) {well_formed}", bare=True
@@ -181,6 +183,7 @@ class SubviewOp(_OffsetsSizesStrides, xdsl_memref.SubviewOp):
         offsets, sizes, strides = (
             lists.get_values() for lists in (self.static_offsets, self.static_sizes, self.static_strides)
         )
+        # All dimensions are listed; those that are dropped have size one.
         if len(offsets) != source.get_num_dims():
             raise VerifyError(f"expected {source.get_num_dims()} offset values, got {len(offsets)}", bare=True)
         if source.memory_space != result.memory_space:
@@ -205,6 +208,7 @@ def subview_type(
         return None
     offset = form.offset
     for step, stride in zip(offsets, form.strides, strict=True):
+        # An offset of zero is known even where the stride is not.
         if step != 0:
             offset = None if offset is None or stride is None or step == DYNAMIC_INDEX else offset + step * stride
     layout = StridedLayoutAttr(
@@ -255,6 +259,7 @@ def _keeps_order(
     original: Sequence[T], reduced: Sequence[T], droppable: Callable[[T], bool] = lambda size: size == 1
 ) -> bool:
     """Whether leaving out droppable elements of `original` can give `reduced`."""
+    # Which elements may be left out is ambiguous, so all ways are followed at once.
     reachable = {0}
     for element in original:
         reachable = {n + 1 for n in reachable if n < len(reduced) and reduced[n] == element} | (
@@ -267,6 +272,7 @@ def _verify_slice_bounds(
     shape: Sequence[int], offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
 ) -> None:
     for dimension, (extent, offset, size, stride) in enumerate(zip(shape, offsets, sizes, strides, strict=True)):
+        # Nothing can be said before the program runs.
         if DYNAMIC_INDEX in (extent, offset):
             continue
         if offset >= extent:
@@ -291,6 +297,7 @@ class ReinterpretCastOp(_OffsetsSizesStrides, xdsl_memref.ReinterpretCastOp):
         operands, properties = parse_slice(parser, 1, "offset", "sizes", "strides")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
+        # It may be unranked: all that counts is the memory.
         source_type = parser.parse_type()
         parser.parse_keyword("to")
         return cls.create(
@@ -328,6 +335,7 @@ class ReinterpretCastOp(_OffsetsSizesStrides, xdsl_memref.ReinterpretCastOp):
         if form is None:
             raise VerifyError(f"expected result type to have strided layout but found {quoted(result)}", bare=True)
         expected_offset = self.static_offsets.get_values()[0]
+        # A dynamic offset in the type covers every static one.
         if form.offset is not None and form.offset != expected_offset:
             raise VerifyError(
                 f"expected result type with offset = {_size_text(expected_offset)} instead of {form.offset}", bare=True
@@ -361,6 +369,7 @@ class ViewOp(xdsl_memref.ViewOp):
 
     def verify_(self) -> None:
         source, result = memref_type(self.source), self.result.type
+        # Bytes lie one after the other in both.
         for what, type in (("base", source), ("result", result)):
             if not is_contiguous(type):
                 raise VerifyError(f"unsupported map for {what} memref type {quoted(type)}", bare=True)

@@ -24,6 +24,7 @@ from tilewright.dialects.scf.parallel import (
     ReduceReturnOp,
 )
 
+# xDSL's dialect with its operations replaced, and `scf.forall`, which it does not have.
 SCF = derived_dialect(
     Scf,
     [

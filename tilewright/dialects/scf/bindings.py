@@ -49,6 +49,7 @@ def parse_carried(parser: Parser, keyword: str, mismatch: str | None = None) -> 
     position = parser.pos
     if parser.parse_optional_keyword(keyword) is None:
         return Carried([], [], [])
+    # Types follow the arrow, as those of results: they are the same.
     carried = Carried(*parse_bindings(parser), parse_optional_arrow_types(parser))
     if mismatch is not None and len(carried.arguments) != len(carried.types):
         parser.raise_error(mismatch, position)
@@ -86,5 +87,6 @@ def verify_cases(values: Sequence[int], regions: Sequence[Region]) -> None:
 
 def terminator_of(region: Region) -> Operation | None:
     """What ends the last block of a region."""
+    # The last and not the only one: `scf.execute_region` may have several.
     block = region.blocks.last
     return None if block is None else block.last_op

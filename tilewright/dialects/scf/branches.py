@@ -61,6 +61,7 @@ class IfOp(xdsl_scf.IfOp):
         condition = parser.parse_operand(i1)
         types = parse_optional_arrow_types(parser)
         then = ensure_terminated(parser.parse_region(), YieldOp.create)
+        # The region is there in any case: without blocks there is no else.
         otherwise = Region()
         if parser.parse_optional_keyword("else") is not None:
             otherwise = ensure_terminated(parser.parse_region(), YieldOp.create)
@@ -83,6 +84,7 @@ class IfOp(xdsl_scf.IfOp):
         print_attributes(printer, self)
 
     def verify_(self) -> None:
+        # By hand: the definition allows empty regions, which the else branch needs.
         if self.true_region.blocks.first is None:
             raise VerifyException("region #0 ('thenRegion') failed to verify constraint: region with 1 blocks")
         if self.results and self.false_region.blocks.first is None:
@@ -90,6 +92,7 @@ class IfOp(xdsl_scf.IfOp):
 
     def verify_regions(self) -> None:
         for region in self.regions:
+            # An empty else region has none.
             if (end := terminator_of(region)) is not None:
                 verify_flow(end, "parent", end.operand_types, self.result_types)
 
@@ -120,6 +123,7 @@ class ExecuteRegionOp(xdsl_scf.ExecuteRegionOp):
             printer.print_attribute(self.result_types[0])
         else:
             print_optional_arrow_types(printer, self.result_types)
+        # Otherwise the region alone, after one space.
         printer.print_string(" no_inline " if self.no_inline is not None else " ")
         printer.print_region(self.region, print_entry_block_args=False)
         print_attributes(printer, self, ("no_inline",))
@@ -133,6 +137,7 @@ class ExecuteRegionOp(xdsl_scf.ExecuteRegionOp):
 
     def verify_regions(self) -> None:
         for block in self.region.blocks:
+            # Other blocks end with branches.
             if isinstance(block.last_op, YieldOp):
                 verify_flow(block.last_op, "parent", block.last_op.operand_types, self.result_types)
 
@@ -152,11 +157,13 @@ class IndexSwitchOp(xdsl_scf.IndexSwitchOp):
         attributes = parser.parse_optional_attr_dict()
         types: list[Attribute] = []
         if parser.parse_optional_punctuation("->") is not None:
+            # Without parentheses, unlike everywhere else in this dialect.
             types = parse_types(parser)
         values: list[int] = []
         regions: list[Region] = []
         while parser.parse_optional_keyword("case") is not None:
             values.append(parser.parse_integer(allow_boolean=False))
+            # Cases have to write their terminator; the default may leave it out.
             regions.append(parser.parse_region())
         parser.parse_keyword("default")
         default = ensure_terminated(parser.parse_region(), YieldOp.create)
@@ -182,6 +189,7 @@ class IndexSwitchOp(xdsl_scf.IndexSwitchOp):
             printer.print_region(region, print_entry_block_args=False)
         printer._print_new_line()
         printer.print_string("default ")
+        # Only a terminator that gives no values goes without saying.
         hidden = is_plain_terminator(terminator_of(self.default_region))
         printer.print_region(self.default_region, print_block_terminators=not hidden)
 

@@ -32,11 +32,10 @@ from tilewright.dialects._ods import ParentOp
 from tilewright.dialects._regions import verify_flow
 from tilewright.dialects._syntax import (
     INDEX,
+    TypedOperandsOp,
     ensure_terminated,
-    parse_typed_operands,
     print_attributes,
     print_optional_arrow_types,
-    print_typed_operands,
     resolve_all,
     split_attributes,
 )
@@ -53,7 +52,7 @@ from tilewright.ir.shown import quoted
 
 
 @derived_op_definition
-class YieldOp(xdsl_scf.YieldOp):
+class YieldOp(TypedOperandsOp, xdsl_scf.YieldOp):
     """The values that a region hands on."""
 
     traits = traits_def(
@@ -62,16 +61,6 @@ class YieldOp(xdsl_scf.YieldOp):
         ReturnLike(),
         Pure(),
     )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        operands = parse_typed_operands(parser)
-        return cls.create(operands=operands, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
-        print_typed_operands(printer, self.operands)
 
 
 @derived_op_definition
@@ -96,6 +85,7 @@ class ForOp(xdsl_scf.ForOp):
         position = parser.pos
         mismatch = "mismatch in number of loop-carried values and defined values"
         arguments, initial, types = parse_carried(parser, "iter_args", mismatch)
+        # One type for bounds and variable; `index` is not written.
         type = parser.parse_type() if parser.parse_optional_punctuation(":") is not None else INDEX
         operands = [*resolve_all(parser, bounds, type), *parser.resolve_operands(initial, types, position)]
         body = parser.parse_region([variable.resolve(type), *resolve_arguments(arguments, types)])
@@ -121,10 +111,12 @@ class ForOp(xdsl_scf.ForOp):
             printer.print_string(" iter_args")
             print_bindings(printer, arguments, self.iter_args)
             print_optional_arrow_types(printer, self.result_types)
+        # Two spaces before the colon, as MLIR prints it.
         if variable.type != INDEX:
             printer.print_string("  : ")
             printer.print_attribute(variable.type)
         printer.print_string(" ")
+        # The terminator is shown if it carries values.
         printer.print_region(self.body, False, False, bool(arguments))
         print_attributes(printer, self, ("unsignedCmp",))
 
@@ -144,9 +136,11 @@ class ForOp(xdsl_scf.ForOp):
             )
         end = terminator_of(self.body)
         assert end is not None
+        # Raises in MLIR's words about control flow.
         if len(end.operands) != len(arguments):
             verify_flow(end, "Region #0", end.operand_types, [argument.type for argument in arguments])
         for number, values in enumerate(zip(self.iter_args, arguments, self.results, end.operands, strict=True)):
+            # Compared in the order in which MLIR does, which decides about the error.
             init, argument, result, yielded = (value.type for value in values)
             for first, second, what, other in (
                 (init, argument, "init", "region iter_arg"),
@@ -176,6 +170,7 @@ class WhileOp(xdsl_scf.WhileOp):
     def parse(cls, parser: Parser) -> Self:
         arguments: list[Parser.UnresolvedArgument] = []
         initial: list[UnresolvedOperand] = []
+        # A loop that carries nothing has no list.
         if parser._current_token.text == "(":
             arguments, initial = parse_bindings(parser)
         parser.parse_punctuation(":")
@@ -217,6 +212,7 @@ class WhileOp(xdsl_scf.WhileOp):
             raise _wrong_end("before", ConditionOp.name, condition)
         if not isinstance(end, YieldOp):
             raise _wrong_end("after", YieldOp.name, end)
+        # All but the condition itself: they go to the body or out of the loop.
         passed = [value.type for value in condition.args]
         verify_flow(self, "Region #0", self.operand_types, self.before_region.block.arg_types, source="parent")
         verify_flow(condition, "parent", passed, self.result_types)

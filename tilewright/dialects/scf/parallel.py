@@ -70,6 +70,7 @@ class ReduceReturnOp(xdsl_scf.ReduceReturnOp):
 
     def verify_(self) -> None:
         block = self.parent
+        # Both arguments have the type of the value that is reduced.
         expected = block.args[0].type if block is not None and block.args else self.result.type
         if self.result.type != expected:
             raise VerifyException(f"must have type {quoted(expected)} (the type of the reduction inputs)")
@@ -95,6 +96,7 @@ class ReduceOp(xdsl_scf.ReduceOp):
             operands = parse_typed_operands(parser)
             parser.parse_punctuation(")")
         regions: list[Region] = []
+        # Without operands there are no regions.
         if (region := parser.parse_optional_region()) is not None:
             regions.append(region)
             while parser.parse_optional_punctuation(",") is not None:
@@ -138,6 +140,7 @@ class ParallelOp(xdsl_scf.ParallelOp):
         variables = parser.parse_comma_separated_list(PAREN, lambda: parser.parse_argument(expect_type=False))
         bounds: list[list[SSAValue]] = []
         parser.parse_punctuation("=")
+        # Lower bounds follow the equals sign.
         for word in (None, "to", "step"):
             if word is not None:
                 parser.parse_keyword(word)
@@ -157,6 +160,7 @@ class ParallelOp(xdsl_scf.ParallelOp):
             )
         values = parser.resolve_operands(initial, types, position)
         body = parser.parse_region([variable.resolve(INDEX) for variable in variables])
+        # A loop without results has an empty `scf.reduce`.
         ensure_terminated(body, ReduceOp.create)
         return cls.create(
             operands=[*(bound for group in bounds for bound in group), *values],
@@ -175,6 +179,7 @@ class ParallelOp(xdsl_scf.ParallelOp):
         if self.initVals:
             printer.print_string(" init ")
             print_operands(printer, self.initVals, "()")
+        # MLIR prints one type here without parentheses, unlike in `scf.for`.
         if len(self.results) == 1:
             printer.print_string(" -> ")
             printer.print_attribute(self.result_types[0])
@@ -215,6 +220,7 @@ class ParallelOp(xdsl_scf.ParallelOp):
                 raise VerifyError(
                     f"'scf.reduce' op expects type of {number}-th reduction operand: {quoted(operand.type)} to be the "
                     f"same as the {number}-th result type: {quoted(result.type)}",
+                    # MLIR reports it at the terminator, though the loop's verifier finds it.
                     at=reduce,
                     bare=True,
                 )
@@ -250,6 +256,7 @@ class InParallelOp(IRDLOperation):
                 raise VerifyException("expected only ParallelCombiningOpInterface ops")
 
 
+# By name: the tensor dialect is not loaded for programs without it.
 PARALLEL_COMBINING_OPS = frozenset({"tensor.parallel_insert_slice"})
 
 
@@ -287,6 +294,7 @@ class ForallOp(IRDLOperation):
         else:
             parser.parse_keyword("in")
             upper = parse_mixed_indices(parser, PAREN)
+            # The normalized form leaves out both; memory holds all three.
             lower = _constant_bounds(0, len(variables))
             step = _constant_bounds(1, len(variables))
         position = parser.pos
@@ -336,6 +344,7 @@ class ForallOp(IRDLOperation):
     @property
     def is_normalized(self) -> bool:
         """Whether every dimension starts at zero and goes up by one."""
+        # What stands for a dynamic bound is none of these numbers.
         return set(self.static_lower_bound.get_values()) <= {0} and set(self.static_step.get_values()) <= {1}
 
     def verify_(self) -> None:
@@ -351,6 +360,7 @@ class ForallOp(IRDLOperation):
         if len(self.results) != len(self.outputs):
             raise VerifyException(f"produces {len(self.results)} results, but has only {len(self.outputs)} outputs")
         for number, (argument, type) in enumerate(
+            # Lists of different lengths differ where one has ended.
             zip_longest(self.body.block.args, (INDEX,) * self.rank + tuple(value.type for value in self.outputs))
         ):
             if argument.type != type:

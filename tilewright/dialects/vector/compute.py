@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
     RangeOf,
     VarConstraint,
@@ -43,16 +44,12 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
-    INDEX,
-    SQUARE,
     TypedOperandsOp,
     parse_bare_operands,
     parse_optional_arrow_types,
     print_attributes,
-    resolve_all,
     split_attributes,
 )
-from tilewright.dialects.arith.types import parse_fastmath, print_fastmath
 from tilewright.dialects.vector.types import (
     ANY_VECTOR,
     FLOAT_VECTOR,
@@ -74,6 +71,7 @@ from tilewright.ir.shown import quoted
 ADD = CombiningKindAttr(CombiningKindFlag.ADD)
 KIND = described(base(CombiningKindAttr), "Kind of combining function for contractions and reductions")
 
+# Sums and products are of both; these say by their names what they are of.
 _INTEGER_KINDS = {"minui", "minsi", "maxui", "maxsi", "and", "or", "xor"}
 _FLOAT_KINDS = {"minnumf", "maxnumf", "minimumf", "maximumf"}
 
@@ -85,16 +83,6 @@ def combines(kind: CombiningKindAttr, type: Attribute) -> bool:
     if kind.data in _INTEGER_KINDS:
         return isinstance(type, IntegerType | IndexType)
     return isinstance(type, AnyFloat | IntegerType | IndexType)
-
-
-def parse_kind(parser: Parser) -> CombiningKindAttr:
-    """`<add>`."""
-    with parser.in_angle_brackets():
-        kinds = [kind.value for kind in CombiningKindFlag]
-        kind = parser.parse_optional_keyword_in(kinds)
-        if kind is None:
-            parser.raise_error(f"expected ::mlir::vector::CombiningKind to be one of: {', '.join(kinds)}")
-        return CombiningKindAttr(CombiningKindFlag(kind))
 
 
 @derived_op_definition
@@ -112,50 +100,21 @@ class FMAOp(xdsl_vector.FMAOp):
 class ReductionOp(xdsl_vector.ReductionOp):
     """All elements of a vector combined into one."""
 
+    T: ClassVar = VarConstraint("T", AnyAttr())
     vector = operand_def(ANY_VECTOR)
-    acc = opt_operand_def()
-    dest = result_def()
+    acc = opt_operand_def(T)
+    dest = result_def(T)
     kind = prop_def(KIND)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = parse_kind(parser)
-        parser.parse_punctuation(",")
-        vector = parser.parse_unresolved_operand()
-        initial = parser.parse_unresolved_operand() if parser.parse_optional_punctuation(",") is not None else None
-        fastmath = parse_fastmath(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        parser.parse_keyword("into")
-        result = parser.parse_type()
-        operands = [parser.resolve_operand(vector, type)]
-        if initial is not None:
-            operands.append(parser.resolve_operand(initial, result))
-        return cls.create(
-            operands=operands,
-            result_types=[result],
-            properties={"kind": kind, "fastmath": fastmath},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" <{self.kind.data}>, ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_fastmath(printer, self.fastmath)
-        print_attributes(printer, self, ("kind", "fastmath"))
-        printer.print_string(" : ")
-        printer.print_attribute(self.vector.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
 
     def verify_(self) -> None:
         type = vector_type(self.vector)
         if type.element_type != self.dest.type:
             raise VerifyException("failed to verify that source operand and result have same element type")
+        # Rank 0 passes: a vector of one element.
         if type.get_num_dims() > 1:
             raise VerifyException(f"unsupported reduction rank: {type.get_num_dims()}")
+        # The doubled quotes are MLIR's.
         if not combines(self.kind, self.dest.type):
             raise VerifyException(f"unsupported reduction type '{quoted(self.dest.type)}' for kind '{self.kind.data}'")
 
@@ -165,47 +124,18 @@ class MultiDimReductionOp(IRDLOperation):
     """Some dimensions of a vector combined into one."""
 
     name = "vector.multi_reduction"
+    T: ClassVar = VarConstraint("T", AnyAttr())
     source = operand_def(ANY_VECTOR)
-    acc = operand_def()
+    acc = operand_def(T)
     kind = prop_def(KIND)
     reduction_dims = prop_def(DenseArrayBase.constr(i64))
-    dest = result_def()
+    dest = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = parse_kind(parser)
-        parser.parse_punctuation(",")
-        source = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        initial = parser.parse_unresolved_operand()
-        dims = parser.parse_comma_separated_list(SQUARE, parser.parse_integer)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value = parser.resolve_operand(source, parse_vector_type(parser))
-        parser.parse_keyword("to")
-        type = parser.parse_type()
-        return cls.create(
-            operands=[value, parser.resolve_operand(initial, type)],
-            result_types=[type],
-            properties={"kind": kind, "reduction_dims": DenseArrayBase.from_list(i64, dims)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" <{self.kind.data}>, ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(f" [{', '.join(map(str, self.reduction_dims.get_values()))}]")
-        print_attributes(printer, self, ("kind", "reduction_dims"))
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.dest.type)
+    assembly_format = "$kind `,` $source `,` $acc $reduction_dims attr-dict `:` type($source) `to` type($dest)"
 
     def verify_(self) -> None:
         source, dest = vector_type(self.source), self.dest.type
-        if self.acc.type != dest:
-            raise VerifyException("failed to verify that all of {dest, acc} have same type")
+        # All dimensions may be reduced: then the result is a scalar.
         reduced = set(self.reduction_dims.get_values())
         kept = tuple(size for dimension, size in enumerate(source.get_shape()) if dimension not in reduced)
         if kept != shape_of(dest) or source.element_type != element_type(dest):
@@ -235,12 +165,14 @@ class OuterProductOp(IRDLOperation):
         left = parse_vector_type(parser)
         parser.parse_punctuation(",")
         right = parser.parse_type()
+        # The right operand may be a scalar: then this is a scaled vector.
         scalable = cast(VectorType, right).scalable_dims.data if isinstance(right, VectorType) else ()
         result = VectorType(
             left.element_type,
             (*left.get_shape(), *shape_of(right)),
             ArrayAttr([*left.scalable_dims.data, *scalable]),
         )
+        # The accumulator is optional and has the type of the result.
         types: list[Attribute] = [left, right, result]
         return cls.create(
             operands=parser.resolve_operands(operands, types[: len(operands)], position),
@@ -294,6 +226,7 @@ class ContractionOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        # Text has strings where memory has enum attributes; both are read.
         names = properties.get("iterator_types")
         if not isinstance(names, ArrayAttr):
             parser.raise_error("expected 'iterator_types' array attribute", position)
@@ -307,6 +240,7 @@ class ContractionOp(IRDLOperation):
         operands = parse_bare_operands(parser)
         if len(operands) != 3:
             parser.raise_error("expected 3 operands", position)
+        # Attributes of other dialects stand behind the operands, in a second dictionary.
         attributes |= parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         left = parse_vector_type(parser)
@@ -322,6 +256,7 @@ class ContractionOp(IRDLOperation):
         )
 
     def print(self, printer: Printer) -> None:
+        # MLIR prints strings here, and an enum attribute in the generic form.
         names = ArrayAttr(StringAttr(iterator.data) for iterator in self.iterator_types)
         traits: dict[str, Attribute] = {
             "indexing_maps": self.indexing_maps,
@@ -352,6 +287,7 @@ class ContractionOp(IRDLOperation):
                 raise VerifyException(f"expected indexing map {number} to have no symbols")
             if map.num_dims != len(iterators):
                 raise VerifyException(f"expected indexing map {number} to have {len(iterators)} number of inputs")
+            # A scalar accumulator has a map without results.
             if len(map.results) != len(shape_of(operand.type)):
                 raise VerifyException(
                     f"expected indexing map {number} to have {len(shape_of(operand.type))} number of outputs"
@@ -363,6 +299,7 @@ class ContractionOp(IRDLOperation):
             raise VerifyException("unsupported contraction type")
 
     def _verify_dimensions(self, maps: Sequence[Any], iterators: Sequence[IteratorType]) -> None:
+        # Of each dimension of the iteration space, as each operand sees it.
         sizes = [
             {
                 cast(AffineDimExpr, result).position: size
@@ -372,6 +309,7 @@ class ContractionOp(IRDLOperation):
         ]
         left, right, result = sizes
         contracting = [d for d, kind in enumerate(iterators) if kind is IteratorType.REDUCTION]
+        # Without one it would be an outer product, which has an operation of its own.
         if not any(d in left and d in right for d in contracting):
             raise VerifyException("expected at least one contracting dimension pair")
         for dimension in contracting:
@@ -393,23 +331,7 @@ class ConstantMaskOp(IRDLOperation):
     mask_dim_sizes = prop_def(DenseArrayBase.constr(i64))
     result = result_def(MASK)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        sizes = parser.parse_comma_separated_list(SQUARE, parser.parse_integer)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            result_types=[parser.parse_type()],
-            properties={"mask_dim_sizes": DenseArrayBase.from_list(i64, sizes)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" [{', '.join(map(str, self.mask_dim_sizes.get_values()))}]")
-        print_attributes(printer, self, ("mask_dim_sizes",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    assembly_format = "$mask_dim_sizes attr-dict `:` type($result)"
 
     def verify_(self) -> None:
         sizes, shape = self.mask_dim_sizes.get_values(), self.result.type.get_shape()
@@ -417,6 +339,7 @@ class ConstantMaskOp(IRDLOperation):
             raise VerifyException("must specify array attr of size equal vector result rank")
         if any(not 0 <= size <= limit for size, limit in zip(sizes, shape, strict=False)):
             raise VerifyException("array attr of size out of bounds of vector result dimension size")
+        # One empty dimension makes the mask empty: MLIR wants that written in one way only.
         if any(sizes) and not all(sizes):
             raise VerifyException(
                 "expected all mask dim sizes to be zeros, as a result of conjunction with zero mask dim"
@@ -430,21 +353,8 @@ class CreateMaskOp(xdsl_vector.CreateMaskOp):
     mask_vector = result_def(MASK)
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        sizes = resolve_all(parser, parse_bare_operands(parser), INDEX)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(operands=sizes, result_types=[parser.parse_type()], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.mask_vector.type)
-
     def verify_(self) -> None:
+        # A mask of rank 0 takes one operand too.
         if len(self.operands) != max(1, len(shape_of(self.mask_vector.type))):
             raise VerifyException("must specify an operand for each result vector dimension")
 
@@ -473,6 +383,7 @@ class MaskOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         mask = parser.parse_unresolved_operand()
         other = parser.parse_unresolved_operand() if parser.parse_optional_punctuation(",") is not None else None
+        # The terminator is never written.
         body = _yielding(parser.parse_region())
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -488,6 +399,7 @@ class MaskOp(IRDLOperation):
         printer.print_string(" { ")
         if self.masked is not None:
             printer.print_string(self.masked.name)
+            # On one line and without results: those of the mask are the same.
             self.masked.print(printer)
         printer.print_string(" }")
         print_attributes(printer, self)
@@ -500,6 +412,7 @@ class MaskOp(IRDLOperation):
     @property
     def masked(self) -> Operation | None:
         """The operation inside, if there is one."""
+        # A mask may be empty: then there is its terminator only.
         first = self.body.block.first_op
         return None if isinstance(first, YieldOp) else first
 
@@ -509,6 +422,7 @@ class MaskOp(IRDLOperation):
             raise VerifyException("expects a terminator within the mask region")
         if tuple(end.operand_types) != tuple(self.result_types):
             raise VerifyException("expects result type to match maskable operation result type")
+        # The operation and its terminator.
         if len(self.body.block.ops) > 2:
             raise VerifyException("expects only one operation to mask")
 
@@ -542,13 +456,7 @@ class VectorScaleOp(IRDLOperation):
     name = "vector.vscale"
     res = result_def(IndexType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        return cls.create(result_types=[INDEX], attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self)
+    assembly_format = "attr-dict"
 
     def result_names(self) -> Sequence[str | None]:
         return ("vscale",)
@@ -563,31 +471,6 @@ class PrintOp(xdsl_vector.PrintOp):
 
     source = opt_operand_def()
     punctuation = prop_def(PunctuationAttr, default_value=NEWLINE)
+    # In MLIR the order of the two words is free; it prints them in this one.
     string_literal = opt_prop_def(StringAttr, prop_name="stringLiteral")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_optional_unresolved_operand()
-        operands = []
-        properties: dict[str, Attribute] = {}
-        if source is not None:
-            parser.parse_punctuation(":")
-            operands = [parser.resolve_operand(source, parser.parse_type())]
-        if parser.parse_optional_keyword("str") is not None:
-            properties["stringLiteral"] = StringAttr(parser.parse_str_literal())
-        if parser.parse_optional_keyword("punctuation") is not None:
-            properties["punctuation"] = PunctuationAttr(PunctuationAttr.parse_parameter(parser))
-        return cls.create(operands=operands, properties=properties, attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        if self.source is not None:
-            printer.print_string(" ")
-            printer.print_ssa_value(self.source)
-            printer.print_string(" : ")
-            printer.print_attribute(self.source.type)
-        if self.string_literal is not None:
-            printer.print_string(" str ")
-            printer.print_attribute(self.string_literal)
-        if self.punctuation != NEWLINE:
-            printer.print_string(f" punctuation <{self.punctuation.data}>")
-        print_attributes(printer, self, ("punctuation", "stringLiteral"))
+    assembly_format = "($source^ `:` type($source))? (`str` $stringLiteral^)? (`punctuation` $punctuation^)? attr-dict"

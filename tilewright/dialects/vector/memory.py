@@ -48,14 +48,13 @@ from tilewright.dialects._syntax import (
     segments,
     split_attributes,
 )
-from tilewright.dialects.memref.types import ALIGNMENT, FALSE, memref_type, parse_memref_type
+from tilewright.dialects.memref.types import ALIGNMENT, FALSE, memref_type
 from tilewright.dialects.vector.types import (
     ANY_VECTOR,
     INDEX_VECTOR,
     MASK,
     SHAPED,
     bitwidth,
-    parse_vector_type,
     vector_type,
 )
 from tilewright.ir.constraints import described
@@ -78,31 +77,6 @@ class LoadOp(xdsl_vector.LoadOp):
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryReadEffect())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        base = parser.parse_unresolved_operand()
-        indices = parse_operands(parser, SQUARE)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parse_memref_type(parser)
-        parser.parse_punctuation(",")
-        return cls.create(
-            operands=[parser.resolve_operand(base, type), *resolve_all(parser, indices, INDEX)],
-            result_types=[parse_vector_type(parser)],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.base)
-        print_operands(printer, self.indices)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.result.type)
-
     def verify_(self) -> None:
         memory, vector = memref_type(self.base), self.result.type
         if memory.element_type not in (vector.element_type, vector):
@@ -120,38 +94,6 @@ class StoreOp(xdsl_vector.StoreOp):
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryWriteEffect())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        vector = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        base = parser.parse_unresolved_operand()
-        indices = parse_operands(parser, SQUARE)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        type = parse_memref_type(parser)
-        parser.parse_punctuation(",")
-        return cls.create(
-            operands=[
-                parser.resolve_operand(vector, parse_vector_type(parser)),
-                parser.resolve_operand(base, type),
-                *resolve_all(parser, indices, INDEX),
-            ],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.vector)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.base)
-        print_operands(printer, self.indices)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.base.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.vector.type)
-
     def verify_(self) -> None:
         memory, vector = memref_type(self.base), vector_type(self.vector)
         if memory.element_type not in (vector.element_type, vector):
@@ -159,6 +101,7 @@ class StoreOp(xdsl_vector.StoreOp):
         _verify_indices(self.base, len(self.indices))
 
 
+# Operands are base, indices, mask and what masked elements become; only the indices vary in number.
 class _MaskedRead(IRDLOperation):
     """Reads where a mask is set, and takes the other elements from a vector."""
 
@@ -325,27 +268,32 @@ class _Transfer(IRDLOperation):
         cls, parser: Parser, mask: UnresolvedOperand | None, shaped_first: bool
     ) -> tuple[TensorType | MemRefType, VectorType, list[SSAValue], dict[str, Attribute], dict[str, Attribute]]:
         """`{attributes} : types`, with the defaults of the attributes and the mask that they imply."""
+        # MLIR reads properties from the dictionary, though it prints only those that differ from defaults.
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         parser.parse_punctuation(":")
         position = parser.pos
         first = parser.parse_type()
         parser.parse_punctuation(",")
         second = parser.parse_type()
+        # Types stand in the order of the data's way: from the first to the second.
         shaped, vector = (first, second) if shaped_first else (second, first)
         if not isinstance(shaped, MemRefType | TensorType):
             parser.raise_error("requires memref or ranked tensor type", position)
         if not isinstance(vector, VectorType):
             parser.raise_error("requires vector type", position)
         shaped, vector = cast("MemRefType | TensorType", shaped), cast(VectorType, vector)
+        # The default takes the innermost dimensions in order.
         map = properties.get("permutation_map")
         if map is None:
             map = AffineMapAttr(xdsl_vector.VectorTransferOperation.get_transfer_minor_identity_map(shaped, vector))
         if not isinstance(map, AffineMapAttr):
             parser.raise_error("expected an affine map as 'permutation_map'", position)
         properties["permutation_map"] = map
+        # The safe assumption: no dimension is known to stay in bounds.
         properties.setdefault("in_bounds", ArrayAttr([FALSE] * len(map.data.results)))
         masks: list[SSAValue] = []
         if mask is not None:
+            # Elements that are vectors themselves are transferred whole.
             if isinstance(shaped.element_type, VectorType):
                 parser.raise_error("does not support masks with vector element type", mask.span)
             if vector.get_num_dims() != len(map.data.results):
@@ -358,6 +306,7 @@ class _Transfer(IRDLOperation):
     def print_tail(self, printer: Printer, types: tuple[Attribute, Attribute]) -> None:
         map = cast(AffineMapAttr, self.properties["permutation_map"])
         in_bounds = cast("ArrayAttr[BoolAttr]", self.properties["in_bounds"])
+        # What follows from the types.
         elided: list[str] = []
         if map.data.is_minor_identity():
             elided.append("permutation_map")
@@ -376,7 +325,9 @@ class _Transfer(IRDLOperation):
         if not isinstance(shaped.element_type, VectorType):
             inner = bitwidth(shaped.element_type)
             outer = bitwidth(vector.element_type)
+            # A vector of rank 0 has one element.
             minor = vector.get_shape()[-1] if vector.get_num_dims() else 1
+            # `index` has no width to compare.
             if inner and outer and (minor * outer) % inner:
                 raise VerifyException(
                     "requires the bitwidth of the minor 1-D vector to be an integral multiple of the bitwidth of the "
@@ -409,6 +360,7 @@ def mask_type(vector: VectorType, map: AffineMap) -> VectorType:
 def _verify_permutation(map: AffineMap) -> None:
     seen: set[int] = set()
     for result in map.results:
+        # A dimension that is broadcast; it has no bit in the mask.
         if isinstance(result, AffineConstantExpr) and result.value == 0:
             continue
         if not isinstance(result, AffineDimExpr):
@@ -440,6 +392,7 @@ class TransferReadOp(_Transfer, xdsl_vector.TransferReadOp):
         padding = parser.parse_unresolved_operand()
         mask = parser.parse_unresolved_operand() if parser.parse_optional_punctuation(",") is not None else None
         shaped, vector, masks, properties, attributes = cls.parse_tail(parser, mask, shaped_first=True)
+        # The mask is optional, so it is known by its segment.
         properties["operandSegmentSizes"] = segments(1, len(indices), 1, len(masks))
         return cls.create(
             operands=[
@@ -499,6 +452,7 @@ class TransferWriteOp(_Transfer, xdsl_vector.TransferWriteOp):
                 *resolve_all(parser, indices, INDEX),
                 *masks,
             ],
+            # A tensor is a value: writing to it makes a new one.
             result_types=[shaped] if isinstance(shaped, TensorType) else [],
             properties=properties,
             attributes=attributes,
@@ -517,6 +471,7 @@ class TransferWriteOp(_Transfer, xdsl_vector.TransferWriteOp):
 
     def verify_(self) -> None:
         _verify_indices(self.source, len(self.indices))
+        # Several elements would go to one place.
         if any(isinstance(result, AffineConstantExpr) for result in self.permutation_map.data.results):
             raise VerifyException("should not have broadcast dimensions")
         self.verify_transfer(self.source, vector_type(self.vector), self.mask)

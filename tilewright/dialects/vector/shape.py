@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Self
+from typing import ClassVar, Self
 
 from xdsl.dialects import vector as xdsl_vector
 from xdsl.dialects.builtin import (
@@ -22,6 +22,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
     operand_def,
     prop_def,
     result_def,
@@ -66,6 +67,7 @@ class BroadcastOp(xdsl_vector.BroadcastOp):
         given, wanted = shape_of(source), target.get_shape()
         if len(given) > len(wanted):
             raise VerifyException("source rank higher than destination rank")
+        # Aligned at the innermost dimension; ones are stretched.
         for have, want in zip(given, wanted[len(wanted) - len(given) :], strict=True):
             if have not in (1, want):
                 raise VerifyException(f"dimension mismatch ({have} vs. {want})")
@@ -75,6 +77,7 @@ def _verify_position(position: Integers, type: VectorType, whose: str, poison: s
     if len(position) > type.get_num_dims():
         raise VerifyException(f"expected position attribute of rank no greater than {whose}vector rank")
     for number, (index, size) in enumerate(zip(position.get_values(), type.get_shape(), strict=False), 1):
+        # Poison makes the result poison, and is no error.
         if index != DYNAMIC_INDEX and index != POISON and not 0 <= index < size:
             raise VerifyException(
                 f"expected position attribute #{number} to be a non-negative integer smaller than the corresponding "
@@ -119,6 +122,7 @@ class ExtractOp(xdsl_vector.ExtractOp):
         verify_mixed(self.dynamic_position, self.static_position, "position")
         _verify_position(self.static_position, type, "", " or poison (-1)")
         expected = sub_vector(type, len(self.static_position))
+        # MLIR lets an element come out as a vector of rank 0.
         if expected != self.result.type and VectorType(type.element_type, ()) != self.result.type:
             raise VerifyException(
                 f"inferred type(s) {quoted(expected)} are incompatible with return type(s) of operation "
@@ -128,6 +132,7 @@ class ExtractOp(xdsl_vector.ExtractOp):
 
 def sub_vector(type: VectorType, depth: int) -> Attribute:
     """What is left of a vector type after so many leading dimensions: a smaller vector, or an element."""
+    # A vector of rank 0 has no dimensions to leave out, and gives its element.
     if 0 < depth == type.get_num_dims() or type.get_num_dims() == 0:
         return type.element_type
     return VectorType(type.element_type, ArrayAttr(type.shape.data[depth:]), ArrayAttr(type.scalable_dims.data[depth:]))
@@ -182,6 +187,7 @@ class InsertOp(xdsl_vector.InsertOp):
             raise VerifyException("failed to verify that all of {dest, result} have same type")
         if depth > type.get_num_dims():
             raise VerifyException("expected position attribute of rank no greater than dest vector rank")
+        # A scalar replaces one element, a vector as many dimensions as it has.
         rank = len(shape_of(self.source.type))
         if isinstance(self.source.type, VectorType):
             if rank + depth != type.get_num_dims():
@@ -211,6 +217,7 @@ class ShapeCastOp(IRDLOperation):
                 f"has different number of elements at source ({prod(source.get_shape())}) and result "
                 f"({prod(result.get_shape())})"
             )
+        # A scalable size is a multiple of a number that is not known: only how many there are can be compared.
         if sum(source.get_scalable_dims()) != sum(result.get_scalable_dims()):
             raise VerifyException(
                 f"has different number of scalable dims at source ({sum(source.get_scalable_dims())}) and result "
@@ -240,6 +247,7 @@ class BitcastOp(xdsl_vector.BitcastOp):
 def _minor_bits(type: VectorType) -> tuple[int | None, int]:
     """Bits in the innermost row; where the element has no width, None and the number of elements."""
     width, length = bitwidth(type.element_type), type.get_shape()[-1] if type.get_num_dims() else 1
+    # `index` elements: as many of them is as much as can be said.
     return (None, length) if width is None else (width * length, 0)
 
 
@@ -248,6 +256,7 @@ def _integers(array: ArrayAttr[IntegerAttr]) -> list[int]:
 
 
 def _verify_confined(values: Sequence[int], limits: Sequence[int], what: str, low: int = 0) -> None:
+    # Fewer values than dimensions: the innermost ones are taken whole.
     for dimension, (value, limit) in enumerate(zip(values, limits, strict=False)):
         if not low <= value < limit:
             raise VerifyException(f"expected {what} dimension {dimension} to be confined to [{low}, {limit})")
@@ -296,45 +305,19 @@ class InsertStridedSliceOp(IRDLOperation):
     """A vector with a part of it replaced."""
 
     name = "vector.insert_strided_slice"
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
     value_to_store = operand_def(ANY_VECTOR)
-    dest = operand_def(ANY_VECTOR)
+    dest = operand_def(T)
     offsets = prop_def(I64_ARRAY)
     strides = prop_def(I64_ARRAY)
-    result = result_def(ANY_VECTOR)
+    result = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        dest = parser.parse_unresolved_operand()
-        dictionary = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value_type = parse_vector_type(parser)
-        parser.parse_keyword("into")
-        dest_type = parse_vector_type(parser)
-        properties = {name: dictionary.pop(name) for name in ("offsets", "strides") if name in dictionary}
-        return cls.create(
-            operands=[parser.resolve_operand(value, value_type), parser.resolve_operand(dest, dest_type)],
-            result_types=[dest_type],
-            properties=properties,
-            attributes=dictionary,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value_to_store.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$value_to_store `,` $dest attr-dict `:` type($value_to_store) `into` type($dest)"
 
     def verify_(self) -> None:
         source, dest = vector_type(self.value_to_store), vector_type(self.dest)
         offsets, strides = _integers(self.offsets), _integers(self.strides)
-        if self.result.type != dest:
-            raise VerifyException("failed to verify that all of {dest, result} have same type")
         if len(offsets) != dest.get_num_dims():
             raise VerifyException("expected offsets of same size as destination vector rank")
         if len(strides) != source.get_num_dims():
@@ -344,6 +327,7 @@ class InsertStridedSliceOp(IRDLOperation):
         _verify_confined(offsets, dest.get_shape(), "offsets")
         if any(stride != 1 for stride in strides):
             raise VerifyException("expected strides to be confined to [1, 2)")
+        # Outer dimensions that the source does not have count as empty.
         padded = (0,) * (dest.get_num_dims() - source.get_num_dims()) + source.get_shape()
         ends = [offset + size for offset, size in zip(offsets, padded, strict=True)]
         _verify_confined(ends, [size + 1 for size in dest.get_shape()], "sum(offsets, source vector shape)", 1)
@@ -395,6 +379,7 @@ class ShuffleOp(xdsl_vector.ShuffleOp):
         mask = self.mask.get_values()
         if not mask:
             raise VerifyException("invalid mask length")
+        # Both operands one after the other; of rank 0 each is one row.
         rows = sum(type.get_shape()[0] if type.get_num_dims() else 1 for type in (first, second))
         for number, row in enumerate(mask, 1):
             if row != POISON and not 0 <= row < rows:
@@ -406,6 +391,7 @@ def shuffled_type(type: VectorType, rows: int) -> VectorType:
     return VectorType(
         type.element_type,
         ArrayAttr([IntAttr(rows), *type.shape.data[1:]]),
+        # The number of rows is that of the mask, so it is fixed.
         ArrayAttr([BoolAttr.from_bool(False), *type.scalable_dims.data[1:]]),
     )
 
@@ -419,32 +405,7 @@ class TransposeOp(IRDLOperation):
     permutation = prop_def(DenseArrayBase.constr(i64))
     result = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        vector = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        order = parser.parse_comma_separated_list(SQUARE, parser.parse_integer)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value = parser.resolve_operand(vector, parse_vector_type(parser))
-        parser.parse_keyword("to")
-        return cls.create(
-            operands=[value],
-            result_types=[parse_vector_type(parser)],
-            properties={"permutation": DenseArrayBase.from_list(i64, order)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.vector)
-        printer.print_string(f", [{', '.join(map(str, self.permutation.get_values()))}]")
-        print_attributes(printer, self, ("permutation",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.vector.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.result.type)
+    assembly_format = "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)"
 
     def verify_(self) -> None:
         source, result, order = vector_type(self.vector), self.result.type, self.permutation.get_values()
@@ -452,6 +413,7 @@ class TransposeOp(IRDLOperation):
             raise VerifyException(f"vector result rank mismatch: {result.get_num_dims()}")
         if len(order) != source.get_num_dims():
             raise VerifyException(f"transposition length mismatch: {len(order)}")
+        # In the order of the errors that MLIR gives for one permutation.
         seen: set[int] = set()
         for dimension, position in enumerate(order):
             if not 0 <= position < source.get_num_dims():
@@ -480,6 +442,7 @@ class FromElementsOp(IRDLOperation):
         position = parser.pos
         type = parse_vector_type(parser)
         count = prod(type.get_shape())
+        # The text gives no types for the elements, so their number is compared with the shape.
         if count != len(elements):
             parser.raise_error(
                 f"number of operands and types do not match: got {len(elements)} operands and {count} types", position
@@ -517,6 +480,7 @@ class ToElementsOp(IRDLOperation):
         type = parse_vector_type(parser)
         return cls.create(
             operands=[parser.resolve_operand(source, type)],
+            # One result for each element, in row-major order.
             result_types=[type.element_type] * prod(type.get_shape()),
             attributes=attributes,
         )
@@ -541,38 +505,14 @@ class InterleaveOp(IRDLOperation):
     """The elements of two vectors by turns."""
 
     name = "vector.interleave"
-    lhs = operand_def(ANY_VECTOR)
-    rhs = operand_def(ANY_VECTOR)
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
     result = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        lhs = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        rhs = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_vector_type(parser)
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=resolve_all(parser, (lhs, rhs), type),
-            result_types=[parse_vector_type(parser)],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.lhs.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def verify_(self) -> None:
-        if self.lhs.type != self.rhs.type:
-            raise VerifyException("failed to verify that all of {lhs, rhs} have same type")
         if self.result.type != _resized(vector_type(self.lhs), 2, 1):
             raise VerifyException("failed to verify that type of 'result' is double the width of the inputs")
 
@@ -582,33 +522,16 @@ class DeinterleaveOp(IRDLOperation):
     """The elements at even places and those at odd ones."""
 
     name = "vector.deinterleave"
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
     source = operand_def(ANY_VECTOR)
-    res1 = result_def(ANY_VECTOR)
-    res2 = result_def(ANY_VECTOR)
+    res1 = result_def(T)
+    res2 = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value = parser.resolve_operand(source, parse_vector_type(parser))
-        parser.parse_punctuation("->")
-        return cls.create(operands=[value], result_types=[parse_vector_type(parser)] * 2, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.res1.type)
+    assembly_format = "$source attr-dict `:` type($source) `->` type($res1)"
 
     def verify_(self) -> None:
-        if self.res1.type != self.res2.type:
-            raise VerifyException("failed to verify that all of {res1, res2} have same type")
         source = vector_type(self.source)
+        # Before the result types, which could not be right.
         if source.get_shape()[-1] % 2:
             raise VerifyException(
                 "failed to verify that the trailing dimension of the source vector has an even number of elements"
@@ -622,6 +545,7 @@ class DeinterleaveOp(IRDLOperation):
 
 def _resized(type: VectorType, multiply: int, divide: int) -> VectorType:
     """A vector type with the innermost dimension made longer or shorter."""
+    # Interleaving is along the innermost dimension.
     *outer, last = type.get_shape()
     return VectorType(type.element_type, (*outer, last * multiply // divide), type.scalable_dims)
 
@@ -644,32 +568,7 @@ class ScalableExtractOp(_Scalable):
     source = operand_def(ANY_VECTOR)
     res = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        with parser.in_square_brackets():
-            position = parser.parse_integer()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        result = parse_vector_type(parser)
-        parser.parse_keyword("from")
-        return cls.create(
-            operands=[parser.resolve_operand(source, parse_vector_type(parser))],
-            result_types=[result],
-            properties={"pos": IntegerAttr(position, i64)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(f"[{self.position}]")
-        print_attributes(printer, self, ("pos",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.res.type)
-        printer.print_string(" from ")
-        printer.print_attribute(self.source.type)
+    assembly_format = "$source `[` $pos `]` attr-dict `:` type($res) `from` type($source)"
 
 
 @op_definition
@@ -677,36 +576,9 @@ class ScalableInsertOp(_Scalable):
     """A scalable vector with a fixed-length part replaced."""
 
     name = "vector.scalable.insert"
+    T: ClassVar = VarConstraint("T", ANY_VECTOR)
     value_to_store = operand_def(ANY_VECTOR)
-    dest = operand_def(ANY_VECTOR)
-    res = result_def(ANY_VECTOR)
+    dest = operand_def(T)
+    res = result_def(T)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        dest = parser.parse_unresolved_operand()
-        with parser.in_square_brackets():
-            position = parser.parse_integer()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        value_type = parse_vector_type(parser)
-        parser.parse_keyword("into")
-        dest_type = parse_vector_type(parser)
-        return cls.create(
-            operands=[parser.resolve_operand(value, value_type), parser.resolve_operand(dest, dest_type)],
-            result_types=[dest_type],
-            properties={"pos": IntegerAttr(position, i64)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(f"[{self.position}]")
-        print_attributes(printer, self, ("pos",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.value_to_store.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
+    assembly_format = "$value_to_store `,` $dest `[` $pos `]` attr-dict `:` type($value_to_store) `into` type($dest)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
     AnyFloatConstr,
@@ -18,9 +18,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.dialects.vector import CombiningKindAttr as CombiningKindAttr
 from xdsl.dialects.vector import CombiningKindFlag as CombiningKindFlag
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import RangeOf, base, irdl_attr_definition
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
@@ -32,13 +31,33 @@ from tilewright.ir.shown import quoted
 ANY_VECTOR = described(base(VectorType), "vector of any type values")
 FLOAT_VECTOR = described(VectorType.constr(AnyFloatConstr), "vector of floating-point values")
 MASK = described(VectorType.constr(i1), "vector of 1-bit signless integer values")
+# Gather and scatter take indices of any integer type; addresses take `index` only.
 INDEX_VECTOR = described(
     base(VectorType),
     "vector of integer or index values",
     lambda type: isinstance(type.element_type, IntegerType | IndexType),
 )
 SHAPED = described(base(TensorType) | base(MemRefType), "shaped of any type values")
+# Older operations keep numbers in arrays of attributes, newer ones in dense arrays.
 I64_ARRAY = described(ArrayAttr.constr(RangeOf(IntegerAttr.constr(i64))), "64-bit integer array attribute")
+
+
+class _InAngleBrackets(Data[Any]):
+    """An enumeration written as `<word>`, whether its name stands before it or not."""
+
+    enum_type: ClassVar[type[StrEnum]]
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Any:
+        with parser.in_angle_brackets():
+            return cls.parse_word(parser)
+
+    @classmethod
+    def parse_word(cls, parser: AttrParser) -> Any:
+        return parser.parse_str_enum(cls.enum_type)
 
 
 class PrintPunctuation(StrEnum):
@@ -52,16 +71,8 @@ class PrintPunctuation(StrEnum):
 
 
 @irdl_attr_definition
-class PunctuationAttr(EnumAttribute[PrintPunctuation]):
+class PunctuationAttr(_InAngleBrackets, EnumAttribute[PrintPunctuation]):
     name = "vector.punctuation"
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> PrintPunctuation:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(PrintPunctuation)
 
 
 class IteratorType(StrEnum):
@@ -72,16 +83,24 @@ class IteratorType(StrEnum):
 
 
 @irdl_attr_definition
-class IteratorTypeAttr(EnumAttribute[IteratorType]):
+class IteratorTypeAttr(_InAngleBrackets, EnumAttribute[IteratorType]):
     name = "vector.iterator_type"
 
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
+
+@irdl_attr_definition
+class CombiningKindAttr(_InAngleBrackets, EnumAttribute[CombiningKindFlag]):
+    """How elements are combined by reductions and contractions."""
+
+    name = "vector.kind"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> IteratorType:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(IteratorType)
+    def parse_word(cls, parser: AttrParser) -> CombiningKindFlag:
+        # In xDSL's order, which is MLIR's: the error lists them.
+        kinds = [kind.value for kind in CombiningKindFlag]
+        kind = parser.parse_optional_keyword_in(kinds)
+        if kind is None:
+            parser.raise_error(f"expected ::mlir::vector::CombiningKind to be one of: {', '.join(kinds)}")
+        return CombiningKindFlag(kind)
 
 
 def vector_type(value: SSAValue) -> VectorType:
