@@ -118,7 +118,16 @@ class OdsFormatParser(FormatParser):
                 return EnumVariable(*shape, constraint)
             case _, IntConstraint(type=type):
                 return IntVariable(*shape, type)
-            case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(base, EnumAttribute):
+            # Attributes that write their word in their own way, such as `<add>`, read it in their own way, too.
+            case UniqueBaseAttributeVariable(unique_base=base), _ if (
+                issubclass(base, EnumAttribute) and "parse_parameter" not in _own_names(base)
+            ):
                 return WordVariable(*shape, cast("type[EnumAttribute[Any]]", base))
             case _:
                 return variable
+
+
+def _own_names(kind: type[EnumAttribute[Any]]) -> set[str]:
+    """What a class or one of its bases before xDSL's defines."""
+    classes = kind.__mro__[: kind.__mro__.index(EnumAttribute)]
+    return {name for each in classes for name in vars(each)}
