@@ -19,6 +19,7 @@ from tilewright.codegen.txn_words import PackedWord, TxnEmitter, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_MASK
 from tilewright.dialects import arith, scf
+from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.dialects.arith.meaning import MEANING, RESIZES
@@ -26,7 +27,6 @@ from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
 from tilewright.rewrite.integers import UndefinedResult, integers, mask, signed
 
 Number: TypeAlias = "int | None"
-INDEX_BITS = 64
 TO_BINARY = "to a static TXN binary"
 CONTROL_FLOW = f"Cannot translate control flow with non-constant operands {TO_BINARY}"
 TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
@@ -157,7 +157,7 @@ class Interpreter:
 
 
 def bits(type: Attribute) -> int:
-    return type.width.data if isinstance(type, IntegerType) else INDEX_BITS
+    return type.bitwidth if isinstance(type, IntegerType) else INDEX_BITS
 
 
 def _binary(op: Operation) -> Callable[..., int]:
@@ -169,12 +169,11 @@ def _compare(op: arith.CmpiOp) -> Callable[..., int]:
 
 
 def _resize(op: Operation) -> Callable[..., int]:
-    read, is_signed = integers(bits(op.operands[0].type)).read, RESIZES.get(op.name, True)
-    return lambda value: read(value, is_signed)
+    return partial(integers(bits(op.operands[0].type)).read, is_signed=RESIZES.get(op.name, True))
 
 
 def _select(op: Operation) -> Callable[..., int]:
-    return lambda condition, yes, no: yes if condition else no
+    return integers(bits(op.results[0].type)).select
 
 
 def _constant(op: arith.ConstantOp) -> Callable[..., int]:

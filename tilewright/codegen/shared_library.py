@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.codegen.cpp_names import RESERVED, identifier
-from tilewright.codegen.native_body import I32, I64, POINTER, Generator, NativeGuard
+from tilewright.codegen.native_body import Generator, NativeGuard
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -27,8 +27,8 @@ from tilewright.ir.escapes import comment_text, visible
 from tilewright.ir.symbols import FreeNames
 from tilewright.native.host import library_triple, object_code
 from tilewright.native.shared_object import define_memory_functions, link_shared
+from tilewright.native.values import I8, I32, I64, POINTER
 
-BYTE = ir.IntType(8)
 NO_FAILURE = "not a failure of this library"
 
 
@@ -161,7 +161,7 @@ def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:
     starts = [0]
     for text in encoded[:-1]:
         starts.append(starts[-1] + len(text))
-    blob = _constant(module, f"{name}.bytes", BYTE, bytearray(b"".join(encoded)))
+    blob = _constant(module, f"{name}.bytes", I8, bytearray(b"".join(encoded)))
     offsets = _constant(module, f"{name}.starts", I32, starts)
     function = ir.Function(module, ir.FunctionType(POINTER, [I64]), name)
     function.attributes.add("nounwind")
@@ -169,7 +169,7 @@ def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:
     index, last = builder.sub(ir.Constant(I64, -1), function.args[0]), ir.Constant(I64, len(texts) - 1)
     known = builder.select(builder.icmp_unsigned("<", index, last), index, last)
     start = builder.load(builder.gep(offsets, [known], source_etype=I32), typ=I32)
-    builder.ret(builder.gep(blob, [builder.zext(start, I64)], source_etype=BYTE))
+    builder.ret(builder.gep(blob, [builder.zext(start, I64)], source_etype=I8))
 
 
 def _constant(module: ir.Module, name: str, element: ir.Type, values: Sequence[int] | bytearray) -> ir.GlobalVariable:

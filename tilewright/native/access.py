@@ -10,7 +10,7 @@ from functools import reduce
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import memref
@@ -18,7 +18,7 @@ from tilewright.dialects.aie.data_layout import element_bytes, element_count, ty
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.arithmetic import combine_floats, combine_integers
+from tilewright.native.arithmetic import combine
 from tilewright.native.floats import suffix
 from tilewright.native.loops import counted_loop
 from tilewright.native.lowering import Handler, Lowering
@@ -238,21 +238,18 @@ def count_elements(builder: ir.IRBuilder, sizes: Sequence[ir.Value]) -> ir.Value
     return total
 
 
-def _load(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.LoadOp)
+def _load(lowering: Lowering, op: memref.LoadOp) -> None:
     pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
     lowering[op.res] = load(lowering.builder, pointer, op.res.type)
 
 
-def _store(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.StoreOp)
+def _store(lowering: Lowering, op: memref.StoreOp) -> None:
     value = lowering[op.value]
     pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
     store(lowering.builder, value, pointer)
 
 
-def _dim(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.DimOp)
+def _dim(lowering: Lowering, op: memref.DimOp) -> None:
     sizes, which = lowering.memref(op.source).sizes, lowering[op.index]
     known = number_of(which)
     if known is not None:
@@ -266,8 +263,7 @@ def _dim(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = found
 
 
-def _rank(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.RankOp)
+def _rank(lowering: Lowering, op: memref.RankOp) -> None:
     lowering[op.rank] = index(len(lowering.memref(op.source).sizes))
 
 
@@ -293,9 +289,8 @@ def fill(lowering: Lowering, base: ir.Value, size: int) -> None:
     lowering.builder.call(function, [base, ir.Constant(I8, 0), index(size), ir.Constant(I1, 0)])
 
 
-def _copy(lowering: Lowering, op: Operation) -> None:
+def _copy(lowering: Lowering, op: memref.CopyOp) -> None:
     """Element by element; LLVM makes block copies of it where it can."""
-    assert isinstance(op, memref.CopyOp)
     source, target = lowering.memref(op.source), lowering.memref(op.destination)
     type = memref_type(op.source)
     sizes = [number_of(size) for size in source.sizes]
@@ -328,24 +323,18 @@ def _nothing(lowering: Lowering, op: Operation) -> None:
     """Says something about memory that does not change what a program does."""
 
 
-def _atomic_rmw(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, AtomicRMWOp)
+def _atomic_rmw(lowering: Lowering, op: AtomicRMWOp) -> None:
     # Nothing else touches a core's memory between two of its waits, so there is no more to being atomic here.
     builder, value = lowering.builder, lowering[op.value]
     pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
     lowering[op.result] = old = load(builder, pointer, op.value.type)
     if op.update is not AtomicKind.ASSIGN:
-        name = f"arith.{_NAMES.get(op.update, op.update)}"
-        if isinstance(op.value.type, AnyFloat):
-            value = combine_floats(builder, name, op.value.type, old, value)
-        else:
-            value = combine_integers(builder, name, old, value)
+        value = combine(builder, f"arith.{_NAMES.get(op.update, op.update)}", op.value.type, old, value)
     store(builder, value, pointer)
 
 
-def _generic_atomic_rmw(lowering: Lowering, op: Operation) -> None:
+def _generic_atomic_rmw(lowering: Lowering, op: GenericAtomicRMWOp) -> None:
     """The region computes the new element from the old one."""
-    assert isinstance(op, GenericAtomicRMWOp)
     buffer, *indices = op.operands
     pointer = element_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), indices)
     old = load(lowering.builder, pointer, op.results[0].type)

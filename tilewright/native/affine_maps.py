@@ -67,8 +67,7 @@ def results(lowering: Lowering, map: AffineMap, operands: Sequence[SSAValue]) ->
     return [expression(lowering, result, map, operands) for result in map.results]
 
 
-def _apply(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, affine.ApplyOp)
+def _apply(lowering: Lowering, op: affine.ApplyOp) -> None:
     lowering[op.result] = results(lowering, op.map.data, op.operands)[0]
 
 
@@ -85,8 +84,7 @@ def _best(lowering: Lowering, name: str, map: AffineMap, operands: Sequence[SSAV
     return reduce(lambda x, y: combine_integers(lowering.builder, name, x, y), results(lowering, map, operands))
 
 
-def _for(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, affine.ForOp)
+def _for(lowering: Lowering, op: affine.ForOp) -> None:
     low = _best(lowering, "arith.maxsi", op.lowerBoundMap.data, op.lowerBoundOperands)
     high = _best(lowering, "arith.minsi", op.upperBoundMap.data, op.upperBoundOperands)
     values = counted_loop(
@@ -100,8 +98,7 @@ def _for(lowering: Lowering, op: Operation) -> None:
     lowering.values.update(zip(op.results, values, strict=True))
 
 
-def _if(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, affine.IfOp)
+def _if(lowering: Lowering, op: affine.IfOp) -> None:
     condition, builder = op.condition.data, lowering.builder
     map = AffineMap(condition.num_dims, condition.num_symbols, ())
     holds: ir.Value = ir.Constant(I1, 1)
@@ -141,8 +138,7 @@ def _store(lowering: Lowering, op: Operation) -> None:
     store(lowering.builder, native, _pointer(lowering, op, buffer, indices, _lanes(value)))
 
 
-def _linearize(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, LinearizeIndexOp)
+def _linearize(lowering: Lowering, op: LinearizeIndexOp) -> None:
     builder = lowering.builder
     basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
     digits = [lowering[value] for value in op.multi_index]
@@ -152,9 +148,8 @@ def _linearize(lowering: Lowering, op: Operation) -> None:
     lowering[op.linear_index] = total
 
 
-def _delinearize(lowering: Lowering, op: Operation) -> None:
+def _delinearize(lowering: Lowering, op: DelinearizeIndexOp) -> None:
     """Digits from the last to the first; the first has no limit."""
-    assert isinstance(op, DelinearizeIndexOp)
     rest = lowering[op.linear_index]
     basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
     digits = list[Value]()

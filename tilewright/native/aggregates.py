@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, Unrealized
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import llvm
-from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
@@ -20,13 +19,14 @@ from tilewright.native.lanes import constant, scalar_constant
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import (
     I64,
-    Known,
     MemRef,
     Untranslatable,
     Value,
+    all_parts,
     constant_sizes,
     index,
     number_of,
+    offset_of,
     strides_of,
     value_type,
 )
@@ -35,8 +35,7 @@ ALLOCATED, ALIGNED, OFFSET, SIZES, STRIDES = range(5)
 """The members of a memref's descriptor."""
 
 
-def _constant(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.ConstantOp)
+def _constant(lowering: Lowering, op: llvm.ConstantOp) -> None:
     match op.value:
         case IntegerAttr() | FloatAttr():
             lowering[op.result] = scalar_constant(op.result.type, op.value.value.data)
@@ -53,8 +52,7 @@ def _zero(lowering: Lowering, op: Operation) -> None:
         lowering[op.results[0]] = constant(type, 0)
 
 
-def _insert(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.InsertValueOp)
+def _insert(lowering: Lowering, op: llvm.InsertValueOp) -> None:
     container, value = lowering[op.container], lowering[op.value]
     position = _position(op)
     lowering[op.res] = lowering.builder.insert_value(container, value, position)
@@ -74,15 +72,13 @@ def _position(op: llvm.InsertValueOp | llvm.ExtractValueOp) -> list[int]:
     return position
 
 
-def _extract(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.ExtractValueOp)
+def _extract(lowering: Lowering, op: llvm.ExtractValueOp) -> None:
     container = lowering[op.container]
     lowering[op.res] = lowering.builder.extract_value(container, _position(op))
 
 
-def _cast(lowering: Lowering, op: Operation) -> None:
+def _cast(lowering: Lowering, op: UnrealizedConversionCastOp) -> None:
     """What two stages of lowering see as different types: a memref and its descriptor, or the same thing twice."""
-    assert isinstance(op, UnrealizedConversionCastOp)
     if len(op.operands) != 1 or len(op.results) != 1:
         fail_op(op, "has no native translation: it is none of one value to another")
     source, result = op.operands[0], op.results[0]
@@ -105,9 +101,7 @@ def from_descriptor(lowering: Lowering, op: Operation, descriptor: ir.Value, typ
     wanted = ir.LiteralStructType([pointer, pointer, I64, *([row, row] if type.get_num_dims() else [])])
     if descriptor.type != wanted:
         raise Untranslatable(f"{descriptor.type} is no descriptor of a memref, which is {wanted}")
-    base = builder.extract_value(descriptor, ALIGNED)
-    form = strided_form(type)
-    known = None if form is None else form.offset
+    base, known = builder.extract_value(descriptor, ALIGNED), offset_of(type)
     offset = builder.extract_value(descriptor, OFFSET) if known is None else index(known)
     sizes = _dimensions(builder, descriptor, SIZES, constant_sizes(type))
     strides = _dimensions(builder, descriptor, STRIDES, strides_of(type))
@@ -163,13 +157,7 @@ def descriptor_members(memref: MemRef) -> list[tuple[list[int], ir.Value]]:
 
 def flattened(value: Value) -> list[ir.Value]:
     """A value as parameters of a function with C's conventions, as MLIR has it."""
-    match value:
-        case MemRef():
-            return [part for _, part in descriptor_members(value)]
-        case Known():
-            raise Untranslatable(f"{value.definition.name} is no number")
-        case _:
-            return [value]
+    return [part for _, part in descriptor_members(value)] if isinstance(value, MemRef) else all_parts(value)
 
 
 def flattened_types(type: Attribute) -> list[ir.Type]:

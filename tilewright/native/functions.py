@@ -182,8 +182,7 @@ def run(
     return rebuild_all(results, [builder.load(room, typ=part) for room, part in zip(rooms, parts, strict=True)])
 
 
-def _call(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, CallOp)
+def _call(lowering: Lowering, op: CallOp) -> None:
     call(lowering, op)
 
 

@@ -208,14 +208,12 @@ def _steps(builder: ir.IRBuilder, numbers: ir.Value, stride: ir.Value, count: in
     return builder.select(near, steps, constant_like(steps, 1 << 62))
 
 
-def _gather(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, GatherOp)
+def _gather(lowering: Lowering, op: GatherOp) -> None:
     want_buffer(op, op.base)
     lowering[op.result] = gather(lowering, op, _indexed(lowering, op), lowering[op.pass_thru])
 
 
-def _scatter(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, ScatterOp)
+def _scatter(lowering: Lowering, op: ScatterOp) -> None:
     scatter(lowering, op, _indexed(lowering, op), lowering[op.value_to_store])
 
 

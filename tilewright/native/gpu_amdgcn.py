@@ -63,7 +63,7 @@ class AmdgcnMachine(GpuMachine):
     def _is_rdna(self) -> bool:
         return self.chip.startswith(RDNA_GENERATIONS)
 
-    def register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
+    def read_register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
         if what in IDS:
             return call(lowering, f"llvm.amdgcn.{IDS[what]}.id.{dimension}", I32)
         offsets, type = (BLOCK_COUNT_BYTES, I32) if what == "blocks" else (GROUP_SIZE_BYTES, I16)

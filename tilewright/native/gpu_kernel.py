@@ -16,14 +16,13 @@ from llvmlite import ir
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
-from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import is_plain_word, visible
 from tilewright.native.aggregates import ALIGNED, OFFSET, SIZES, STRIDES, flattened_types
-from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca, size_of
+from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca
 from tilewright.native.gpu_loops import mark_short_loops
 from tilewright.native.gpu_machine import DYNAMIC_SHARED, SHARED_SPACE, GpuMachine
 from tilewright.native.gpu_spins import SpinWaits, find_waiting
@@ -34,10 +33,12 @@ from tilewright.native.values import (
     I32,
     POINTER,
     MemRef,
-    Untranslatable,
     Value,
     constant_sizes,
     index,
+    known_or,
+    offset_of,
+    size_of,
     strides_of,
     value_type,
     whole_buffer,
@@ -54,6 +55,9 @@ BLOCK_SIZE_ATTRIBUTES = "known_block_size", "gpu.known_block_size"
 
 class KernelLowering(Lowering):
     """Builds one kernel. Nothing is checked in it and no time is counted."""
+
+    checks = counts_cycles = False
+    translation = "translation for a GPU"
 
     def __init__(self, unit: Unit, machine: GpuMachine, op: GPUFuncOp):
         self.machine, self.op = machine, op
@@ -73,30 +77,13 @@ class KernelLowering(Lowering):
         self._parity: ir.Value | None = None
         self._room: ir.Value | None = None
 
-    def leave(self, trap: int) -> None:
-        """Kernels have no traps."""
-
-    def leave_again(self) -> None: ...
-
-    def pause(self, often: bool) -> None: ...
-
-    def idle(self) -> None: ...
-
-    def spend(self) -> None:
-        self._unspent = 0
-
-    checks = False
-
     def trap_unless(self, op: Operation, fine: ir.Value, text: str, *details: ir.Value) -> None: ...
 
+    def remedy(self, op: Operation) -> str:
+        return f"code for {self.machine.chip} cannot be made of it"
+
     def lower(self, op: Operation) -> None:
-        handler = self.unit.handlers.get(op.name)
-        if handler is None:
-            fail_op(op, "has no translation for a GPU", (op, f"code for {self.machine.chip} cannot be made of it"))
-        try:
-            handler(self, op)
-        except Untranslatable as error:
-            fail_op(op, f"has no translation for a GPU: {error}")
+        super().lower(op)
         self._check_memory(op)
         if op in self.waiting.joins:
             self.machine.wave_barrier(self)
@@ -223,27 +210,10 @@ class KernelLowering(Lowering):
         rank = type.get_num_dims()
         offsets = {ALIGNED: 1, OFFSET: 2, SIZES: 3, STRIDES: 3 + rank}
         base = parts[offsets[ALIGNED]]
-        sizes = _known_or(constant_sizes(type), parts[offsets[SIZES] : offsets[STRIDES]])
-        strides = _known_or(strides_of(type), parts[offsets[STRIDES] :])
-        known = whole_offset(type)
-        offset = parts[offsets[OFFSET]] if known is None else index(known)
+        sizes = known_or(constant_sizes(type), parts[offsets[SIZES] : offsets[STRIDES]])
+        strides = known_or(strides_of(type), parts[offsets[STRIDES] :])
+        (offset,) = known_or([offset_of(type)], [parts[offsets[OFFSET]]])
         return MemRef(base, index(ENDLESS_BYTES), offset, sizes, strides)
-
-
-def kernel_of(lowering: Lowering) -> KernelLowering:
-    """The kernel that an operation of GPUs is in; handlers are typed for any lowering."""
-    assert isinstance(lowering, KernelLowering), "these operations are those of kernels"
-    return lowering
-
-
-def whole_offset(type: MemRefType) -> int | None:
-    """Where the elements of a memref begin, if its type says so."""
-    form = strided_form(type)
-    return None if form is None else form.offset
-
-
-def _known_or(known: Sequence[int | None], parts: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
-    return tuple(part if number is None else index(number) for number, part in zip(known, parts, strict=True))
 
 
 def _bytes_of(op: Operation, buffer: BlockArgument) -> int:
@@ -273,7 +243,7 @@ def lower_kernels(
 ) -> tuple[ir.Module, list[KernelFacts]]:
     """The LLVM module of a module of kernels, and what there is to know of each."""
     native = ir.Module(visible(module.sym_name.data))
-    unit = Unit(native, handlers, lambda op: 0, lambda op: None, suspends=lambda op: True)
+    unit = Unit(native, handlers)
     facts: list[KernelFacts] = []
     for op in kernels_of(module):
         if op.function_type.outputs.data:

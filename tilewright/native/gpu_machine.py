@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
 from tilewright.device.gpu_targets import GpuTarget
-from tilewright.native.gpu_instructions import natural_alignment, written
+from tilewright.native.gpu_instructions import written
 from tilewright.native.types import declared
-from tilewright.native.values import I32, I64, Untranslatable
+from tilewright.native.values import I32, I64, Untranslatable, index, natural_alignment, number_of
 
 if TYPE_CHECKING:
     from tilewright.native.gpu_kernel import KernelLowering
@@ -65,9 +66,14 @@ class GpuMachine(ABC):
         found = llvm.Target.from_triple(self.TRIPLE)
         return found.create_target_machine(cpu=self.chip, features=self.features, opt=3)
 
-    @abstractmethod
     def register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
-        """One of `thread`, `block`, `threads`, `blocks`: an i32."""
+        """One of `thread`, `block`, `threads`, `blocks`: an i32, and a constant where the program says how many."""
+        if what == "threads" and lowering.block is not None:
+            return i32(lowering.block[DIMENSIONS.index(dimension)])
+        return self.read_register(lowering, what, dimension)
+
+    @abstractmethod
+    def read_register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value: ...
 
     @abstractmethod
     def lane(self, lowering: KernelLowering) -> ir.Value:
@@ -162,27 +168,20 @@ def thread_number(lowering: KernelLowering) -> ir.Value:
     builder, machine = lowering.builder, lowering.machine
     number: ir.Value = i32(0)
     for dimension in reversed(DIMENSIONS):
-        size = block_size(lowering, dimension)
+        size = machine.register(lowering, "threads", dimension)
         number = builder.mul(number, size)
-        if size.constant != 1 if isinstance(size, ir.Constant) else True:
+        # Where a block has one thread in a dimension, the id there is 0 and need not be read.
+        if number_of(size) != 1:
             number = builder.add(number, machine.register(lowering, "thread", dimension))
     return number
 
 
-def block_size(lowering: KernelLowering, dimension: str) -> ir.Value:
-    """How many threads a block has in a dimension; a constant where the program says so."""
-    if lowering.block is not None:
-        return i32(lowering.block[DIMENSIONS.index(dimension)])
-    return lowering.machine.register(lowering, "threads", dimension)
-
-
 def thread_count(lowering: KernelLowering) -> ir.Value:
-    count: ir.Value = i32(1)
-    for dimension in DIMENSIONS:
-        count = lowering.builder.mul(count, block_size(lowering, dimension))
-    return count
+    sizes = [lowering.machine.register(lowering, "threads", dimension) for dimension in DIMENSIONS]
+    return reduce(lowering.builder.mul, sizes, i32(1))
 
 
 def as_index(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     """A register as an index: none of those that there are is negative."""
-    return builder.zext(value, I64)
+    known = number_of(value)
+    return builder.zext(value, I64) if known is None else index(known)

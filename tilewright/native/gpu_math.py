@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from tilewright.native.floats import intrinsic
 from tilewright.native.gpu_kernel import KernelLowering
 from tilewright.native.lanes import constant_like, each_lane
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.lowering import Handler
 from tilewright.native.math_functions import LIBRARY, on_numbers
 from tilewright.native.values import F32, Untranslatable, element_of
 
@@ -75,9 +75,7 @@ FUNCTIONS: dict[str, Function] = {
 def _handler(name: str) -> Handler:
     function = FUNCTIONS.get(name)
 
-    def lower(lowering: Lowering, op: Operation) -> None:
-        assert isinstance(lowering, KernelLowering)
-
+    def lower(lowering: KernelLowering, op: Operation) -> None:
         def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
             if function is None or element_of(values[0].type) != F32:
                 raise Untranslatable(f"GPUs compute {', '.join(FUNCTIONS)} of f32 and narrower numbers")

@@ -72,7 +72,7 @@ class NvptxMachine(GpuMachine):
     def features(self) -> str:
         return NEWER_PTX.get(self.chip, PTX_VERSION)
 
-    def register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
+    def read_register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
         return call(lowering, f"llvm.nvvm.read.ptx.sreg.{REGISTERS[what]}.{dimension}", I32)
 
     def lane(self, lowering: KernelLowering) -> ir.Value:

@@ -57,9 +57,8 @@ def check_size(lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], typ
     exact.check(op, "asks for a buffer of more bytes than 64 bits can count")
 
 
-def _allocate(lowering: Lowering, op: Operation) -> None:
+def _allocate(lowering: Lowering, op: memref.AllocOp) -> None:
     """A cleared buffer, so that two runs of a program that forgets to fill it are alike."""
-    assert isinstance(op, memref.AllocOp)
     builder, type = lowering.builder, op.memref.type
     sizes = mixed(lowering, op.dynamic_sizes, type.get_shape())
     check_size(lowering, op, sizes, type)
@@ -71,19 +70,17 @@ def _allocate(lowering: Lowering, op: Operation) -> None:
     lowering[op.memref] = MemRef(base, wanted.limit, index(0), wanted.sizes, wanted.strides)
 
 
-def _deallocate(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.DeallocOp)
+def _deallocate(lowering: Lowering, op: memref.DeallocOp) -> None:
     free = declared(lowering.unit.module, "free", ir.VoidType(), [POINTER])
     lowering.builder.call(free, [lowering.memref(op.memref).base])
 
 
-def _pointer(lowering: Lowering, op: Operation) -> None:
+def aligned_pointer(lowering: Lowering, op: Operation) -> None:
     """Where a memref's buffer begins, whatever its offset is."""
     lowering[op.results[0]] = lowering.builder.ptrtoint(lowering.memref(op.operands[0]).base, I64)
 
 
-def _get_global(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.GetGlobalOp)
+def _get_global(lowering: Lowering, op: memref.GetGlobalOp) -> None:
     found = lookup_symbol(op, op.name_)
     if not isinstance(found, memref.GlobalOp):
         fail_op(op, f"refers to @{op.name_.string_value()}, which is no memref.global")
@@ -121,5 +118,5 @@ HANDLERS: dict[str, Handler] = {
     "memref.alloc": _allocate,
     "memref.dealloc": _deallocate,
     "memref.get_global": _get_global,
-    "memref.extract_aligned_pointer_as_index": _pointer,
+    "memref.extract_aligned_pointer_as_index": aligned_pointer,
 }

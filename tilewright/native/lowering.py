@@ -6,10 +6,9 @@ What can go wrong in the running program is a trap: the code leaves with the tra
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from xdsl.dialects.builtin import LocationAttr
@@ -40,7 +39,8 @@ from tilewright.native.values import (
     with_parts,
 )
 
-Handler: TypeAlias = "Callable[[Lowering, Operation], None]"
+# Each takes the class of the operation that its row in the table names, and the kind of lowering that has such ones.
+Handler: TypeAlias = Callable[[Any, Any], None]
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Unit:
 
     module: ir.Module
     handlers: Mapping[str, Handler]
-    cycles_of: Callable[[Operation], int]
-    declared_cycles: Callable[[Operation], int | None]
+    cycles_of: Callable[[Operation], int] = lambda op: 0
+    declared_cycles: Callable[[Operation], int | None] = lambda op: None
     """How long a function says that it takes, whatever its operations would."""
-    suspends: Callable[[Operation], bool]
+    suspends: Callable[[Operation], bool] = lambda op: True
     """Whether an operation, or something in it, can make the code wait: it can be in a coroutine only."""
     buffers: list[Operation] = field(default_factory=list[Operation])
     """What defines the buffers from outside; their addresses follow the context's header, in this order."""
@@ -87,11 +87,14 @@ class Unit:
         return HEADER_BYTES + SLOT_BYTES * self.buffers.index(definition)
 
 
-class Lowering(ABC):
+class Lowering:
     """Builds one LLVM function. The block called `entry` has only stack variables."""
 
     checks = True
     """Whether the code looks where it reads and writes before it does."""
+    counts_cycles = True
+    translation = "native translation"
+    """The name of what an operation has none of, in messages."""
 
     def __init__(self, unit: Unit, function: ir.Function, context: ir.Value):
         self.unit, self.function, self.context = unit, function, context
@@ -101,28 +104,31 @@ class Lowering(ABC):
         self.values: dict[SSAValue, Value] = {}
         self.calls: list[FuncOp] = []
         """The functions whose bodies are being put in place of a call of them, from the outermost on."""
-        self.cycles = self.variable(I64)
-        self.builder.store(index(0), self.cycles)
         self._unspent = 0
+        if self.counts_cycles:
+            self.cycles = self.variable(I64)
+            self.builder.store(index(0), self.cycles)
 
-    @abstractmethod
+    # Code that has no traps and keeps no one waiting does nothing at these.
+
     def leave(self, trap: int) -> None:
         """End the current block by going out of the code because of a trap."""
 
-    @abstractmethod
     def leave_again(self) -> None:
         """End the current block by going out because of a trap that has been noted already."""
 
-    @abstractmethod
     def pause(self, often: bool) -> None:
         """Let others have the machine now and then."""
 
-    def poll(self) -> None:  # noqa: B027, most code need not
+    def poll(self) -> None:
         """Called in a loop around others, which together may take long."""
 
-    @abstractmethod
     def idle(self) -> None:
         """Called in a loop that has no effect and no end."""
+
+    def remedy(self, op: Operation) -> str:
+        """A note about an operation that has no translation."""
+        return "a core of the simulator cannot execute it"
 
     def close(self) -> None:
         """Tie the two first blocks together, when all variables are known."""
@@ -156,12 +162,12 @@ class Lowering(ABC):
     def lower(self, op: Operation) -> None:
         handler = self.unit.handlers.get(op.name)
         if handler is None:
-            fail_op(op, "has no native translation", (op, "a core of the simulator cannot execute it"))
+            fail_op(op, f"has no {self.translation}", (op, self.remedy(op)))
         self._unspent += self.unit.cycles_of(op)
         try:
             handler(self, op)
         except Untranslatable as error:
-            fail_op(op, f"has no native translation: {error}")
+            fail_op(op, f"has no {self.translation}: {error}")
 
     def lower_region(
         self, region: Region, arguments: Sequence[Value] = (), results: Iterable[Attribute] = ()
@@ -190,7 +196,7 @@ class Lowering(ABC):
 
     def spend(self) -> None:
         """Count the cycles of what has been translated; called where control flow splits or joins."""
-        if self._unspent:
+        if self._unspent and self.counts_cycles:
             total = self.builder.add(self.builder.load(self.cycles, typ=I64), index(self._unspent))
             self.builder.store(total, self.cycles)
             self._unspent = 0

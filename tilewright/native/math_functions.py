@@ -13,10 +13,11 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from xdsl.ir import Operation
 
+from tilewright.dialects.arith.meaning import MEANING
 from tilewright.dialects.vector.types import element_type
 from tilewright.native.floats import intrinsic, narrow, widen
 from tilewright.native.functions import CHECK_SIGNALS
-from tilewright.native.integers import combine
+from tilewright.native.integers import LlvmIntegers
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.types import declared
@@ -166,7 +167,7 @@ def integer_power(lowering: Lowering, base: ir.Value, exponent: ir.Value) -> ir.
     builder, type = lowering.builder, base.type
     zero, one, minus_one = (ir.Constant(type, number) for number in (0, 1, -1))
     below = builder.icmp_signed("<", exponent, zero)
-    inverse = combine(builder, "arith.divsi", one, base)
+    inverse = MEANING["arith.divsi"](LlvmIntegers(builder), one, base)
     square: ir.Value = builder.select(below, inverse, base)
     left: ir.Value = builder.select(below, builder.mul(exponent, minus_one), exponent)
     power: ir.Value = one

@@ -24,8 +24,7 @@ from tilewright.native.lanes import constant
 from tilewright.native.lowering import Handler, Lowering
 
 
-def _assert(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, cf.AssertOp)
+def _assert(lowering: Lowering, op: cf.AssertOp) -> None:
     message = op.msg.data.replace("{", "{{").replace("}", "}}")
     lowering.trap_unless(op, lowering[op.arg], f"stops the program: {message}")
 

@@ -7,7 +7,7 @@ the program says what they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, cast
@@ -83,6 +83,32 @@ def element_of(type: ir.Type) -> ir.Type:
     return type.element if isinstance(type, ir.VectorType) else type
 
 
+def natural_alignment(type: ir.Type) -> int:
+    """The bytes that an element of a scalar or vector is aligned to."""
+    element = element_of(type)
+    if isinstance(element, ir.IntType):
+        return max(1, element.width // 8)
+    return {"half": 2, "float": 4}.get(str(element), 8)
+
+
+def size_of(type: ir.Type) -> int:
+    """The bytes that a value has in memory, without what aligns the parts of a structure."""
+    if isinstance(type, ir.ArrayType | ir.VectorType):
+        return type.count * size_of(type.element)
+    if isinstance(type, ir.LiteralStructType):
+        return sum(map(size_of, type.elements))
+    if isinstance(type, ir.IntType):
+        return 1 << (-(-type.width // 8) - 1).bit_length()
+    return natural_alignment(type)
+
+
+def bit_width(type: ir.Type) -> int:
+    """The bits of a scalar, or of all elements of a vector."""
+    if isinstance(type, ir.VectorType):
+        return type.count * bit_width(type.element)
+    return type.width if isinstance(type, ir.IntType) else 8 * natural_alignment(type)
+
+
 def constant_sizes(type: MemRefType) -> list[int | None]:
     return [None if size == DYNAMIC_INDEX else size for size in type.get_shape()]
 
@@ -95,6 +121,17 @@ def strides_of(type: MemRefType) -> tuple[int | None, ...]:
     return form.strides
 
 
+def offset_of(type: MemRefType) -> int | None:
+    """Where the elements of a memref begin, if its type says so."""
+    form = strided_form(type)
+    return None if form is None else form.offset
+
+
+def known_or(known: Sequence[int | None], parts: Iterable[ir.Value]) -> tuple[ir.Value, ...]:
+    """Numbers that a type has, and values where it has none."""
+    return tuple(part if number is None else index(number) for number, part in zip(known, parts, strict=True))
+
+
 def part_types(type: Attribute) -> list[ir.Type]:
     """The LLVM values that a value of this type is made of, apart from what its type already says."""
     if not is_ranked(type):
@@ -105,16 +142,12 @@ def part_types(type: Attribute) -> list[ir.Type]:
 
 def parts(value: Value, type: Attribute) -> list[ir.Value]:
     """A value as what `part_types` names."""
-    match value:
-        case MemRef():
-            memref = cast(MemRefType, type)
-            known = [*constant_sizes(memref), *strides_of(memref)]
-            rest = [part for part, fixed in zip([*value.sizes, *value.strides], known, strict=True) if fixed is None]
-            return [value.base, value.limit, value.offset, *rest]
-        case Known():
-            raise Untranslatable(f"{value.definition.name} is no number: which one it is has to be known")
-        case _:
-            return [value]
+    if not isinstance(value, MemRef):
+        return all_parts(value)
+    memref = cast(MemRefType, type)
+    known = [*constant_sizes(memref), *strides_of(memref)]
+    rest = [part for part, fixed in zip([*value.sizes, *value.strides], known, strict=True) if fixed is None]
+    return [value.base, value.limit, value.offset, *rest]
 
 
 def rebuild(type: Attribute, pieces: Sequence[ir.Value]) -> Value:
@@ -154,8 +187,6 @@ def all_parts(value: Value) -> list[ir.Value]:
 
 def whole_buffer(base: ir.Value, limit: ir.Value, type: MemRefType) -> MemRef:
     """All of a buffer whose size is static."""
-    form = strided_form(type)
-    offset = form.offset if form is not None and form.offset is not None else 0
     none = iter(())
     sizes, strides = (tuple(_fill(known, none)) for known in (constant_sizes(type), strides_of(type)))
-    return MemRef(base, limit, index(offset), sizes, strides)
+    return MemRef(base, limit, index(offset_of(type) or 0), sizes, strides)

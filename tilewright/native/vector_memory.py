@@ -37,13 +37,11 @@ from tilewright.native.values import (
 from tilewright.native.vectors import all_coordinates, broadcast, count_of, flat
 
 
-def _load(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.LoadOp)
+def _load(lowering: Lowering, op: vector.LoadOp) -> None:
     lowering[op.result] = load_rows(lowering, op, op.base, op.indices, op.result.type)
 
 
-def _store(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.StoreOp)
+def _store(lowering: Lowering, op: vector.StoreOp) -> None:
     store_rows(lowering, op, op.vector, op.base, op.indices)
 
 
@@ -148,8 +146,7 @@ class VectorTransfer:
         return shuffled(lowering.builder, lowering[mask], order)
 
 
-def _transfer_read(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.TransferReadOp)
+def _transfer_read(lowering: Lowering, op: vector.TransferReadOp) -> None:
     want_buffer(op, op.source)
     transfer = VectorTransfer(op, op.source, op.indices, op.result.type, op.mask)
     if transfer.is_plain(lowering):
@@ -159,8 +156,7 @@ def _transfer_read(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = gather(lowering, op, transfer.lanes(lowering), padding)
 
 
-def _transfer_write(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.TransferWriteOp)
+def _transfer_write(lowering: Lowering, op: vector.TransferWriteOp) -> None:
     want_buffer(op, op.source)
     transfer = VectorTransfer(op, op.source, op.indices, vector_type(op.vector), op.mask)
     if transfer.is_plain(lowering):

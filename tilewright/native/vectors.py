@@ -16,29 +16,20 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from tilewright.dialects import vector
 from tilewright.dialects.vector import compute, shape
 from tilewright.dialects.vector.types import element_type, shape_of, vector_type
-from tilewright.native import floats
+from tilewright.native import arithmetic, floats
 from tilewright.native.access import plus, times
-from tilewright.native.arithmetic import combine_floats, combine_integers
-from tilewright.native.casts import resize
+from tilewright.native.casts import bitcast
+from tilewright.native.integers import resize
 from tilewright.native.lanes import assemble, constant_like, lane, shuffled, splat
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import I1, I32, I64, element_of, index, number_of, value_type
 from tilewright.native.views import mixed
 
 _KINDS = {
-    "add": ("arith.addi", "arith.addf"),
-    "mul": ("arith.muli", "arith.mulf"),
-    "minui": ("arith.minui", ""),
-    "minsi": ("arith.minsi", ""),
-    "maxui": ("arith.maxui", ""),
-    "maxsi": ("arith.maxsi", ""),
-    "and": ("arith.andi", ""),
-    "or": ("arith.ori", ""),
-    "xor": ("arith.xori", ""),
-    "minnumf": ("", "arith.minnumf"),
-    "maxnumf": ("", "arith.maxnumf"),
-    "minimumf": ("", "arith.minimumf"),
-    "maximumf": ("", "arith.maximumf"),
+    **{kind: (f"arith.{kind}i", f"arith.{kind}f") for kind in ("add", "mul")},
+    **{kind: (f"arith.{kind}i", "") for kind in ("and", "or", "xor")},
+    **{kind: (f"arith.{kind}", "") for kind in ("minui", "minsi", "maxui", "maxsi")},
+    **{kind: ("", f"arith.{kind}") for kind in ("minnumf", "maxnumf", "minimumf", "maximumf")},
 }
 """The operation on integers and that on other numbers."""
 
@@ -57,8 +48,7 @@ def count_of(type: Attribute) -> int:
     return prod(shape_of(type))
 
 
-def _broadcast(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.BroadcastOp)
+def _broadcast(lowering: Lowering, op: vector.BroadcastOp) -> None:
     source, wanted = lowering[op.source], op.vector.type
     lowering[op.vector] = broadcast(lowering.builder, source, shape_of(op.source.type), wanted.get_shape())
 
@@ -90,8 +80,7 @@ def _position(lowering: Lowering, op: vector.ExtractOp | vector.InsertOp, type: 
     return start, length
 
 
-def _extract(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.ExtractOp)
+def _extract(lowering: Lowering, op: vector.ExtractOp) -> None:
     builder, source = lowering.builder, lowering[op.vector]
     start, length = _position(lowering, op, vector_type(op.vector))
     known = number_of(start)
@@ -111,8 +100,7 @@ def _i32(number: int) -> ir.Constant:
     return ir.Constant(I32, number)
 
 
-def _insert(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.InsertOp)
+def _insert(lowering: Lowering, op: vector.InsertOp) -> None:
     builder, source, target = lowering.builder, lowering[op.source], lowering[op.dest]
     start, length = _position(lowering, op, vector_type(op.dest))
     for number in range(length):
@@ -125,17 +113,11 @@ def _same_lanes(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = lowering[op.operands[0]]
 
 
-def _bitcast(lowering: Lowering, op: Operation) -> None:
-    value, target = lowering[op.operands[0]], value_type(op.results[0].type)
-    lowering[op.results[0]] = value if value.type == target else lowering.builder.bitcast(value, target)
-
-
 def _integers(array: ArrayAttr[IntegerAttr]) -> list[int]:
     return [entry.value.data for entry in array]
 
 
-def _extract_slice(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, shape.ExtractStridedSliceOp)
+def _extract_slice(lowering: Lowering, op: shape.ExtractStridedSliceOp) -> None:
     sizes, offsets = vector_type(op.source).get_shape(), _integers(op.offsets)
     offsets += [0] * (len(sizes) - len(offsets))
     order = [
@@ -145,8 +127,7 @@ def _extract_slice(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = shuffled(lowering.builder, lowering[op.source], order)
 
 
-def _insert_slice(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, shape.InsertStridedSliceOp)
+def _insert_slice(lowering: Lowering, op: shape.InsertStridedSliceOp) -> None:
     builder, sizes, offsets = lowering.builder, op.result.type.get_shape(), _integers(op.offsets)
     part = vector_type(op.value_to_store).get_shape()
     padded = [1] * (len(sizes) - len(part)) + list(part)
@@ -157,8 +138,7 @@ def _insert_slice(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = target
 
 
-def _shuffle(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.ShuffleOp)
+def _shuffle(lowering: Lowering, op: vector.ShuffleOp) -> None:
     first, second = vector_type(op.v1), vector_type(op.v2)
     row = prod(first.get_shape()[1:])
     rows = [row_of(lowering, [op.v1, op.v2], [first, second], max(number, 0), row) for number in op.mask.get_values()]
@@ -176,8 +156,7 @@ def row_of(
     return [lane(lowering.builder, native, first * length + column) for column in range(length)]
 
 
-def _transpose(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, shape.TransposeOp)
+def _transpose(lowering: Lowering, op: shape.TransposeOp) -> None:
     sizes, order = vector_type(op.vector).get_shape(), op.permutation.get_values()
 
     def source_of(place: tuple[int, ...]) -> int:
@@ -221,16 +200,14 @@ def _step(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = ir.Constant(native, list(range(native.count)))
 
 
-def _constant_mask(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, compute.ConstantMaskOp)
+def _constant_mask(lowering: Lowering, op: compute.ConstantMaskOp) -> None:
     limits = op.mask_dim_sizes.get_values()
     places = all_coordinates(op.result.type.get_shape() or (1,))
     bits = [int(all(n < limit for n, limit in zip(place, limits, strict=False))) for place in places]
     lowering[op.result] = ir.Constant(value_type(op.result.type), [ir.Constant(I1, bit) for bit in bits])
 
 
-def _create_mask(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.CreateMaskOp)
+def _create_mask(lowering: Lowering, op: vector.CreateMaskOp) -> None:
     builder, sizes = lowering.builder, shape_of(op.mask_vector.type) or (1,)
     native = cast(ir.VectorType, value_type(op.mask_vector.type))
     mask: ir.Value = constant_like(ir.Constant(native, ir.Undefined), 1)
@@ -242,9 +219,8 @@ def _create_mask(lowering: Lowering, op: Operation) -> None:
     lowering[op.mask_vector] = mask
 
 
-def _reduction(lowering: Lowering, op: Operation) -> None:
+def _reduction(lowering: Lowering, op: vector.ReductionOp) -> None:
     """From the first element to the last, after the start value if there is one."""
-    assert isinstance(op, vector.ReductionOp)
     source, type = lowering[op.vector], op.dest.type
     lanes = [lane(lowering.builder, source, number) for number in range(count_of(op.vector.type))]
     first = [] if op.acc is None else [lowering[op.acc]]
@@ -252,8 +228,7 @@ def _reduction(lowering: Lowering, op: Operation) -> None:
     lowering[op.dest] = reduce(lambda x, y: combine(lowering.builder, kind, type, x, y), [*first, *lanes])
 
 
-def _multi_reduction(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, compute.MultiDimReductionOp)
+def _multi_reduction(lowering: Lowering, op: compute.MultiDimReductionOp) -> None:
     builder, sizes = lowering.builder, vector_type(op.source).get_shape()
     source, reduced, type = lowering[op.source], set(op.reduction_dims.get_values()), element_type(op.dest.type)
     kept = [dimension for dimension in range(len(sizes)) if dimension not in reduced]
@@ -272,9 +247,8 @@ def _dimensions(map: AffineMap) -> list[int]:
     return [cast(AffineDimExpr, result).position for result in map.results]
 
 
-def _contract(lowering: Lowering, op: Operation) -> None:
+def _contract(lowering: Lowering, op: compute.ContractionOp) -> None:
     """Whole vectors of the result's shape are multiplied and added, a pair for each point of the summed dimensions."""
-    assert isinstance(op, compute.ContractionOp)
     builder, type = lowering.builder, element_type(op.result.type)
     dims = [_dimensions(map.data) for map in op.indexing_maps]
     shapes = [shape_of(operand.type) for operand in op.operands]
@@ -304,8 +278,7 @@ def _spread(builder: ir.IRBuilder, value: ir.Value, order: Sequence[int], is_vec
     return shuffled(builder, value, order) if is_vector else lane(builder, value, order[0])
 
 
-def _outer_product(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, compute.OuterProductOp)
+def _outer_product(lowering: Lowering, op: compute.OuterProductOp) -> None:
     builder, type = lowering.builder, op.result.type.element_type
     multiply = partial(combine, builder, "mul", type)
     lhs, rhs = lowering[op.lhs], lowering[op.rhs]
@@ -323,10 +296,7 @@ def _outer_product(lowering: Lowering, op: Operation) -> None:
 
 def combine(builder: ir.IRBuilder, kind: str, type: Attribute, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """Two scalars or vectors of the given element type made one."""
-    on_integers, on_floats = _KINDS[kind]
-    if isinstance(type, AnyFloat):
-        return combine_floats(builder, on_floats, type, lhs, rhs)
-    return combine_integers(builder, on_integers, lhs, rhs)
+    return arithmetic.combine(builder, _KINDS[kind][isinstance(type, AnyFloat)], type, lhs, rhs)
 
 
 def convert(builder: ir.IRBuilder, value: ir.Value, source: Attribute, target: Attribute) -> ir.Value:
@@ -345,7 +315,7 @@ HANDLERS: dict[str, Handler] = {
     "vector.extract": _extract,
     "vector.insert": _insert,
     "vector.shape_cast": _same_lanes,
-    "vector.bitcast": _bitcast,
+    "vector.bitcast": bitcast,
     "vector.extract_strided_slice": _extract_slice,
     "vector.insert_strided_slice": _insert_slice,
     "vector.shuffle": _shuffle,

@@ -27,6 +27,7 @@ from tilewright.native.values import (
     Untranslatable,
     constant_sizes,
     index,
+    known_or,
     number_of,
     strides_of,
 )
@@ -38,8 +39,7 @@ def mixed(lowering: Lowering, values: Sequence[SSAValue], static: Sequence[int])
     return [lowering[next(dynamic)] if number == DYNAMIC_INDEX else index(number) for number in static]
 
 
-def _subview(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.SubviewOp)
+def _subview(lowering: Lowering, op: memref.SubviewOp) -> None:
     source, result = lowering.memref(op.source), op.result.type
     offsets = mixed(lowering, op.offsets, op.static_offsets.get_values())
     sizes = mixed(lowering, op.sizes, op.static_sizes.get_values())
@@ -61,8 +61,7 @@ def _kept_dimensions(sizes: Sequence[int], strides: Sequence[int | None], result
     return found
 
 
-def _reinterpret_cast(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ReinterpretCastOp)
+def _reinterpret_cast(lowering: Lowering, op: memref.ReinterpretCastOp) -> None:
     source = lowering.memref(op.source)
     (offset,) = mixed(lowering, op.offsets, op.static_offsets.get_values())
     sizes = mixed(lowering, op.sizes, op.static_sizes.get_values())
@@ -74,8 +73,7 @@ def _groups(op: memref.CollapseShapeOp | memref.ExpandShapeOp) -> list[list[int]
     return [[number.value.data for number in group] for group in op.reassociation]
 
 
-def _collapse_shape(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.CollapseShapeOp)
+def _collapse_shape(lowering: Lowering, op: memref.CollapseShapeOp) -> None:
     builder, source = lowering.builder, lowering.memref(op.src)
     sizes, strides = list[ir.Value](), list[ir.Value]()
     for group in _groups(op):
@@ -85,8 +83,7 @@ def _collapse_shape(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = MemRef(source.base, source.limit, source.offset, tuple(sizes), tuple(strides))
 
 
-def _expand_shape(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ExpandShapeOp)
+def _expand_shape(lowering: Lowering, op: memref.ExpandShapeOp) -> None:
     builder, source = lowering.builder, lowering.memref(op.src)
     sizes = mixed(lowering, op.output_shape, op.static_output_shape.get_values())
     strides: list[ir.Value] = [index(1)] * len(sizes)
@@ -103,15 +100,9 @@ def _same(lowering: Lowering, op: Operation) -> None:
     for result in op.results:
         if not is_ranked(result.type):
             fail_op(op, "has no native translation: its result has no rank")
-        type = result.type
-        sizes = _sharpened(source.sizes, constant_sizes(type))
-        lowering[result] = MemRef(
-            source.base, source.limit, source.offset, sizes, _sharpened(source.strides, strides_of(type))
-        )
-
-
-def _sharpened(values: Sequence[ir.Value], known: Sequence[int | None]) -> tuple[ir.Value, ...]:
-    return tuple(value if number is None else index(number) for value, number in zip(values, known, strict=True))
+        sizes = known_or(constant_sizes(result.type), source.sizes)
+        strides = known_or(strides_of(result.type), source.strides)
+        lowering[result] = MemRef(source.base, source.limit, source.offset, sizes, strides)
 
 
 def _distinct(lowering: Lowering, op: Operation) -> None:
@@ -119,8 +110,7 @@ def _distinct(lowering: Lowering, op: Operation) -> None:
         lowering[result] = lowering.memref(operand)
 
 
-def _view(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ViewOp)
+def _view(lowering: Lowering, op: memref.ViewOp) -> None:
     builder, source, type = lowering.builder, lowering.memref(op.source), op.result.type
     shift = plus(builder, source.offset, lowering[op.byte_shift])
     fits = builder.icmp_unsigned("<=", shift, source.limit)
@@ -139,15 +129,13 @@ def row_major(builder: ir.IRBuilder, sizes: Sequence[ir.Value]) -> tuple[ir.Valu
     return tuple(strides)
 
 
-def _transpose(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, TransposeOp)
+def _transpose(lowering: Lowering, op: TransposeOp) -> None:
     source = lowering.memref(op.source)
     sizes, strides = (tuple(values[d] for d in op.order) for values in (source.sizes, source.strides))
     lowering[op.result] = MemRef(source.base, source.limit, source.offset, sizes, strides)
 
 
-def _metadata(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ExtractStridedMetaDataOp)
+def _metadata(lowering: Lowering, op: memref.ExtractStridedMetaDataOp) -> None:
     source = lowering.memref(op.source)
     lowering[op.base_buffer] = MemRef(source.base, source.limit, index(0), (), ())
     values = [source.offset, *source.sizes, *source.strides]
