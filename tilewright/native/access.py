@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.dialects import memref
 from tilewright.dialects.aie.data_layout import element_bytes, element_count, type_bytes
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
+from tilewright.dialects.memref.meaning import Viewed
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.arithmetic import combine
@@ -75,15 +76,15 @@ def plus(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
 class ExactNumbers:
     """Sums and products of indices that notice when a result does not fit into 64 bits."""
 
-    def __init__(self, lowering: Lowering):
-        self.lowering = lowering
+    def __init__(self, lowering: Lowering, *, is_sure: bool = False):
+        self.lowering, self.checks = lowering, lowering.checks and not is_sure
         self.fits: ir.Value = ir.Constant(I1, 1)
 
     def times(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         left, right = number_of(lhs), number_of(rhs)
         if left is not None and right is not None:
             return self._known(left * right)
-        if left in (0, 1) or right in (0, 1) or not self.lowering.checks:
+        if left in (0, 1) or right in (0, 1) or not self.checks:
             return times(self.lowering.builder, lhs, rhs)
         return self._noted(self.lowering.builder.smul_with_overflow(lhs, rhs))
 
@@ -91,7 +92,7 @@ class ExactNumbers:
         left, right = number_of(lhs), number_of(rhs)
         if left is not None and right is not None:
             return self._known(left + right)
-        if 0 in (left, right) or not self.lowering.checks:
+        if 0 in (left, right) or not self.checks:
             return plus(self.lowering.builder, lhs, rhs)
         return self._noted(self.lowering.builder.sadd_with_overflow(lhs, rhs))
 
@@ -120,14 +121,15 @@ def wrapped(number: int) -> int:
 
 
 def position(
-    lowering: Lowering, op: Operation, memref: MemRef, indices: Sequence[ir.Value], known: Range | None = None
+    lowering: Lowering,
+    op: Operation,
+    memref: Viewed[ir.Value],
+    indices: Sequence[ir.Value],
+    known: Range | None = None,
 ) -> ir.Value:
     """Which element of the whole buffer an element of the memref is; `known` is where it can be at all."""
-    if known is not None and is_near(known):
-        builder = lowering.builder
-        terms = [times(builder, number, stride) for number, stride in zip(indices, memref.strides, strict=True)]
-        return reduce(lambda total, term: plus(builder, total, term), terms, memref.offset)
-    exact = ExactNumbers(lowering)
+    # Where nothing can be lost the checks of exact numbers would only cost time.
+    exact = ExactNumbers(lowering, is_sure=known is not None and is_near(known))
     terms = [exact.times(number, stride) for number, stride in zip(indices, memref.strides, strict=True)]
     found = reduce(exact.plus, terms, memref.offset)
     exact.check(op)
@@ -229,13 +231,6 @@ def load(builder: ir.IRBuilder, pointer: ir.Value, type: Attribute) -> ir.Value:
 def store(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value) -> None:
     stored = stored_type(value.type)
     builder.store(value if stored == value.type else builder.zext(value, stored), pointer, align=1)
-
-
-def count_elements(builder: ir.IRBuilder, sizes: Sequence[ir.Value]) -> ir.Value:
-    total: ir.Value = ir.Constant(I64, 1)
-    for size in sizes:
-        total = times(builder, total, size)
-    return total
 
 
 def _load(lowering: Lowering, op: memref.LoadOp) -> None:

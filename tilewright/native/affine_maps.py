@@ -140,7 +140,7 @@ def _store(lowering: Lowering, op: Operation) -> None:
 
 def _linearize(lowering: Lowering, op: LinearizeIndexOp) -> None:
     builder = lowering.builder
-    basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
+    basis = mixed(lowering, op, op.dynamic_basis, op.static_basis.get_values())
     digits = [lowering[value] for value in op.multi_index]
     total = digits[0]
     for digit, size in zip(digits[1:], basis[len(basis) - len(digits) + 1 :], strict=True):
@@ -151,7 +151,7 @@ def _linearize(lowering: Lowering, op: LinearizeIndexOp) -> None:
 def _delinearize(lowering: Lowering, op: DelinearizeIndexOp) -> None:
     """Digits from the last to the first; the first has no limit."""
     rest = lowering[op.linear_index]
-    basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
+    basis = mixed(lowering, op, op.dynamic_basis, op.static_basis.get_values())
     digits = list[Value]()
     for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
         digits.insert(0, _modulo(lowering, rest, size))

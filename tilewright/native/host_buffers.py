@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from tilewright.dialects import memref
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.memref.meaning import row_major
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
@@ -26,11 +27,12 @@ from tilewright.native.values import (
     MemRef,
     Untranslatable,
     index,
+    known_or,
     strides_of,
     value_type,
     whole_buffer,
 )
-from tilewright.native.views import mixed, row_major
+from tilewright.native.views import LlvmViews, mixed
 
 ALIGNMENT_BYTES = 64
 
@@ -39,11 +41,9 @@ def sized_memref(lowering: Lowering, op: Operation, type: MemRefType, sizes: Seq
     """A memref of these sizes, whose base is yet to be given: its limit says how many bytes it needs."""
     if None in strides_of(type) and type.layout.name != "none":
         raise Untranslatable(f"the strides of {type} are not known")
-    known = [index(stride) if stride is not None else None for stride in strides_of(type)]
-    strides = [stride or other for stride, other in zip(known, row_major(lowering.builder, sizes), strict=True)]
-    null = ir.Constant(POINTER, None)
+    strides = known_or(strides_of(type), row_major(LlvmViews(lowering, op), sizes))
     limit = spanned_bytes(lowering, op, index(0), sizes, strides, type)
-    return MemRef(null, limit, index(0), tuple(sizes), tuple(strides))
+    return MemRef(ir.Constant(POINTER, None), limit, index(0), tuple(sizes), strides)
 
 
 def check_size(lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], type: MemRefType) -> None:
@@ -60,7 +60,7 @@ def check_size(lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], typ
 def _allocate(lowering: Lowering, op: memref.AllocOp) -> None:
     """A cleared buffer, so that two runs of a program that forgets to fill it are alike."""
     builder, type = lowering.builder, op.memref.type
-    sizes = mixed(lowering, op.dynamic_sizes, type.get_shape())
+    sizes = mixed(lowering, op, op.dynamic_sizes, type.get_shape())
     check_size(lowering, op, sizes, type)
     wanted = sized_memref(lowering, op, type, sizes)
     calloc = declared(lowering.unit.module, "calloc", POINTER, [I64, I64])

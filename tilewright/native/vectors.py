@@ -67,7 +67,7 @@ def broadcast(builder: ir.IRBuilder, value: ir.Value, given: Sequence[int], want
 def _position(lowering: Lowering, op: vector.ExtractOp | vector.InsertOp, type: VectorType) -> tuple[ir.Value, int]:
     """The first element that an access to a sub-vector means, and how many there are."""
     builder, sizes = lowering.builder, type.get_shape()
-    given = mixed(lowering, op.dynamic_position, op.static_position.get_values())
+    given = mixed(lowering, op, op.dynamic_position, op.static_position.get_values())
     start: ir.Value = index(0)
     for number, size in zip(given, sizes, strict=False):
         start = plus(builder, times(builder, start, index(size)), number)

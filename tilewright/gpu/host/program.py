@@ -217,7 +217,7 @@ def _finish(body: HostBody, op: Operation) -> None:
 def _allocate(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     body, type = host_body(lowering), memref_type(op.memref)
-    sizes = mixed(lowering, op.dynamic_sizes, type.get_shape())
+    sizes = mixed(lowering, op, op.dynamic_sizes, type.get_shape())
     check_size(lowering, op, sizes, type)
     wanted = sized_memref(lowering, op, type, sizes)
     shared = ir.Constant(I32, int(op.host_shared is not None))
