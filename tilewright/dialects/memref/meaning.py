@@ -142,9 +142,8 @@ def _same(n: ViewNumbers[V], op: Operation, source: Viewed[V]) -> StridedView[V]
 
 
 def _transpose(n: ViewNumbers[V], op: TransposeOp, source: Viewed[V]) -> StridedView[V]:
-    return StridedView(
-        source.offset, *(tuple(values[d] for d in op.order) for values in (source.sizes, source.strides))
-    )
+    sizes, strides = (tuple(values[d] for d in op.order) for values in (source.sizes, source.strides))
+    return StridedView(source.offset, sizes, strides)
 
 
 def _view(n: ViewNumbers[V], op: ViewOp, source: Viewed[V]) -> StridedView[V]:
