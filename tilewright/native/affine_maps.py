@@ -10,51 +10,43 @@ from typing import cast
 from llvmlite import ir
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineConstraintKind,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineConstraintKind, AffineMap
 
 from tilewright.dialects import affine
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
+from tilewright.dialects.affine.meaning import AffineNumbers
 from tilewright.dialects.vector.types import shape_of
 from tilewright.native.access import checked_pointer, load, plus, store, times
 from tilewright.native.arithmetic import checked_integers, combine_integers
 from tilewright.native.loops import counted_loop, two_ways
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.ranges import leaf_number
 from tilewright.native.values import I1, Value, index
 from tilewright.native.views import mixed
 
-_KINDS = {
-    AffineBinaryOpKind.FloorDiv: "arith.floordivsi",
-    AffineBinaryOpKind.CeilDiv: "arith.ceildivsi",
-}
+
+class LlvmAffine(AffineNumbers[ir.Value]):
+    """Affine expressions of values as instructions, where a lowering stands."""
+
+    def __init__(self, lowering: Lowering, dims: int, operands: Sequence[SSAValue]):
+        self.lowering, self.dims, self.operands = lowering, dims, operands
+
+    def constant(self, number: int) -> ir.Value:
+        return index(number)
+
+    def operand(self, number: int) -> ir.Value:
+        return self.lowering[self.operands[number]]
+
+    def compute(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        # Sums and products of constants are computed now: accesses to known places need no check.
+        if name in _FOLDED:
+            return _FOLDED[name](self.lowering.builder, a, b)
+        return checked_integers(self.lowering, name, a, b)
+
+    def modulo(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return _modulo(self.lowering, a, b)
 
 
-def expression(lowering: Lowering, expr: AffineExpr, map: AffineMap, operands: Sequence[SSAValue]) -> ir.Value:
-    """The value of an affine expression."""
-    builder = lowering.builder
-    match expr:
-        case AffineConstantExpr():
-            return index(expr.value)
-        case AffineBinaryOpExpr():
-            lhs, rhs = (expression(lowering, side, map, operands) for side in (expr.lhs, expr.rhs))
-            match expr.kind:
-                case AffineBinaryOpKind.Add:
-                    return plus(builder, lhs, rhs)
-                case AffineBinaryOpKind.Mul:
-                    return times(builder, lhs, rhs)
-                case AffineBinaryOpKind.Mod:
-                    return _modulo(lowering, lhs, rhs)
-                case kind:
-                    return checked_integers(lowering, _KINDS[kind], lhs, rhs)
-        case _:
-            return lowering[operands[leaf_number(expr, map)]]
+_FOLDED = {"arith.addi": plus, "arith.muli": times}
 
 
 def _modulo(lowering: Lowering, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
@@ -64,7 +56,7 @@ def _modulo(lowering: Lowering, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
 
 
 def results(lowering: Lowering, map: AffineMap, operands: Sequence[SSAValue]) -> list[ir.Value]:
-    return [expression(lowering, result, map, operands) for result in map.results]
+    return [LlvmAffine(lowering, map.num_dims, operands).evaluate(result) for result in map.results]
 
 
 def _apply(lowering: Lowering, op: affine.ApplyOp) -> None:
@@ -100,10 +92,10 @@ def _for(lowering: Lowering, op: affine.ForOp) -> None:
 
 def _if(lowering: Lowering, op: affine.IfOp) -> None:
     condition, builder = op.condition.data, lowering.builder
-    map = AffineMap(condition.num_dims, condition.num_symbols, ())
+    numbers = LlvmAffine(lowering, condition.num_dims, op.operands)
     holds: ir.Value = ir.Constant(I1, 1)
     for constraint in condition.constraints:
-        lhs, rhs = (expression(lowering, side, map, op.operands) for side in (constraint.lhs, constraint.rhs))
+        lhs, rhs = numbers.evaluate(constraint.lhs), numbers.evaluate(constraint.rhs)
         holds = builder.and_(holds, builder.icmp_signed(_COMPARISONS[constraint.kind], lhs, rhs))
     two_ways(lowering, op, holds)
 
