@@ -10,12 +10,11 @@ from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, FloatAttr,
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import arith, index
-from tilewright.dialects.arith.meaning import DIVISIONS, MEANING, PREDICATES, SAME_IN_INDEX
+from tilewright.dialects.arith.meaning import DIVISIONS, FLOAT_MEANING, MEANING, PREDICATES, SAME_IN_INDEX
 from tilewright.dialects.vector.types import element_type
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native import floats
 from tilewright.native.casts import want_at_most_64_bits
-from tilewright.native.floats import narrow, widen
+from tilewright.native.floats import LlvmFloats, narrow, widen
 from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lanes import constant, constant_like, each_lane, scalar_constant
 from tilewright.native.lowering import Handler, Lowering
@@ -28,7 +27,8 @@ def combine(builder: ir.IRBuilder, name: str, type: Attribute, lhs: ir.Value, rh
     """A binary operation of `arith` by its name, on scalars or vectors of an element type."""
     if not isinstance(type, AnyFloat):
         return combine_integers(builder, name, lhs, rhs)
-    return narrow(builder, floats.BINARY[name](builder, widen(builder, lhs, type), widen(builder, rhs, type)), type)
+    wide = FLOAT_MEANING[name](LlvmFloats(builder), widen(builder, lhs, type), widen(builder, rhs, type))
+    return narrow(builder, wide, type)
 
 
 def combine_integers(builder: ir.IRBuilder, name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
@@ -59,7 +59,8 @@ def _float_binary(lowering: Lowering, op: Operation) -> None:
 
 def _negf(lowering: Lowering, op: Operation) -> None:
     builder, type = lowering.builder, element_type(op.results[0].type)
-    lowering[op.results[0]] = narrow(builder, builder.fneg(widen(builder, lowering[op.operands[0]], type)), type)
+    negated = LlvmFloats(builder).negate(widen(builder, lowering[op.operands[0]], type))
+    lowering[op.results[0]] = narrow(builder, negated, type)
 
 
 def _constant(lowering: Lowering, op: arith.ConstantOp) -> None:
@@ -91,7 +92,7 @@ def _cmpi(lowering: Lowering, op: arith.CmpiOp | index.CmpOp) -> None:
 def _cmpf(lowering: Lowering, op: arith.CmpfOp) -> None:
     builder, type = lowering.builder, element_type(op.lhs.type)
     lhs, rhs = (widen(builder, lowering[value], type) for value in (op.lhs, op.rhs))
-    lowering[op.result] = floats.compare(builder, op.predicate.value.data, lhs, rhs)
+    lowering[op.result] = LlvmFloats(builder).cmpf(op.predicate.value.data, lhs, rhs)
 
 
 def _select(lowering: Lowering, op: Operation) -> None:
@@ -139,7 +140,7 @@ def _index_width(lowering: Lowering, op: Operation) -> None:
 HANDLERS: dict[str, Handler] = {
     **{name: integer_binary(name) for name in MEANING},
     **{f"index.{name}": integer_binary(same) for name, same in SAME_IN_INDEX.items()},
-    **dict.fromkeys(floats.BINARY, _float_binary),
+    **dict.fromkeys(FLOAT_MEANING, _float_binary),
     "arith.negf": _negf,
     "arith.constant": _constant,
     "index.constant": _index_constant,

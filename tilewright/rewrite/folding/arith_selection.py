@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects import arith
+from tilewright.rewrite.folding.arith_floats import FLOATS
 from tilewright.rewrite.folding.constants import (
     IN_PLACE,
     Folded,
@@ -24,7 +25,7 @@ from tilewright.rewrite.folding.constants import (
     is_zero,
     width_of,
 )
-from tilewright.rewrite.folding.predicates import EQ, NE, SGE, SLE, SWAPPED, UGE, ULE, compare, compare_floats
+from tilewright.rewrite.folding.predicates import EQ, NE, SGE, SLE, SWAPPED, UGE, ULE, compare
 
 
 def _is_bool(value: SSAValue) -> bool:
@@ -62,7 +63,7 @@ def _fold_cmpf(op: arith.CmpfOp) -> Folded:
         a = b
     if a is None or b is None:
         return None
-    return (bool_attr(compare_floats(op.predicate.value.data, a, b)),)
+    return (bool_attr(FLOATS.cmpf(op.predicate.value.data, a, b)),)
 
 
 def _fold_select(op: arith.SelectOp) -> Folded:
