@@ -6,6 +6,7 @@ Consecutive operations are one copy of a constant template, then a store for eac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from llvmlite import ir
@@ -126,7 +127,8 @@ class GeneratorBody(Lowering):
         builder.store(end, self.position)
         total = builder.add(builder.load(self.count, typ=I32), ir.Constant(I32, self.pending_operations))
         builder.store(total, self.count)
-        self._if_fits(end, lambda: self._store(start, words))
+        with self._if_fits(end):
+            self._store(start, words)
         self.pending, self.pending_operations = [], 0
 
     def arguments_behind(self, value: SSAValue) -> tuple[int, ...]:
@@ -162,12 +164,9 @@ class GeneratorBody(Lowering):
 
     def fail_unless(self, condition: ir.Value, value: ir.Value, guard: NativeGuard) -> None:
         """Leave the function with the guard's number unless the condition holds."""
-        passed, failed = self.new_block("passed"), self.new_block("failed")
-        self.builder.cbranch(condition, passed, failed)
-        self.at(failed)
-        self.builder.store(resize(self.builder, value, I64, unsigned=False), self.failure)
-        self.builder.ret(index(-1 - len(self.generator.guards)))
-        self.at(passed)
+        with self.aside("failed", condition, "passed", when=False):
+            self.builder.store(resize(self.builder, value, I64, unsigned=False), self.failure)
+            self.builder.ret(index(-1 - len(self.generator.guards)))
         self.generator.guards.append(guard)
 
     def _variable(self, type: ir.Type, value: int) -> ir.Value:
@@ -175,13 +174,8 @@ class GeneratorBody(Lowering):
         self.builder.store(ir.Constant(type, value), slot)
         return slot
 
-    def _if_fits(self, end: ir.Value, write: Callable[[], None]) -> None:
-        fits, on = self.new_block("fits"), self.new_block("on")
-        self.builder.cbranch(self.builder.icmp_signed("<=", end, self.capacity), fits, on)
-        self.at(fits)
-        write()
-        self.builder.branch(on)
-        self.at(on)
+    def _if_fits(self, end: ir.Value) -> AbstractContextManager[None]:
+        return self.aside("fits", self.builder.icmp_signed("<=", end, self.capacity))
 
     def _store(self, start: ir.Value, words: list[Word]) -> None:
         target = self._word_pointer(self.out, start)
@@ -218,14 +212,11 @@ class GeneratorBody(Lowering):
     def _write_header(self) -> None:
         end = self.builder.load(self.position, typ=I64)
         first, second, *_ = header_words(self.emitter.header, 0, 0)
-
-        def write() -> None:
+        with self._if_fits(end):
             size = self.builder.mul(self.builder.trunc(end, I32), ir.Constant(I32, WORD_BYTES))
             words = [ir.Constant(I32, first), ir.Constant(I32, second), self.builder.load(self.count, typ=I32), size]
             for number, word in enumerate(words):
                 self.builder.store(word, self._word_pointer(self.out, index(number)), align=WORD_BYTES)
-
-        self._if_fits(end, write)
 
     def _make_pools(self, sequence: RuntimeSequenceOp) -> None:
         """A stack of free descriptors for each pool that the sequence draws them from."""

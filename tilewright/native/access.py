@@ -153,11 +153,11 @@ def position_range(memref: MemRef, indices: Sequence[Range | None]) -> Range | N
 
 
 def element_pointer(
-    lowering: Lowering, op: Operation, memref: MemRef, type: MemRefType, indices: Sequence[SSAValue], count: int = 1
+    lowering: Lowering, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], count: int = 1
 ) -> ir.Value:
     """The address of an element and of the `count - 1` behind it, which have to be inside of the buffer."""
-    ranges = [lowering.unit.ranges.of(value) for value in indices]
-    return checked_pointer(lowering, op, memref, type, [lowering[value] for value in indices], ranges, count)
+    ranges, numbers = [lowering.unit.ranges.of(value) for value in indices], [lowering[value] for value in indices]
+    return checked_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), numbers, ranges, count)
 
 
 def checked_pointer(
@@ -195,14 +195,12 @@ def trap_outside(
     lowering: Lowering, op: Operation, fits: ir.Value, where: ir.Value, length: int, size: int, limit: ir.Value
 ) -> None:
     """Stop with a message about `length` bytes from element `where` on unless they fit."""
-    builder, inside, outside = lowering.builder, lowering.new_block("inside"), lowering.new_block("outside")
-    builder.cbranch(fits, inside, outside)
-    lowering.at(outside)
-    check_near(lowering, op, where, limit)
-    start = builder.mul(where, index(size))
-    lowering.trap_unless(op, ir.Constant(I1, 0), OUTSIDE, start, builder.add(start, index(length)), limit)
-    builder.branch(inside)
-    lowering.at(inside)
+    builder = lowering.builder
+    with lowering.aside("outside", fits, "inside", when=False):
+        # Out of the way of accesses that are fine: bytes of an element far away could not be counted.
+        check_near(lowering, op, where, limit)
+        start = builder.mul(where, index(size))
+        lowering.trap_unless(op, ir.Constant(I1, 0), OUTSIDE, start, builder.add(start, index(length)), limit)
 
 
 def check_near(lowering: Lowering, op: Operation, where: ir.Value, limit: ir.Value, farthest: int = FARTHEST) -> None:
@@ -215,33 +213,37 @@ def check_near(lowering: Lowering, op: Operation, where: ir.Value, limit: ir.Val
 def stored_type(type: ir.Type) -> ir.Type:
     """What a scalar or vector is in memory."""
     element = element_of(type)
-    if isinstance(element, ir.IntType) and element.width < I8.width:
-        return with_element(type, I8)
-    return type
+    is_part_of_byte = isinstance(element, ir.IntType) and element.width < I8.width
+    return with_element(type, I8) if is_part_of_byte else type
 
 
 def load(builder: ir.IRBuilder, pointer: ir.Value, type: Attribute) -> ir.Value:
     """A scalar or vector from memory."""
     native = value_type(type)
-    stored = stored_type(native)
-    value = builder.load(pointer, typ=stored, align=1)
-    return value if stored == native else builder.trunc(value, native)
+    return from_stored(builder, builder.load(pointer, typ=stored_type(native), align=1), native)
+
+
+def from_stored(builder: ir.IRBuilder, value: ir.Value, native: ir.Type) -> ir.Value:
+    return value if value.type == native else builder.trunc(value, native)
 
 
 def store(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value) -> None:
+    builder.store(as_stored(builder, value), pointer, align=1)
+
+
+def as_stored(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     stored = stored_type(value.type)
-    builder.store(value if stored == value.type else builder.zext(value, stored), pointer, align=1)
+    return value if stored == value.type else builder.zext(value, stored)
 
 
 def _load(lowering: Lowering, op: memref.LoadOp) -> None:
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
+    pointer = element_pointer(lowering, op, op.memref, op.indices)
     lowering[op.res] = load(lowering.builder, pointer, op.res.type)
 
 
 def _store(lowering: Lowering, op: memref.StoreOp) -> None:
     value = lowering[op.value]
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
-    store(lowering.builder, value, pointer)
+    store(lowering.builder, value, element_pointer(lowering, op, op.memref, op.indices))
 
 
 def _dim(lowering: Lowering, op: memref.DimOp) -> None:
@@ -252,6 +254,7 @@ def _dim(lowering: Lowering, op: memref.DimOp) -> None:
             fail_op(op, f"asks for dimension {known} of a memref that has {len(sizes)}")
         lowering[op.result] = sizes[known]
         return
+    # A dimension that there is not is undefined in MLIR; 0 makes loops over it do nothing.
     found: ir.Value = index(0)
     for number, size in enumerate(sizes):
         found = lowering.builder.select(lowering.builder.icmp_signed("==", which, index(number)), size, found)
@@ -272,6 +275,7 @@ def _allocate(lowering: Lowering, op: Operation) -> None:
     if size > LARGEST_BYTES:
         fail_op(op, f"has no native translation: {size} bytes are more than any core has")
     base = lowering.variable(I8, size)
+    # Nothing else has this address, so that loops on it can be told that it overlaps nothing.
     lowering.unit.apart.add(base)
     fill(lowering, base, size)
     lowering[op.results[0]] = whole_buffer(base, index(size), type)
@@ -288,6 +292,7 @@ def _copy(lowering: Lowering, op: memref.CopyOp) -> None:
     """Element by element; LLVM makes block copies of it where it can."""
     source, target = lowering.memref(op.source), lowering.memref(op.destination)
     type = memref_type(op.source)
+    # An empty dimension has no index, but its loop does not run either.
     sizes = [number_of(size) for size in source.sizes]
     ranges = [None if size is None else Range(0, max(size - 1, 0)) for size in sizes]
 
@@ -321,7 +326,7 @@ def _nothing(lowering: Lowering, op: Operation) -> None:
 def _atomic_rmw(lowering: Lowering, op: AtomicRMWOp) -> None:
     # Nothing else touches a core's memory between two of its waits, so there is no more to being atomic here.
     builder, value = lowering.builder, lowering[op.value]
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
+    pointer = element_pointer(lowering, op, op.memref, op.indices)
     lowering[op.result] = old = load(builder, pointer, op.value.type)
     if op.update is not AtomicKind.ASSIGN:
         value = combine(builder, f"arith.{_NAMES.get(op.update, op.update)}", op.value.type, old, value)
@@ -331,7 +336,7 @@ def _atomic_rmw(lowering: Lowering, op: AtomicRMWOp) -> None:
 def _generic_atomic_rmw(lowering: Lowering, op: GenericAtomicRMWOp) -> None:
     """The region computes the new element from the old one."""
     buffer, *indices = op.operands
-    pointer = element_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), indices)
+    pointer = element_pointer(lowering, op, buffer, indices)
     old = load(lowering.builder, pointer, op.results[0].type)
     (new,) = lowering.lower_region(op.regions[0], [old])
     store(lowering.builder, cast(ir.Value, new), pointer)

@@ -14,7 +14,6 @@ from tilewright.dialects.air.types import SymmetricHeapAttr
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.memref.access import AtomicKind, GenericAtomicRMWOp
 from tilewright.dialects.memref.access import AtomicRMWOp as MemrefUpdateOp
-from tilewright.dialects.memref.types import memref_type
 from tilewright.native.access import element_pointer
 from tilewright.native.arithmetic import combine
 from tilewright.native.gpu_kernel import KernelLowering
@@ -168,7 +167,7 @@ def _fence(lowering: KernelLowering, op: FenceOp) -> None:
 def _memref_update(lowering: KernelLowering, op: MemrefUpdateOp) -> None:
     """In the order of both sides, in the widest scope: as MLIR lowers it."""
     builder, value = lowering.builder, lowering[op.value]
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
+    pointer = element_pointer(lowering, op, op.memref, op.indices)
     if (kind := KINDS.get(op.update)) is not None:
         _check_width(value.type)
         lowering[op.result] = lowering.machine.update(builder, kind, pointer, value, Ordering.acq_rel.name, SYSTEM)
@@ -182,7 +181,7 @@ def _memref_update(lowering: KernelLowering, op: MemrefUpdateOp) -> None:
 
 def _generic_update(lowering: KernelLowering, op: GenericAtomicRMWOp) -> None:
     buffer, *indices = op.operands
-    pointer = element_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), indices)
+    pointer = element_pointer(lowering, op, buffer, indices)
 
     def changed(old: ir.Value) -> ir.Value:
         (new,) = lowering.lower_region(op.regions[0], [old])

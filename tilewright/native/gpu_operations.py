@@ -15,7 +15,6 @@ from tilewright.dialects import llvm, memref, vector
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.gpu.attributes import DimensionAttr, ShuffleMode
 from tilewright.dialects.gpu.lanes import ShuffleOp
-from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import visible
 from tilewright.native import aggregates, gpu_atomics, pointers
@@ -154,7 +153,7 @@ def _load(kernel: KernelLowering, op: memref.LoadOp) -> None:
     if op not in kernel.waiting.loads:
         OPERATIONS[op.name](kernel, op)
         return
-    pointer = element_pointer(kernel, op, kernel.memref(op.memref), memref_type(op.memref), op.indices)
+    pointer = element_pointer(kernel, op, op.memref, op.indices)
     kernel[op.res] = kernel.machine.atomic_load(kernel.builder, pointer, value_type(op.res.type), "monotonic", "")
 
 

@@ -6,7 +6,8 @@ What can go wrong in the running program is a trap: the code leaves with the tra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -108,10 +109,12 @@ class Lowering:
         self.builder.store(index(0), self.cycles)
         self._unspent = 0
 
-    # Code that has no traps and keeps no one waiting does nothing at these.
-
     def leave(self, trap: int) -> None:
         """End the current block by going out of the code because of a trap."""
+        self.builder.store(index(-1 - trap), self.in_context(CODE))
+        self.leave_again()
+
+    # Code that has no traps and keeps no one waiting does nothing at these.
 
     def leave_again(self) -> None:
         """End the current block by going out because of a trap that has been noted already."""
@@ -149,6 +152,7 @@ class Lowering:
         found = self.values.get(value)
         if found is None:
             self.lower(_owner(value))
+            # Looked up anew at the next use: what is made here need not dominate that.
             found = self.values.pop(value)
         return found
 
@@ -212,15 +216,14 @@ class Lowering:
     def branch(self, target: ir.Block) -> ir.Block:
         """Go to a block; gives the one that goes there."""
         self.spend()
+        # Not that in which a translation began: it may have ended in another one.
         here = self.builder.block
         self.builder.branch(target)
         return here
 
-    def choose(self, condition: ir.Value, yes: ir.Block, no: ir.Block) -> ir.Block:
+    def choose(self, condition: ir.Value, yes: ir.Block, no: ir.Block) -> None:
         self.spend()
-        here = self.builder.block
         self.builder.cbranch(condition, yes, no)
-        return here
 
     def new_block(self, name: str) -> ir.Block:
         return self.function.append_basic_block(name)
@@ -248,16 +251,26 @@ class Lowering:
     def in_context(self, offset_bytes: int) -> ir.Value:
         return self.builder.gep(self.context, [index(offset_bytes)], source_etype=I8)
 
+    @contextmanager
+    def aside(self, name: str, condition: ir.Value, after: str = "on", *, when: bool = True) -> Generator[None]:
+        """A block that runs only where a condition holds, or where it does not; code goes on behind it."""
+        names = (name, after) if when else (after, name)
+        blocks = {name: self.new_block(name) for name in names}
+        self.builder.cbranch(condition, *blocks.values())
+        self.at(blocks[name])
+        yield
+        # One that leaves the function has its terminator already.
+        if not self.builder.block.is_terminated:
+            self.builder.branch(blocks[after])
+        self.at(blocks[after])
+
     def trap_unless(self, op: Operation, fine: ir.Value, text: str, *details: ir.Value) -> None:
         """Stop the program with a located message unless a condition holds."""
-        on, off = self.new_block("on"), self.new_block("trap")
-        self.builder.cbranch(fine, on, off)
-        self.at(off)
-        for number, detail in enumerate(details):
-            self.builder.store(detail, self.in_context(DETAIL + SLOT_BYTES * number))
-        self.unit.traps.append(Trap(op, text))
-        self.leave(len(self.unit.traps) - 1)
-        self.at(on)
+        with self.aside("trap", fine, when=False):
+            for number, detail in enumerate(details):
+                self.builder.store(detail, self.in_context(DETAIL + SLOT_BYTES * number))
+            self.unit.traps.append(Trap(op, text))
+            self.leave(len(self.unit.traps) - 1)
 
 
 def _undefined(type: Attribute) -> Value:
@@ -290,15 +303,11 @@ def _joined(merged: Value, arrived: Sequence[Value]) -> Value:
     if not isinstance(merged, MemRef):
         return merged
     columns = zip(*(all_parts(value) for value in arrived), strict=True)
-    same = [parts[0] if all(part == parts[0] for part in parts) else None for parts in columns]
-    known = iter(same)
+    known = iter([parts[0] if all(part == parts[0] for part in parts) else None for parts in columns])
     return with_parts(merged, lambda part: found if (found := next(known)) is not None else part)
 
 
 def _owner(value: SSAValue) -> Operation:
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner
-    parent = owner.parent_op()
-    assert parent is not None, "a block argument belongs to an operation"
-    return parent
+    owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    assert owner is not None, "a block argument belongs to an operation"
+    return owner
