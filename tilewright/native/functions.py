@@ -144,7 +144,7 @@ def _in_place(lowering: Lowering, op: CallOp, callee: FuncOp, arguments: Sequenc
 def _called(lowering: Lowering, callee: FuncOp, arguments: Sequence[Value]) -> list[Value]:
     unit, type = lowering.unit, callee.function_type
     if callee not in unit.functions:
-        name = unit.module.get_unique_name("function")  # the program's may be C's, or begin like LLVM's own
+        name = unit.module.get_unique_name("function")
         body = FunctionLowering(unit, callee, name, type.outputs, types_of_parts(type.inputs))
         # Before its body is built: calls of itself in there find it.
         unit.functions[callee] = body.function

@@ -21,7 +21,7 @@ from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import is_plain_word, visible
-from tilewright.native.aggregates import ALIGNED, OFFSET, SIZES, STRIDES, flattened_types
+from tilewright.native.aggregates import flattened_types
 from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca
 from tilewright.native.gpu_loops import mark_short_loops
 from tilewright.native.gpu_machine import DYNAMIC_SHARED, SHARED_SPACE, GpuMachine
@@ -115,6 +115,7 @@ class KernelLowering(Lowering):
         """Memory of the block, in its own address space."""
         size = -(-size_bytes // VECTOR_BYTES) * VECTOR_BYTES
         self.shared_bytes += size
+        # Then all buffers of the block are parts of the memory that the launch asks for.
         if self.is_asked_for:
             place = ir.Constant(I32, self.shared_bytes - size)
             return ir.IRBuilder(self.entry).gep(self.dynamic_shared(), [place], source_etype=I8)
@@ -140,6 +141,7 @@ class KernelLowering(Lowering):
         """A variable of the thread that says which of two places is next; it begins as 0."""
         if self._parity is None:
             self._parity = self.variable(I32)
+            # In the entry block, which comes before all uses wherever the first of them is translated.
             ir.IRBuilder(self.entry).store(ir.Constant(I32, 0), self._parity)
         return self._parity
 
@@ -196,8 +198,7 @@ class KernelLowering(Lowering):
             yield self._buffer(self.builder.addrspacecast(base, POINTER), buffer)
         for buffer in self.op.private_buffers:
             type = cast(MemRefType, buffer.type)
-            base = self.variable(value_type(type.element_type), element_count(type))
-            yield self._buffer(base, buffer)
+            yield self._buffer(self.variable(value_type(type.element_type), element_count(type)), buffer)
 
     def _buffer(self, base: ir.Value, buffer: BlockArgument) -> MemRef:
         self.unit.apart.add(base)
@@ -207,12 +208,11 @@ class KernelLowering(Lowering):
         """An argument from the parameters that it is passed as; what its type says is not read."""
         if not is_ranked(type):
             return parts[0]
+        # As in a descriptor: the pointer that was allocated is not needed.
+        _, base, start, *rest = parts
         rank = type.get_num_dims()
-        offsets = {ALIGNED: 1, OFFSET: 2, SIZES: 3, STRIDES: 3 + rank}
-        base = parts[offsets[ALIGNED]]
-        sizes = known_or(constant_sizes(type), parts[offsets[SIZES] : offsets[STRIDES]])
-        strides = known_or(strides_of(type), parts[offsets[STRIDES] :])
-        (offset,) = known_or([offset_of(type)], [parts[offsets[OFFSET]]])
+        (offset,) = known_or([offset_of(type)], [start])
+        sizes, strides = known_or(constant_sizes(type), rest[:rank]), known_or(strides_of(type), rest[rank:])
         return MemRef(base, index(ENDLESS_BYTES), offset, sizes, strides)
 
 
@@ -234,10 +234,6 @@ def known_block_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
     return None
 
 
-def kernels_of(module: GPUModuleOp) -> list[GPUFuncOp]:
-    return [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
-
-
 def lower_kernels(
     module: GPUModuleOp, machine: GpuMachine, handlers: Mapping[str, Handler]
 ) -> tuple[ir.Module, list[KernelFacts]]:
@@ -245,9 +241,10 @@ def lower_kernels(
     native = ir.Module(visible(module.sym_name.data))
     unit = Unit(native, handlers)
     facts: list[KernelFacts] = []
-    for op in kernels_of(module):
+    for op in (op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel):
         if op.function_type.outputs.data:
             fail_op(op, "is a kernel with results")
+        # LLVM would put quotes around others, which PTX does not have.
         if not is_plain_word(op.symbol):
             fail_op(op, f"has a name that assemblers of GPUs cannot read: '{visible(op.symbol)}'")
         facts.append(KernelLowering(unit, machine, op).build())

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 
 from tilewright.dialects.arith.meaning import MEANING
 from tilewright.dialects.vector.types import element_type
-from tilewright.native.floats import intrinsic, narrow, widen
+from tilewright.native.floats import LlvmFloats, intrinsic, narrow, widen
 from tilewright.native.functions import CHECK_SIGNALS
 from tilewright.native.integers import LlvmIntegers
 from tilewright.native.lanes import constant_like, each_lane
@@ -46,6 +46,7 @@ INTRINSICS = {
     "math.sqrt": "llvm.sqrt",
     "math.fma": "llvm.fma",
     "math.copysign": "llvm.copysign",
+    "vector.fma": "llvm.fma",
 }
 CALLED_BY_LLVM = ("fma", "floor", "ceil", "trunc", "round", "roundeven", "fmod", "sqrt")
 """What LLVM calls where the processor has no instruction for an intrinsic."""
@@ -64,7 +65,7 @@ def provide_library() -> None:
 
 
 def _provide(library: ctypes.CDLL, name: str) -> None:
-    function = getattr(library, name, None)
+    function = getattr(library, name, None)  # not all of them are in every C library
     address = ctypes.cast(function, ctypes.c_void_p).value if function is not None else None
     if address is not None:
         llvm.add_symbol(name, address)
@@ -89,18 +90,8 @@ def on_numbers(build: Callable[..., ir.Value]) -> Handler:
     return lower
 
 
-def _library(name: str) -> Handler:
-    def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
-        return call_library(builder, name, *values)
-
-    return on_numbers(build)
-
-
-def _intrinsic(name: str) -> Handler:
-    def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
-        return intrinsic(builder, name, *values)
-
-    return on_numbers(build)
+def _named(call: Callable[..., ir.Value], name: str, builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
+    return call(builder, name, *values)
 
 
 def _rsqrt(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
@@ -108,7 +99,8 @@ def _rsqrt(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
 
 
 def _clamp(builder: ir.IRBuilder, value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
-    return intrinsic(builder, "llvm.minnum", intrinsic(builder, "llvm.maxnum", value, low), high)
+    numbers = LlvmFloats(builder)
+    return numbers.extreme("<", numbers.extreme(">", value, low, numbers=True), high, numbers=True)
 
 
 def _sincos(lowering: Lowering, op: Operation) -> None:
@@ -135,6 +127,7 @@ INFINITY = float("inf")
 def _absi(lowering: Lowering, op: Operation) -> None:
     builder, value = lowering.builder, lowering[op.operands[0]]
     zero = constant_like(value, 0)
+    # The smallest integer stays as it is, as in MLIR: its negation wraps around.
     negative = builder.icmp_signed("<", value, zero)
     lowering[op.results[0]] = builder.select(negative, builder.sub(zero, value), value)
 
@@ -143,9 +136,8 @@ def _count_bits(name: str, of_zero: bool) -> Handler:
     """`of_zero`: the intrinsic has to be told that zero is a number like others."""
 
     def lower(lowering: Lowering, op: Operation) -> None:
-        builder, value = lowering.builder, lowering[op.operands[0]]
         more = [ir.Constant(I1, 0)] if of_zero else []
-        lowering[op.results[0]] = intrinsic(builder, name, value, *more)
+        lowering[op.results[0]] = intrinsic(lowering.builder, name, lowering[op.operands[0]], *more)
 
     return lower
 
@@ -180,9 +172,8 @@ def integer_power(lowering: Lowering, base: ir.Value, exponent: ir.Value) -> ir.
 
 
 HANDLERS: dict[str, Handler] = {
-    **{name: _library(function) for name, function in LIBRARY.items()},
-    **{name: _intrinsic(function) for name, function in INTRINSICS.items()},
-    "vector.fma": _intrinsic("llvm.fma"),
+    **{name: on_numbers(partial(_named, call_library, function)) for name, function in LIBRARY.items()},
+    **{name: on_numbers(partial(_named, intrinsic, function)) for name, function in INTRINSICS.items()},
     "math.rsqrt": on_numbers(_rsqrt),
     "math.clampf": on_numbers(_clamp),
     "math.sincos": _sincos,

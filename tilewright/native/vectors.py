@@ -10,8 +10,8 @@ from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ArrayAttr, IntegerAttr, VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineDimExpr
 
 from tilewright.dialects import vector
 from tilewright.dialects.vector import compute, shape
@@ -48,14 +48,15 @@ def count_of(type: Attribute) -> int:
     return prod(shape_of(type))
 
 
-def _broadcast(lowering: Lowering, op: vector.BroadcastOp) -> None:
-    source, wanted = lowering[op.source], op.vector.type
-    lowering[op.vector] = broadcast(lowering.builder, source, shape_of(op.source.type), wanted.get_shape())
+def _broadcast(lowering: Lowering, op: Operation) -> None:
+    source, result = op.operands[0], op.results[0]
+    lowering[result] = broadcast(lowering.builder, lowering[source], shape_of(source.type), shape_of(result.type))
 
 
 def broadcast(builder: ir.IRBuilder, value: ir.Value, given: Sequence[int], wanted: Sequence[int]) -> ir.Value:
     if not isinstance(value.type, ir.VectorType):
         return splat(builder, value, prod(wanted))
+    # Missing dimensions are the outer ones; those of one element repeat it.
     padded = [1] * (len(wanted) - len(given)) + list(given)
     order = [
         flat([0 if size == 1 else number for number, size in zip(place, padded, strict=True)], padded)
@@ -73,10 +74,10 @@ def _position(lowering: Lowering, op: vector.ExtractOp | vector.InsertOp, type: 
         start = plus(builder, times(builder, start, index(size)), number)
     length = prod(sizes[len(given) :])
     start = times(builder, start, index(length))
+    # A position that is written needs no check while the program runs.
     if DYNAMIC_INDEX in op.static_position.get_values():
         fits = builder.icmp_unsigned("<=", start, index(prod(sizes) - length))
-        text = "takes element {} of a vector that has {}"
-        lowering.trap_unless(op, fits, text, start, index(prod(sizes)))
+        lowering.trap_unless(op, fits, "takes element {} of a vector that has {}", start, index(prod(sizes)))
     return start, length
 
 
@@ -85,19 +86,13 @@ def _extract(lowering: Lowering, op: vector.ExtractOp) -> None:
     start, length = _position(lowering, op, vector_type(op.vector))
     known = number_of(start)
     if not isinstance(op.result.type, VectorType):
-        lowering[op.result] = builder.extract_element(
-            source, builder.trunc(start, I32) if known is None else _i32(known)
-        )
-        return
-    if known is not None:
+        place = builder.trunc(start, I32) if known is None else ir.Constant(I32, known)
+        lowering[op.result] = builder.extract_element(source, place)
+    elif known is not None:
         lowering[op.result] = shuffled(builder, source, range(known, known + length))
-        return
-    lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
-    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.results[0].type)), lanes)
-
-
-def _i32(number: int) -> ir.Constant:
-    return ir.Constant(I32, number)
+    else:
+        lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
+        lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.results[0].type)), lanes)
 
 
 def _insert(lowering: Lowering, op: vector.InsertOp) -> None:
@@ -134,26 +129,18 @@ def _insert_slice(lowering: Lowering, op: shape.InsertStridedSliceOp) -> None:
     source, target = lowering[op.value_to_store], lowering[op.dest]
     for number, place in enumerate(all_coordinates(padded)):
         where = flat([n + offset for n, offset in zip(place, offsets, strict=True)], sizes)
-        target = builder.insert_element(target, lane(builder, source, number), _i32(where))
+        target = builder.insert_element(target, lane(builder, source, number), ir.Constant(I32, where))
     lowering[op.result] = target
 
 
 def _shuffle(lowering: Lowering, op: vector.ShuffleOp) -> None:
-    first, second = vector_type(op.v1), vector_type(op.v2)
-    row = prod(first.get_shape()[1:])
-    rows = [row_of(lowering, [op.v1, op.v2], [first, second], max(number, 0), row) for number in op.mask.get_values()]
-    lanes = [element for elements in rows for element in elements]
+    count, row, lanes = count_of(op.v1.type), prod(vector_type(op.v1).get_shape()[1:]), list[ir.Value]()
+    for number in op.mask.get_values():
+        # Rows of the second vector are counted on from those of the first; -1 stands for any row.
+        first = max(number, 0) * row
+        value, start = (op.v1, first) if first < count else (op.v2, first - count)
+        lanes += [lane(lowering.builder, lowering[value], start + column) for column in range(row)]
     lowering[op.result] = assemble(lowering.builder, cast(ir.VectorType, value_type(op.result.type)), lanes)
-
-
-def row_of(
-    lowering: Lowering, values: Sequence[SSAValue], types: Sequence[VectorType], number: int, length: int
-) -> list[ir.Value]:
-    """The elements of a row of the first vector, or, if it has not so many, of the second."""
-    rows = count_of(types[0]) // length
-    side, first = (0, number) if number < rows else (1, number - rows)
-    native = lowering[values[side]]
-    return [lane(lowering.builder, native, first * length + column) for column in range(length)]
 
 
 def _transpose(lowering: Lowering, op: shape.TransposeOp) -> None:
@@ -191,10 +178,6 @@ def _deinterleave(lowering: Lowering, op: Operation) -> None:
         lowering[result] = shuffled(lowering.builder, source, range(first, count, 2))
 
 
-def _scalar_broadcast(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = splat(lowering.builder, lowering[op.operands[0]], count_of(op.results[0].type))
-
-
 def _step(lowering: Lowering, op: Operation) -> None:
     native = cast(ir.VectorType, value_type(op.results[0].type))
     lowering[op.results[0]] = ir.Constant(native, list(range(native.count)))
@@ -221,11 +204,10 @@ def _create_mask(lowering: Lowering, op: vector.CreateMaskOp) -> None:
 
 def _reduction(lowering: Lowering, op: vector.ReductionOp) -> None:
     """From the first element to the last, after the start value if there is one."""
-    source, type = lowering[op.vector], op.dest.type
+    source = lowering[op.vector]
     lanes = [lane(lowering.builder, source, number) for number in range(count_of(op.vector.type))]
     first = [] if op.acc is None else [lowering[op.acc]]
-    kind = op.kind.data
-    lowering[op.dest] = reduce(lambda x, y: combine(lowering.builder, kind, type, x, y), [*first, *lanes])
+    lowering[op.dest] = reduce(partial(combine, lowering.builder, op.kind.data, op.dest.type), [*first, *lanes])
 
 
 def _multi_reduction(lowering: Lowering, op: compute.MultiDimReductionOp) -> None:
@@ -243,14 +225,11 @@ def _multi_reduction(lowering: Lowering, op: compute.MultiDimReductionOp) -> Non
     lowering[op.dest] = total
 
 
-def _dimensions(map: AffineMap) -> list[int]:
-    return [cast(AffineDimExpr, result).position for result in map.results]
-
-
 def _contract(lowering: Lowering, op: compute.ContractionOp) -> None:
     """Whole vectors of the result's shape are multiplied and added, a pair for each point of the summed dimensions."""
     builder, type = lowering.builder, element_type(op.result.type)
-    dims = [_dimensions(map.data) for map in op.indexing_maps]
+    # The verifier wants projections: each result is one dimension.
+    dims = [[cast(AffineDimExpr, result).position for result in map.data.results] for map in op.indexing_maps]
     shapes = [shape_of(operand.type) for operand in op.operands]
     sizes = {d: size for names, shape in zip(dims, shapes, strict=True) for d, size in zip(names, shape, strict=True)}
     summed = [dimension for dimension in sorted(sizes) if dimension not in dims[2]]
@@ -258,37 +237,27 @@ def _contract(lowering: Lowering, op: compute.ContractionOp) -> None:
     total, is_vector = lowering[op.acc], isinstance(op.result.type, VectorType)
     for point in all_coordinates([sizes[d] for d in summed]):
         fixed = dict(zip(summed, point, strict=True))
-        factors = [
-            _spread(builder, side, _lanes(names, shape, fixed, dims[2], shapes[2]), is_vector)
-            for side, names, shape in zip(sides, dims[:2], shapes[:2], strict=True)
-        ]
+        places = [fixed | dict(zip(dims[2], place, strict=True)) for place in all_coordinates(shapes[2])]
+        factors = list[ir.Value]()
+        for side, names, extents in zip(sides, dims[:2], shapes[:2], strict=True):
+            # For each element of the result, the element of the factor that goes with it.
+            order = [flat([place[name] for name in names], extents) for place in places]
+            factors.append(shuffled(builder, side, order) if is_vector else lane(builder, side, order[0]))
         total = combine(builder, op.kind.data, type, total, combine(builder, "mul", type, *factors))
     lowering[op.result] = total
 
 
-def _lanes(
-    names: Sequence[int], shape: Sequence[int], fixed: dict[int, int], result: Sequence[int], wanted: Sequence[int]
-) -> list[int]:
-    """For each element of the result, the element of a factor that goes with it."""
-    places = (fixed | dict(zip(result, place, strict=True)) for place in all_coordinates(wanted))
-    return [flat([place[name] for name in names], shape) for place in places]
-
-
-def _spread(builder: ir.IRBuilder, value: ir.Value, order: Sequence[int], is_vector: bool) -> ir.Value:
-    return shuffled(builder, value, order) if is_vector else lane(builder, value, order[0])
-
-
 def _outer_product(lowering: Lowering, op: compute.OuterProductOp) -> None:
     builder, type = lowering.builder, op.result.type.element_type
-    multiply = partial(combine, builder, "mul", type)
     lhs, rhs = lowering[op.lhs], lowering[op.rhs]
     (rows,), wide = shape_of(op.lhs.type), shape_of(op.rhs.type)
     if wide:
         (columns,) = wide
-        left = shuffled(builder, lhs, [row for row in range(rows) for _ in range(columns)])
-        found = multiply(left, shuffled(builder, rhs, [column for _ in range(rows) for column in range(columns)]))
+        lhs = shuffled(builder, lhs, [row for row in range(rows) for _ in range(columns)])
+        rhs = shuffled(builder, rhs, [column for _ in range(rows) for column in range(columns)])
     else:
-        found = multiply(lhs, splat(builder, rhs, rows))
+        rhs = splat(builder, rhs, rows)  # a scalar, which makes it a product of all elements
+    found = combine(builder, "mul", type, lhs, rhs)
     if op.acc is not None:
         found = combine(builder, op.kind.data, type, lowering[op.acc], found)
     lowering[op.result] = found
@@ -301,17 +270,15 @@ def combine(builder: ir.IRBuilder, kind: str, type: Attribute, lhs: ir.Value, rh
 
 def convert(builder: ir.IRBuilder, value: ir.Value, source: Attribute, target: Attribute) -> ir.Value:
     """Elements of a product as those of what it is added to, which may be wider."""
-    if source == target:
-        return value
     element = element_of(value_type(target))
-    if isinstance(target, AnyFloat):
-        return floats.extend(builder, value, source, element)
-    return resize(builder, value, element, unsigned=False)
+    if not isinstance(target, AnyFloat):
+        return resize(builder, value, element, unsigned=False)
+    return value if source == target else floats.extend(builder, value, source, element)
 
 
 HANDLERS: dict[str, Handler] = {
     "vector.broadcast": _broadcast,
-    "vector.splat": _scalar_broadcast,
+    "vector.splat": _broadcast,
     "vector.extract": _extract,
     "vector.insert": _insert,
     "vector.shape_cast": _same_lanes,
