@@ -249,10 +249,6 @@ def _print_constant(printer: CppPrinter, op: variables.ConstantOp | variables.Va
     printer.line(f"{printer.declaration(op.result)}{initial};")
 
 
-def _print_assign(printer: CppPrinter, op: variables.AssignOp) -> None:
-    printer.line(f"{printer.name(op.var)} = {printer.operand(op.value)};")
-
-
 def _print_verbatim(printer: CppPrinter, op: calls.VerbatimOp) -> None:
     arguments = iter(op.operands)
     printer.line("".join(printer.operand(next(arguments)) if piece is None else piece for piece in op.pieces))
@@ -324,7 +320,7 @@ STATEMENTS: dict[type[Operation], Callable[[CppPrinter, Any], None]] = {
     control.SwitchOp: _print_switch,
     func.ReturnOp: _print_return,
     functions.ReturnOp: _print_return,
-    variables.AssignOp: _print_assign,
+    variables.AssignOp: lambda printer, op: printer.line(f"{printer.name(op.var)} = {printer.operand(op.value)};"),
     variables.ConstantOp: _print_constant,
     variables.VariableOp: _print_constant,
 }

@@ -160,22 +160,6 @@ def bits(type: Attribute) -> int:
     return type.bitwidth if isinstance(type, IntegerType) else INDEX_BITS
 
 
-def _binary(op: Operation) -> Callable[..., int]:
-    return partial(MEANING[op.name], integers(bits(op.operands[0].type)))
-
-
-def _compare(op: arith.CmpiOp) -> Callable[..., int]:
-    return partial(integers(bits(op.lhs.type)).cmpi, op.predicate.value.data)
-
-
-def _resize(op: Operation) -> Callable[..., int]:
-    return partial(integers(bits(op.operands[0].type)).read, is_signed=RESIZES.get(op.name, True))
-
-
-def _select(op: Operation) -> Callable[..., int]:
-    return integers(bits(op.results[0].type)).select
-
-
 def _constant(op: arith.ConstantOp) -> Callable[..., int]:
     value = op.value
     if not isinstance(value, IntegerAttr):
@@ -185,11 +169,14 @@ def _constant(op: arith.ConstantOp) -> Callable[..., int]:
 
 COMPUTE: dict[str, Callable[[Any], Callable[..., int]]] = {
     "arith.constant": _constant,
-    **dict.fromkeys(MEANING, _binary),
-    **dict.fromkeys(RESIZES, _resize),
-    "arith.cmpi": _compare,
-    "arith.select": _select,
-    "builtin.unrealized_conversion_cast": _resize,  # between integers with and without sign
+    **dict.fromkeys(MEANING, lambda op: partial(MEANING[op.name], integers(bits(op.operands[0].type)))),
+    **dict.fromkeys(
+        # The cast is one between integers with and without sign.
+        (*RESIZES, "builtin.unrealized_conversion_cast"),
+        lambda op: partial(integers(bits(op.operands[0].type)).read, is_signed=RESIZES.get(op.name, True)),
+    ),
+    "arith.cmpi": lambda op: partial(integers(bits(op.lhs.type)).cmpi, op.predicate.value.data),
+    "arith.select": lambda op: integers(bits(op.results[0].type)).select,
 }
 """By operation: what gives the function that computes its result."""
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from llvmlite import ir
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, MemRefType, UnrankedMemRefType
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.ir import BlockArgument, Operation
 
 from tilewright.codegen.native_body import TERMINATORS, Generator, GeneratorBody, NativeGuard
 from tilewright.codegen.txn_words import TxnEmitter, is_emitted, remedy
@@ -38,7 +38,8 @@ def scalar_arguments(sequence: RuntimeSequenceOp) -> list[BlockArgument]:
 def check_generator(sequence: RuntimeSequenceOp, names: Sequence[str]) -> None:
     """Refuse what no generator can be made of: arguments that are no integers, operations that are no instructions."""
     for argument in scalar_arguments(sequence):
-        if not _is_scalar(argument.type):
+        type = argument.type
+        if not isinstance(type, IndexType) and not (isinstance(type, IntegerType) and type.bitwidth in SCALAR_BITS):
             name, wanted = names[argument.index], f"integers of 1 to {SCALAR_BITS[-1]} bits, index, and memrefs"
             taken = f"@{sequence.sym_name.data} is {argument.type}; a sequence takes {wanted}"
             fail(argument, f"argument {name} of {taken}")
@@ -46,16 +47,6 @@ def check_generator(sequence: RuntimeSequenceOp, names: Sequence[str]) -> None:
         known = op.name in HANDLERS or op.name in TERMINATORS or is_emitted(op)
         if op is not sequence and not known:
             fail_op(op, "has no native translation", (op, remedy(op)))
-
-
-def _is_scalar(type: Attribute) -> bool:
-    match type:
-        case IndexType():
-            return True
-        case IntegerType():
-            return type.width.data in SCALAR_BITS
-        case _:
-            return False
 
 
 def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: TxnEmitter, name: str) -> Generator:
@@ -69,22 +60,23 @@ def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: Txn
 
 
 def _assert_field(body: GeneratorBody, op: guards.NpuAssertBdFieldOp) -> None:
-    limit, builder = op.max.value.data, body.builder
+    limit = op.max.value.data
 
     def fits(value: ir.Value) -> ir.Value:
-        return builder.icmp_unsigned("<=", value, ir.Constant(value.type, limit))
+        # Unsigned: a negative number is too large for a field as well.
+        return body.builder.icmp_unsigned("<=", value, ir.Constant(value.type, limit))
 
     body.guard(op, op.value, guards.range_requirement(0, limit), fits)
 
 
 def _assert_divisible(body: GeneratorBody, op: guards.NpuAssertBdDivisibleOp) -> None:
-    builder, may_be_one = body.builder, op.allow_unit is not None
+    builder = body.builder
 
     def fits(value: ir.Value) -> ir.Value:
         remainder = builder.srem(value, ir.Constant(value.type, op.divisor.value.data))
         divisible = builder.icmp_signed("==", remainder, ir.Constant(value.type, 0))
         is_one = builder.icmp_signed("==", value, ir.Constant(value.type, 1))
-        return builder.or_(divisible, is_one) if may_be_one else divisible
+        return divisible if op.allow_unit is None else builder.or_(divisible, is_one)
 
     body.guard(op, op.value, op.requirement, fits)
 

@@ -15,7 +15,7 @@ from llvmlite import ir
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
-from tilewright.codegen.cpp_names import RESERVED, identifier
+from tilewright.codegen.cpp_names import RESERVED, identifier, unique_name
 from tilewright.codegen.native_body import Generator, NativeGuard
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
 from tilewright.codegen.txn_words import TxnEmitter
@@ -80,7 +80,9 @@ def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | 
     objects = object_code(module, triple or library_triple(), all_passes=all_passes)
     code = link_shared(objects, f"lib{name}.so", exported)
     named = {sequence.name: function.name for sequence, function in zip(sequences, functions, strict=True)}
-    return SharedLibrary(name, code, header_text(name, functions), named)
+    declarations = "\n\n".join(_declaration(name, function) for function in functions)
+    header = _HEADER.format(library=name, guard=f"LIB{name.upper()}_H", declarations=declarations)
+    return SharedLibrary(name, code, header, named)
 
 
 def _function(library: str, sequence: NamedSequence, taken: FreeNames) -> GeneratorFunction:
@@ -209,22 +211,8 @@ class GeneratorFunction:
 
 def parameter_names(names: Sequence[str]) -> list[str]:
     """Names that C and C++ allow, each a different one."""
-    taken, found = set(_TAKEN), list[str]()
-    for number, name in enumerate(names):
-        wanted = unique = identifier(name) or f"arg{number}"
-        count = 1
-        while unique in taken:
-            count += 1
-            unique = f"{wanted}_{count}"
-        taken.add(unique)
-        found.append(unique)
-    return found
-
-
-def header_text(library: str, functions: Sequence[GeneratorFunction]) -> str:
-    """The header `libLIBRARY.h`."""
-    declarations = "\n\n".join(_declaration(library, function) for function in functions)
-    return _HEADER.format(library=library, guard=f"LIB{library.upper()}_H", declarations=declarations)
+    taken = set(_TAKEN)
+    return [unique_name(identifier(name) or f"arg{number}", taken) for number, name in enumerate(names)]
 
 
 def _declaration(library: str, function: GeneratorFunction) -> str:

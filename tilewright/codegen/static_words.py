@@ -83,14 +83,10 @@ def static_words(sequence: RuntimeSequenceOp, emitter: TxnEmitter) -> StaticWord
     except Refused as error:
         errors.append(diagnose(Severity.ERROR, error.op, op_text(error.op, error.text)))
     if errors:
-        raise CompileError(_distinct(errors))
+        # Each error once, however often what it is about is executed.
+        raise CompileError(list({(error.text, error.location): error for error in errors}.values()))
     words[:HEADER_WORDS] = header_words(emitter.header, len(entries), len(words) * WORD_BYTES)
     return StaticWords(words, entries)
-
-
-def _distinct(errors: list[Diagnostic]) -> list[Diagnostic]:
-    """Each error once, however often what it is about is executed."""
-    return list({(error.text, error.location): error for error in errors}.values())
 
 
 def _kind(op: Operation, words: list[int]) -> tuple[str, int | None]:

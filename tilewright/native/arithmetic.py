@@ -17,7 +17,7 @@ from tilewright.native.casts import want_at_most_64_bits
 from tilewright.native.floats import LlvmFloats, narrow, widen
 from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lanes import constant, constant_like, each_lane, scalar_constant
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.lowering import Handler, Lowering, on_values
 from tilewright.native.values import MemRef, all_parts, element_of, value_type, with_parts
 
 _ON_WHOLE_VECTORS = frozenset(f"arith.{name}" for name in ("addi", "subi", "muli", "andi", "ori", "xori"))
@@ -63,25 +63,16 @@ def _negf(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = narrow(builder, negated, type)
 
 
-def _constant(lowering: Lowering, op: arith.ConstantOp) -> None:
-    type = op.result.type
-    match op.value:
-        case IntegerAttr() | FloatAttr():
-            lowering[op.result] = scalar_constant(type, op.value.value.data)
-        case DenseIntOrFPElementsAttr():
-            native = cast(ir.VectorType, value_type(type))
-            numbers = op.value.get_values()
-            lowering[op.result] = ir.Constant(
-                native, [scalar_constant(element_type(type), cast(float, number)) for number in numbers]
-            )
+def _constant(lowering: Lowering, op: Operation) -> None:
+    type = op.results[0].type
+    match op.properties["value"]:
+        case IntegerAttr() | FloatAttr() as number:
+            lowering[op.results[0]] = scalar_constant(type, cast(float, number.value.data))
+        case DenseIntOrFPElementsAttr() as numbers:
+            elements = [scalar_constant(element_type(type), cast(float, number)) for number in numbers.get_values()]
+            lowering[op.results[0]] = ir.Constant(value_type(type), elements)
         case _:
             fail_op(op, "has no native translation: its value is no number and no list of numbers")
-
-
-def _index_constant(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = scalar_constant(
-        op.results[0].type, cast("IntegerAttr", op.properties["value"]).value.data
-    )
 
 
 def _cmpi(lowering: Lowering, op: arith.CmpiOp | index.CmpOp) -> None:
@@ -128,13 +119,9 @@ def _extended(unsigned: bool) -> Handler:
 
 def _add_extended(lowering: Lowering, op: Operation) -> None:
     lhs, rhs = (lowering[operand] for operand in op.operands)
-    total = lowering.builder.add(lhs, rhs)
-    lowering[op.results[0]] = total
+    lowering[op.results[0]] = total = lowering.builder.add(lhs, rhs)
+    # A sum that wrapped around is less than either number.
     lowering[op.results[1]] = lowering.builder.icmp_unsigned("<", total, lhs)
-
-
-def _index_width(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = constant(op.results[0].type, value_type(op.results[0].type).width)
 
 
 HANDLERS: dict[str, Handler] = {
@@ -143,9 +130,9 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(FLOAT_MEANING, _float_binary),
     "arith.negf": _negf,
     "arith.constant": _constant,
-    "index.constant": _index_constant,
-    "index.bool.constant": _index_constant,
-    "index.sizeof": _index_width,
+    "index.constant": _constant,
+    "index.bool.constant": _constant,
+    "index.sizeof": on_values(lambda b, type: constant(type, value_type(type).width)),
     "arith.cmpi": _cmpi,
     "index.cmp": _cmpi,
     "arith.cmpf": _cmpf,

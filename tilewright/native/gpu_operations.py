@@ -49,6 +49,7 @@ SOURCES: dict[ShuffleMode, Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value]
     ShuffleMode.DOWN: lambda b, lane, first, offset: b.add(lane, offset),
 }
 """Which lane is read from, by the first lane of the group that a lane is in."""
+NO_HEAP = "allocate it in the host's code, or use memory of the block"
 NVVM = {"tid": "thread", "ctaid": "block", "ntid": "threads", "nctaid": "blocks"}
 ROCDL = {"workitem.id": "thread", "workgroup.id": "block", "workgroup.dim": "threads"}
 """Registers by their names, and as `GpuMachine` has them."""
@@ -100,14 +101,6 @@ def _global_id(kernel: KernelLowering, op: Operation) -> ir.Value:
     return kernel.builder.add(kernel.builder.mul(block, size), thread)
 
 
-def _lane_id(kernel: KernelLowering, op: Operation) -> ir.Value:
-    return kernel.machine.lane(kernel)
-
-
-def _wave_size(kernel: KernelLowering, op: Operation) -> ir.Value:
-    return i32(kernel.machine.wave_size)
-
-
 def _wave_id(kernel: KernelLowering, op: Operation) -> ir.Value:
     return kernel.builder.udiv(thread_number(kernel), i32(kernel.machine.wave_size))
 
@@ -135,10 +128,6 @@ def _private(lowering: Lowering, op: Operation) -> None:
         fail_op(op, "has no translation for a GPU: how much memory it takes is not known before the program runs")
     base = lowering.variable(value_type(type.element_type), count)
     lowering[op.results[0]] = whole_buffer(base, index(ENDLESS_BYTES), type)
-
-
-def _no_heap(lowering: Lowering, op: Operation) -> None:
-    fail_op(op, "allocates memory in a kernel", (op, "allocate it in the host's code, or use memory of the block"))
 
 
 def _llvm_private(lowering: Lowering, op: llvm.AllocaOp) -> None:
@@ -257,14 +246,14 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     "gpu.block_dim": _register("threads"),
     "gpu.grid_dim": _register("blocks"),
     "gpu.global_id": computed(_global_id),
-    "gpu.lane_id": computed(_lane_id),
-    "gpu.subgroup_size": computed(_wave_size),
+    "gpu.lane_id": computed(lambda kernel, op: kernel.machine.lane(kernel)),
+    "gpu.subgroup_size": computed(lambda kernel, op: i32(kernel.machine.wave_size)),
     "gpu.subgroup_id": computed(_wave_id),
     "gpu.num_subgroups": computed(_wave_count),
     "gpu.barrier": _barrier,
     "gpu.dynamic_shared_memory": _dynamic_shared,
     "memref.alloca": _private,
-    "memref.alloc": _no_heap,
+    "memref.alloc": lambda kernel, op: fail_op(op, "allocates memory in a kernel", (op, NO_HEAP)),
     "memref.load": _load,
     "vector.load": _vector_access,
     "vector.store": _vector_access,
@@ -276,9 +265,9 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     **{f"rocdl.{name}.{d}": _register(what, d) for name, what in ROCDL.items() for d in DIMENSIONS},
     **{f"rocdl.grid.dim.{d}": _all_threads(d) for d in DIMENSIONS},
     **dict.fromkeys(INTRINSICS, computed(_amd_instruction)),
-    "nvvm.read.ptx.sreg.laneid": computed(_lane_id),
-    "nvvm.read.ptx.sreg.warpsize": computed(_wave_size),
-    "rocdl.wavefrontsize": computed(_wave_size),
+    "nvvm.read.ptx.sreg.laneid": computed(lambda kernel, op: kernel.machine.lane(kernel)),
+    "nvvm.read.ptx.sreg.warpsize": computed(lambda kernel, op: i32(kernel.machine.wave_size)),
+    "rocdl.wavefrontsize": computed(lambda kernel, op: i32(kernel.machine.wave_size)),
     "nvvm.barrier0": _barrier,
     "rocdl.barrier": _barrier,
     "rocdl.s.barrier": _barrier,

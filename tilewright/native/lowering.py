@@ -181,7 +181,10 @@ class Lowering:
             found = Graph(self, blocks).lower(arguments)
         else:
             found = self.lower_block(blocks[0], arguments)
-        return found or [_undefined(type) for type in results]
+        # Behind a region that never ends nothing is computed, but the code there needs values.
+        return found or [
+            rebuild(type, [ir.Constant(part, ir.Undefined) for part in part_types(type)]) for type in results
+        ]
 
     def lower_block(self, block: Block, arguments: Sequence[Value] = ()) -> list[Value]:
         """All operations of a block but the last; gives the operands of that."""
@@ -273,8 +276,14 @@ class Lowering:
             self.leave(len(self.unit.traps) - 1)
 
 
-def _undefined(type: Attribute) -> Value:
-    return rebuild(type, [ir.Constant(part, ir.Undefined) for part in part_types(type)])
+def on_values(build: Callable[..., ir.Value]) -> Handler:
+    """A handler of an operation with one result: `build` gets a builder, the type of the result and the operands."""
+
+    def lower(lowering: Lowering, op: Operation) -> None:
+        values = [lowering[operand] for operand in op.operands]
+        lowering[op.results[0]] = build(lowering.builder, op.results[0].type, *values)
+
+    return lower
 
 
 def stack_room(builder: ir.IRBuilder, type: ir.Type, count: ir.Value | None = None) -> ir.Value:

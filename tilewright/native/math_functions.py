@@ -11,7 +11,7 @@ from functools import partial
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.arith.meaning import MEANING
 from tilewright.dialects.vector.types import element_type
@@ -19,7 +19,7 @@ from tilewright.native.floats import LlvmFloats, intrinsic, narrow, widen
 from tilewright.native.functions import CHECK_SIGNALS
 from tilewright.native.integers import LlvmIntegers
 from tilewright.native.lanes import constant_like, each_lane
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.lowering import Handler, Lowering, on_values
 from tilewright.native.types import declared
 from tilewright.native.values import F32, I1, element_of
 from tilewright.support.lazy import once
@@ -122,24 +122,14 @@ def _classify(test: Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]) -> H
 
 
 INFINITY = float("inf")
+DEFINED_AT_ZERO = ir.Constant(I1, 0)
+"""Tells an intrinsic that zero is a number like others."""
 
 
-def _absi(lowering: Lowering, op: Operation) -> None:
-    builder, value = lowering.builder, lowering[op.operands[0]]
+def _absi(builder: ir.IRBuilder, type: Attribute, value: ir.Value) -> ir.Value:
     zero = constant_like(value, 0)
-    # The smallest integer stays as it is, as in MLIR: its negation wraps around.
-    negative = builder.icmp_signed("<", value, zero)
-    lowering[op.results[0]] = builder.select(negative, builder.sub(zero, value), value)
-
-
-def _count_bits(name: str, of_zero: bool) -> Handler:
-    """`of_zero`: the intrinsic has to be told that zero is a number like others."""
-
-    def lower(lowering: Lowering, op: Operation) -> None:
-        more = [ir.Constant(I1, 0)] if of_zero else []
-        lowering[op.results[0]] = intrinsic(lowering.builder, name, lowering[op.operands[0]], *more)
-
-    return lower
+    # The smallest integer stays as it is: its negation wraps around.
+    return builder.select(builder.icmp_signed("<", value, zero), builder.sub(zero, value), value)
 
 
 def _fpowi(lowering: Lowering, op: Operation) -> None:
@@ -149,14 +139,9 @@ def _fpowi(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = narrow(builder, call_library(builder, "pow", base, exponent), type)
 
 
-def _ipowi(lowering: Lowering, op: Operation) -> None:
-    base, exponent = (lowering[operand] for operand in op.operands)
-    lowering[op.results[0]] = each_lane(lowering.builder, partial(integer_power, lowering), base, exponent)
-
-
-def integer_power(lowering: Lowering, base: ir.Value, exponent: ir.Value) -> ir.Value:
+def integer_power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
     """By squaring. A power below 0 is that of the inverse, which is 0 but for a base of 1 or -1."""
-    builder, type = lowering.builder, base.type
+    type = base.type
     zero, one, minus_one = (ir.Constant(type, number) for number in (0, 1, -1))
     below = builder.icmp_signed("<", exponent, zero)
     inverse = MEANING["arith.divsi"](LlvmIntegers(builder), one, base)
@@ -180,10 +165,10 @@ HANDLERS: dict[str, Handler] = {
     "math.isnan": _classify(lambda b, x, size: b.fcmp_unordered("uno", x, x)),
     "math.isinf": _classify(lambda b, x, size: b.fcmp_ordered("==", size, constant_like(x, INFINITY))),
     "math.isfinite": _classify(lambda b, x, size: b.fcmp_ordered("<", size, constant_like(x, INFINITY))),
-    "math.absi": _absi,
-    "math.ctlz": _count_bits("llvm.ctlz", of_zero=True),
-    "math.cttz": _count_bits("llvm.cttz", of_zero=True),
-    "math.ctpop": _count_bits("llvm.ctpop", of_zero=False),
+    "math.absi": on_values(_absi),
+    "math.ctlz": on_values(lambda b, type, x: intrinsic(b, "llvm.ctlz", x, DEFINED_AT_ZERO)),
+    "math.cttz": on_values(lambda b, type, x: intrinsic(b, "llvm.cttz", x, DEFINED_AT_ZERO)),
+    "math.ctpop": on_values(lambda b, type, x: intrinsic(b, "llvm.ctpop", x)),
     "math.fpowi": _fpowi,
-    "math.ipowi": _ipowi,
+    "math.ipowi": on_values(lambda b, type, *values: each_lane(b, partial(integer_power, b), *values)),
 }

@@ -20,19 +20,11 @@ from tilewright.native.arithmetic import integer_binary
 from tilewright.native.casts import resizing
 from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lanes import scalar_constant
-from tilewright.native.lowering import Handler, Lowering, stack_room
+from tilewright.native.lowering import Handler, Lowering, on_values, stack_room
 from tilewright.native.values import I8, I32, I64, POINTER, Untranslatable, natural_alignment, value_type
 
 DYNAMIC = -(1 << 31)
 """Where a list of written indices says that a value follows."""
-
-
-def _int_to_pointer(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = lowering.builder.inttoptr(lowering[op.operands[0]], POINTER)
-
-
-def _pointer_to_int(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = lowering.builder.ptrtoint(lowering[op.operands[0]], value_type(op.results[0].type))
 
 
 def _element_pointer(lowering: Lowering, op: llvm.GEPOp) -> None:
@@ -98,6 +90,7 @@ def _fence(lowering: Lowering, op: FenceOp) -> None:
 
 def _allocate(lowering: Lowering, op: llvm.AllocaOp) -> None:
     """Memory of the function's frame, where the program asks for it: each time anew."""
+    # Not in the entry block as other variables are: in a loop each turn has its own.
     count = resize(lowering.builder, lowering[op.size], I64, unsigned=True)
     lowering[op.res] = stack_room(lowering.builder, value_type(op.elem_type), count)
 
@@ -154,14 +147,9 @@ def _compare(lowering: Lowering, op: llvm.ICmpOp) -> None:
     lowering[op.res] = LlvmIntegers(lowering.builder).cmpi(op.predicate.value.data, lhs, rhs)
 
 
-def _select(lowering: Lowering, op: Operation) -> None:
-    condition, yes, no = (lowering[operand] for operand in op.operands)
-    lowering[op.results[0]] = lowering.builder.select(condition, yes, no)
-
-
 HANDLERS: dict[str, Handler] = {
-    "llvm.inttoptr": _int_to_pointer,
-    "llvm.ptrtoint": _pointer_to_int,
+    "llvm.inttoptr": on_values(lambda b, type, number: b.inttoptr(number, POINTER)),
+    "llvm.ptrtoint": on_values(lambda b, type, pointer: b.ptrtoint(pointer, value_type(type))),
     "llvm.getelementptr": _element_pointer,
     "llvm.load": _load,
     "llvm.store": _store,
@@ -171,7 +159,7 @@ HANDLERS: dict[str, Handler] = {
     "llvm.alloca": _allocate,
     "llvm.mlir.addressof": _address_of,
     "llvm.icmp": _compare,
-    "llvm.select": _select,
+    "llvm.select": on_values(lambda b, type, *values: b.select(*values)),
     "llvm.trunc": resizing(unsigned=True),
     "llvm.zext": resizing(unsigned=True),
     "llvm.sext": resizing(unsigned=False),

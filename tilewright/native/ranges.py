@@ -132,6 +132,7 @@ class Ranges:
 
     def of(self, value: SSAValue) -> Range | None:
         if value not in self._known:
+            # Nothing, while it is looked for: what a loop carries round leads back to itself.
             self._known[value] = None
             found = self._of_argument(value) if isinstance(value, BlockArgument) else self._of_result(value)
             self._known[value] = found if found is not None and _fits(found, value) else None
@@ -216,19 +217,9 @@ class RangeAffine(AffineNumbers[MaybeRange]):
         return self.compute("arith.remsi", a, b)
 
 
-def _all_of(value: SSAValue) -> Range | None:
-    """All numbers that the type of a value holds."""
-    match value.type:
-        case IntegerType():
-            half = 1 << max(value.type.width.data, 1) - 1
-        case IndexType():
-            half = 1 << INDEX_BITS - 1
-        case _:
-            return None
-    return Range(-half, half - 1)
-
-
 def _fits(range: Range, value: SSAValue) -> bool:
     """Whether the numbers are what the value's type holds, so that nothing wrapped on the way."""
-    whole = _all_of(value)
-    return whole is not None and whole.low <= range.low and range.high <= whole.high
+    if not isinstance(value.type, IntegerType | IndexType):
+        return False
+    half = 1 << (max(value.type.bitwidth, 1) if isinstance(value.type, IntegerType) else INDEX_BITS) - 1
+    return -half <= range.low and range.high < half

@@ -21,7 +21,7 @@ from tilewright.native.access import plus, times
 from tilewright.native.casts import bitcast
 from tilewright.native.integers import resize
 from tilewright.native.lanes import assemble, constant_like, lane, shuffled, splat
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.lowering import Handler, Lowering, on_values
 from tilewright.native.values import I1, I32, I64, element_of, index, number_of, value_type
 from tilewright.native.views import mixed
 
@@ -104,10 +104,6 @@ def _insert(lowering: Lowering, op: vector.InsertOp) -> None:
     lowering[op.result] = target
 
 
-def _same_lanes(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = lowering[op.operands[0]]
-
-
 def _integers(array: ArrayAttr[IntegerAttr]) -> list[int]:
     return [entry.value.data for entry in array]
 
@@ -154,33 +150,16 @@ def _transpose(lowering: Lowering, op: shape.TransposeOp) -> None:
     lowering[op.result] = shuffled(lowering.builder, lowering[op.vector], lanes)
 
 
-def _from_elements(lowering: Lowering, op: Operation) -> None:
-    native = cast(ir.VectorType, value_type(op.results[0].type))
-    lowering[op.results[0]] = assemble(lowering.builder, native, [lowering[element] for element in op.operands])
-
-
 def _to_elements(lowering: Lowering, op: Operation) -> None:
     source = lowering[op.operands[0]]
     for number, result in enumerate(op.results):
         lowering[result] = lane(lowering.builder, source, number)
 
 
-def _interleave(lowering: Lowering, op: Operation) -> None:
-    lhs, rhs = (lowering[operand] for operand in op.operands)
-    count = count_of(op.operands[0].type)
-    order = [number for pair in zip(range(count), range(count, 2 * count), strict=True) for number in pair]
-    lowering[op.results[0]] = shuffled(lowering.builder, lhs, order, rhs)
-
-
 def _deinterleave(lowering: Lowering, op: Operation) -> None:
     source, count = lowering[op.operands[0]], count_of(op.operands[0].type)
     for first, result in enumerate(op.results):
         lowering[result] = shuffled(lowering.builder, source, range(first, count, 2))
-
-
-def _step(lowering: Lowering, op: Operation) -> None:
-    native = cast(ir.VectorType, value_type(op.results[0].type))
-    lowering[op.results[0]] = ir.Constant(native, list(range(native.count)))
 
 
 def _constant_mask(lowering: Lowering, op: compute.ConstantMaskOp) -> None:
@@ -276,22 +255,27 @@ def convert(builder: ir.IRBuilder, value: ir.Value, source: Attribute, target: A
     return value if source == target else floats.extend(builder, value, source, element)
 
 
+def _alternating(count: int) -> list[int]:
+    """An element of the first vector, one of the second, and so on; those of the second are counted on."""
+    return [number for pair in zip(range(count), range(count, 2 * count), strict=True) for number in pair]
+
+
 HANDLERS: dict[str, Handler] = {
     "vector.broadcast": _broadcast,
     "vector.splat": _broadcast,
     "vector.extract": _extract,
     "vector.insert": _insert,
-    "vector.shape_cast": _same_lanes,
+    "vector.shape_cast": on_values(lambda b, type, value: value),
     "vector.bitcast": bitcast,
     "vector.extract_strided_slice": _extract_slice,
     "vector.insert_strided_slice": _insert_slice,
     "vector.shuffle": _shuffle,
     "vector.transpose": _transpose,
-    "vector.from_elements": _from_elements,
+    "vector.from_elements": on_values(lambda b, type, *elements: assemble(b, value_type(type), elements)),
     "vector.to_elements": _to_elements,
-    "vector.interleave": _interleave,
+    "vector.interleave": on_values(lambda b, type, lhs, rhs: shuffled(b, lhs, _alternating(lhs.type.count), rhs)),
     "vector.deinterleave": _deinterleave,
-    "vector.step": _step,
+    "vector.step": on_values(lambda b, type: ir.Constant(value_type(type), list(range(count_of(type))))),
     "vector.constant_mask": _constant_mask,
     "vector.create_mask": _create_mask,
     "vector.reduction": _reduction,
