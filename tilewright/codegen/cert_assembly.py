@@ -128,7 +128,8 @@ def _title(text: str) -> str:
 
 def _code(ops: Iterable[Operation]) -> str:
     """Pages, and jobs that are in none: each of these is a page."""
-    text = "".join(_page(op) for op in ops if isinstance(op, CertPageOp))
+    pages = [_by_number(op.jobs) for op in ops if isinstance(op, CertPageOp)]
+    text = "".join(f".align 16\n{''.join(map(_job, jobs))}{END_OF_PAGE}" for jobs in pages)
     return text + "".join(_job(job) + END_OF_PAGE for job in _by_number(ops))
 
 
@@ -144,10 +145,6 @@ def _sections(ops: Iterable[Operation], assembly: Assembly) -> str:
             assembly.sections[name] = (f";\n;text\n;\n{code}" if code else "") + "EOF\n\n"
             text += f"{name}:\n.include {name}.asm\n.endl {name}\n\n"
     return text
-
-
-def _page(page: CertPageOp) -> str:
-    return ".align 16\n" + "".join(_job(job) for job in _by_number(page.jobs)) + END_OF_PAGE
 
 
 def _job(job: CertJobOp) -> str:

@@ -262,8 +262,11 @@ def _print_for(printer: CppPrinter, op: control.ForOp) -> None:
     upper = printer.operand(op.upper_bound)
     if isinstance(op.upper_bound.owner, ExpressionOp) and printer.is_inlined(op.upper_bound.owner):
         upper = f"({upper})"
-    header = f"{type_text(variable.type, op)} {name} = {lower}; {name} < {upper}; {name} += {printer.operand(op.step)}"
-    printer.line(f"for ({header}) {{")
+    print_loop(printer, op, f"{name} = {lower}; {name} < {upper}; {name} += {printer.operand(op.step)}")
+
+
+def print_loop(printer: CppPrinter, op: control.ForOp, head: str) -> None:
+    printer.line(f"for ({type_text(op.body.block.args[0].type, op)} {head}) {{")
     printer.loops += 1
     printer.block(op.body.block)
     printer.loops -= 1

@@ -119,7 +119,8 @@ def _route(
         if switch is None or (place, port) in passed:  # an entry is followed once
             continue
         passed.add((place, port))
-        outputs = _packet_outputs(switch, port) if by_packet else _circuit_outputs(switch, port)
+        connects = [op for op in switch.connections.ops if isinstance(op, ConnectOp) and op.source == port]
+        outputs = _packet_outputs(switch, port) if by_packet else [connect.dest for connect in connects]
         if outputs:
             steps.append(json.dumps([[*place], [output.bundle.name for output in outputs]]))
         for output in outputs:
@@ -136,10 +137,6 @@ def _entry(multiplexer: ShimMuxOp | None, port: Port) -> Port:
         if isinstance(op, ConnectOp) and op.source == port:
             return Port(op.dest.bundle.opposite, op.dest.channel)
     return port
-
-
-def _circuit_outputs(switch: SwitchboxOp, port: Port) -> Sequence[Port]:
-    return [op.dest for op in switch.connections.ops if isinstance(op, ConnectOp) and op.source == port]
 
 
 def _packet_outputs(switch: SwitchboxOp, port: Port) -> Sequence[Port]:

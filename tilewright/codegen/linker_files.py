@@ -130,7 +130,8 @@ def core_list_text(device: DeviceOp) -> str:
 
 
 def linker_script(device: DeviceOp, place: TileId) -> str:
-    memories, core = MemoryMap(device), _core_at(device, place)
+    memories = MemoryMap(device)
+    core = _core_at(device, memories, place)
     gap = memories.largest_gap(place)
     lines = ["", "MEMORY", "{", f"   program (RX) : ORIGIN = 0, LENGTH = 0x{PROGRAM_BYTES:07X}"]
     lines += [f"   data (!RX) : ORIGIN = 0x{gap.start:X}, LENGTH = 0x{len(gap):X}"]
@@ -156,7 +157,8 @@ def _script_window(window: Window, size_bytes: int) -> Iterator[str]:
 
 
 def bcf(device: DeviceOp, place: TileId) -> str:
-    memories, core, function = MemoryMap(device), _core_at(device, place), f"core_{place.column}_{place.row}"
+    memories, function = MemoryMap(device), f"core_{place.column}_{place.row}"
+    core = _core_at(device, memories, place)
     size, windows = memories.model.local_memory_bytes, list(memories.windows(place))
     lines = ["_entry_point _main_init", f"_symbol {function} _after _main_init", "_symbol _main_init 0"]
     lines.append(f"_reserved DMb 0x00000 0x{windows[0].base:X} // Don't put data in code memory")
@@ -192,8 +194,8 @@ def _bcf_window(window: Window, place: TileId, size_bytes: int) -> Iterator[str]
         yield ""
 
 
-def _core_at(device: DeviceOp, place: TileId) -> CoreOp:
-    core = MemoryMap(device).cores.get(place)
+def _core_at(device: DeviceOp, memories: MemoryMap, place: TileId) -> CoreOp:
+    core = memories.cores.get(place)
     if core is None:
         remedy = (device, "say which core to link with --tilecol and --tilerow")
         fail_op(device, f"has no core at ({place.column}, {place.row})", remedy)

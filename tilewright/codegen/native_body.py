@@ -189,11 +189,9 @@ class GeneratorBody(Lowering):
                 self.builder.store(self._pack(word), place, align=WORD_BYTES)
 
     def _template(self, words: list[int]) -> ir.Value:
-        type = ir.ArrayType(I32, len(words))
         self._templates += 1
-        data = ir.GlobalVariable(self.module, type, f"{self.generator.function.name}.words.{self._templates}")
-        data.linkage, data.global_constant, data.align = "private", True, WORD_BYTES
-        data.initializer = ir.Constant(type, words)
+        data = private_constant(self.module, f"{self.generator.function.name}.words.{self._templates}", I32, words)
+        data.align = WORD_BYTES
         return data
 
     def _word_pointer(self, base: ir.Value, number: ir.Value) -> ir.Value:
@@ -248,3 +246,13 @@ class GeneratorBody(Lowering):
         subject = op.subject or "a number of this descriptor"
         guard = NativeGuard(subject, requirement, op.location, self.arguments_behind(value))
         self.fail_unless(fits(self[value]), self[value], guard)
+
+
+def private_constant(
+    module: ir.Module, name: str, element: ir.Type, values: Sequence[int] | bytearray
+) -> ir.GlobalVariable:
+    """An array that only code of the module sees."""
+    type = ir.ArrayType(element, len(values))
+    data = ir.GlobalVariable(module, type, name)
+    data.linkage, data.global_constant, data.initializer = "private", True, ir.Constant(type, values)
+    return data

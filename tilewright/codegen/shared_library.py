@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.codegen.cpp_names import RESERVED, identifier, unique_name
-from tilewright.codegen.native_body import Generator, NativeGuard
+from tilewright.codegen.native_body import Generator, NativeGuard, private_constant
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -163,8 +163,8 @@ def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:
     starts = [0]
     for text in encoded[:-1]:
         starts.append(starts[-1] + len(text))
-    blob = _constant(module, f"{name}.bytes", I8, bytearray(b"".join(encoded)))
-    offsets = _constant(module, f"{name}.starts", I32, starts)
+    blob = private_constant(module, f"{name}.bytes", I8, bytearray(b"".join(encoded)))
+    offsets = private_constant(module, f"{name}.starts", I32, starts)
     function = ir.Function(module, ir.FunctionType(POINTER, [I64]), name)
     function.attributes.add("nounwind")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -172,13 +172,6 @@ def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:
     known = builder.select(builder.icmp_unsigned("<", index, last), index, last)
     start = builder.load(builder.gep(offsets, [known], source_etype=I32), typ=I32)
     builder.ret(builder.gep(blob, [builder.zext(start, I64)], source_etype=I8))
-
-
-def _constant(module: ir.Module, name: str, element: ir.Type, values: Sequence[int] | bytearray) -> ir.GlobalVariable:
-    type = ir.ArrayType(element, len(values))
-    data = ir.GlobalVariable(module, type, name)
-    data.linkage, data.global_constant, data.initializer = "private", True, ir.Constant(type, values)
-    return data
 
 
 LINE_WIDTH = 120

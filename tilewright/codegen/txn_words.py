@@ -7,7 +7,7 @@ generator and the static binary all take their words from this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
@@ -154,12 +154,9 @@ def _address_patch(emitter: TxnEmitter, op: queue.NpuAddressPatchOp) -> list[Wor
     words = compose(Opcode.DDR_PATCH, address=address, argument_index=argument, argument_offset=op.arg_plus)
     if offset := address_offset(argument, fold=emitter.fold_ddr_offsets):
         at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["argument_offset"].word
-        words[at] = _plus(words[at], offset)
+        word = words[at]
+        words[at] = word + offset & WORD_MASK if isinstance(word, int) else replace(word, addend=offset)
     return words
-
-
-def _plus(word: Word, addend: int) -> Word:
-    return word + addend & WORD_MASK if isinstance(word, int) else PackedWord(word.constant, word.parts, addend)
 
 
 def _load_pdi(emitter: TxnEmitter, op: firmware.NpuLoadPdiOp) -> list[Word]:

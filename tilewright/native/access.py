@@ -5,7 +5,7 @@ Nothing is assumed about alignment. Integers of less than 8 bits take a byte eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import cast
 
@@ -277,15 +277,10 @@ def _allocate(lowering: Lowering, op: Operation) -> None:
     base = lowering.variable(I8, size)
     # Nothing else has this address, so that loops on it can be told that it overlaps nothing.
     lowering.unit.apart.add(base)
-    fill(lowering, base, size)
-    lowering[op.results[0]] = whole_buffer(base, index(size), type)
-
-
-def fill(lowering: Lowering, base: ir.Value, size: int) -> None:
-    """Set bytes to zero."""
     name = f"llvm.memset.{suffix(POINTER)}.{suffix(I64)}"
     function = declared(lowering.unit.module, name, ir.VoidType(), [POINTER, I8, I64, I1])
     lowering.builder.call(function, [base, ir.Constant(I8, 0), index(size), ir.Constant(I1, 0)])
+    lowering[op.results[0]] = whole_buffer(base, index(size), type)
 
 
 def _copy(lowering: Lowering, op: memref.CopyOp) -> None:
@@ -296,27 +291,16 @@ def _copy(lowering: Lowering, op: memref.CopyOp) -> None:
     sizes = [number_of(size) for size in source.sizes]
     ranges = [None if size is None else Range(0, max(size - 1, 0)) for size in sizes]
 
-    def copy(indices: list[ir.Value]) -> None:
-        pointers = [checked_pointer(lowering, op, side, type, indices, ranges) for side in (source, target)]
-        store(lowering.builder, load(lowering.builder, pointers[0], type.element_type), pointers[1])
-
-    for_each_element(lowering, op, source.sizes, copy)
-
-
-def for_each_element(
-    lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], body: Callable[[list[ir.Value]], None]
-) -> None:
-    """A nest of loops over all indices below `sizes`."""
-
-    def nest(indices: list[ir.Value]) -> list[Value]:
-        if len(indices) == len(sizes):
-            body(indices)
+    def copy(indices: list[ir.Value]) -> list[Value]:
+        if len(indices) < len(source.sizes):
+            bounds = index(0), source.sizes[len(indices)], index(1)
+            counted_loop(lowering, op, bounds, [], IndexType(), lambda i, _: copy([*indices, cast(ir.Value, i)]))
         else:
-            bounds = index(0), sizes[len(indices)], index(1)
-            counted_loop(lowering, op, bounds, [], IndexType(), lambda i, _: nest([*indices, cast(ir.Value, i)]))
+            pointers = [checked_pointer(lowering, op, side, type, indices, ranges) for side in (source, target)]
+            store(lowering.builder, load(lowering.builder, pointers[0], type.element_type), pointers[1])
         return []
 
-    nest([])
+    copy([])
 
 
 def _nothing(lowering: Lowering, op: Operation) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from math import prod
 from typing import cast
 
 from llvmlite import ir
@@ -15,12 +14,12 @@ from xdsl.ir.affine import AffineConstraintKind, AffineMap
 from tilewright.dialects import affine
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
 from tilewright.dialects.affine.meaning import AffineNumbers
-from tilewright.dialects.vector.types import shape_of
 from tilewright.native.access import checked_pointer, load, plus, store, times
 from tilewright.native.arithmetic import checked_integers, combine_integers
 from tilewright.native.loops import counted_loop, two_ways
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import I1, Value, index
+from tilewright.native.vectors import count_of
 from tilewright.native.views import mixed
 
 
@@ -57,10 +56,6 @@ def _modulo(lowering: Lowering, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
 
 def results(lowering: Lowering, map: AffineMap, operands: Sequence[SSAValue]) -> list[ir.Value]:
     return [LlvmAffine(lowering, map.num_dims, operands).evaluate(result) for result in map.results]
-
-
-def _apply(lowering: Lowering, op: affine.ApplyOp) -> None:
-    lowering[op.result] = results(lowering, op.map.data, op.operands)[0]
 
 
 def _extreme(name: str) -> Handler:
@@ -114,20 +109,16 @@ def _pointer(lowering: Lowering, op: Operation, buffer: SSAValue, indices: Seque
     return checked_pointer(lowering, op, memref, cast(MemRefType, buffer.type), where, ranges, count)
 
 
-def _lanes(value: SSAValue) -> int:
-    return prod(shape_of(value.type))
-
-
 def _load(lowering: Lowering, op: Operation) -> None:
     buffer, *indices = op.operands
-    pointer = _pointer(lowering, op, buffer, indices, _lanes(op.results[0]))
+    pointer = _pointer(lowering, op, buffer, indices, count_of(op.results[0].type))
     lowering[op.results[0]] = load(lowering.builder, pointer, op.results[0].type)
 
 
 def _store(lowering: Lowering, op: Operation) -> None:
     value, buffer, *indices = op.operands
     native = lowering[value]
-    store(lowering.builder, native, _pointer(lowering, op, buffer, indices, _lanes(value)))
+    store(lowering.builder, native, _pointer(lowering, op, buffer, indices, count_of(value.type)))
 
 
 def _linearize(lowering: Lowering, op: LinearizeIndexOp) -> None:
@@ -152,7 +143,7 @@ def _delinearize(lowering: Lowering, op: DelinearizeIndexOp) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    "affine.apply": _apply,
+    "affine.apply": _extreme("arith.minsi"),  # of its one result
     "affine.min": _extreme("arith.minsi"),
     "affine.max": _extreme("arith.maxsi"),
     "affine.for": _for,

@@ -19,6 +19,7 @@ from tilewright.native.lanes import constant, scalar_constant
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import (
     I64,
+    POINTER,
     MemRef,
     Untranslatable,
     Value,
@@ -53,9 +54,7 @@ def _zero(lowering: Lowering, op: Operation) -> None:
 
 
 def _insert(lowering: Lowering, op: llvm.InsertValueOp) -> None:
-    container, value = lowering[op.container], lowering[op.value]
-    position = _position(op)
-    lowering[op.res] = lowering.builder.insert_value(container, value, position)
+    lowering[op.res] = lowering.builder.insert_value(lowering[op.container], lowering[op.value], _position(op))
 
 
 def _position(op: llvm.InsertValueOp | llvm.ExtractValueOp) -> list[int]:
@@ -73,8 +72,7 @@ def _position(op: llvm.InsertValueOp | llvm.ExtractValueOp) -> list[int]:
 
 
 def _extract(lowering: Lowering, op: llvm.ExtractValueOp) -> None:
-    container = lowering[op.container]
-    lowering[op.res] = lowering.builder.extract_value(container, _position(op))
+    lowering[op.res] = lowering.builder.extract_value(lowering[op.container], _position(op))
 
 
 def _cast(lowering: Lowering, op: UnrealizedConversionCastOp) -> None:
@@ -97,8 +95,8 @@ def _cast(lowering: Lowering, op: UnrealizedConversionCastOp) -> None:
 def from_descriptor(lowering: Lowering, op: Operation, descriptor: ir.Value, type: MemRefType) -> MemRef:
     """A memref whose buffer ends where its last element does; what the type says is not read from the descriptor."""
     builder, row = lowering.builder, ir.ArrayType(I64, type.get_num_dims())
-    pointer = ir.PointerType()
-    wanted = ir.LiteralStructType([pointer, pointer, I64, *([row, row] if type.get_num_dims() else [])])
+    # MLIR leaves out the lists of a memref that has no dimensions.
+    wanted = ir.LiteralStructType([POINTER, POINTER, I64, *([row, row] if type.get_num_dims() else [])])
     if descriptor.type != wanted:
         raise Untranslatable(f"{descriptor.type} is no descriptor of a memref, which is {wanted}")
     base, known = builder.extract_value(descriptor, ALIGNED), offset_of(type)
@@ -127,6 +125,7 @@ def spanned_bytes(
 ) -> ir.Value:
     """How far the elements of a memref reach, in bytes from its base; traps if that does not fit into 64 bits."""
     exact, end = ExactNumbers(lowering), offset
+    # The last element's number, then one more; an empty memref reaches nowhere, which may come out below 0.
     for size, stride in zip(sizes, strides, strict=True):
         end = exact.plus(end, exact.times(exact.plus(size, index(-1)), stride))
     found = exact.times(exact.plus(end, index(1)), index(element_bytes(type)))
@@ -164,8 +163,7 @@ def flattened_types(type: Attribute) -> list[ir.Type]:
     """The types of what `flattened` gives."""
     if not is_ranked(type):
         return [value_type(type)]
-    rank = type.get_num_dims()
-    return [ir.PointerType(), ir.PointerType(), *[I64] * (1 + 2 * rank)]
+    return [POINTER, POINTER, *[I64] * (1 + 2 * type.get_num_dims())]
 
 
 HANDLERS: dict[str, Handler] = {

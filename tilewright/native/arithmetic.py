@@ -132,7 +132,7 @@ HANDLERS: dict[str, Handler] = {
     "arith.constant": _constant,
     "index.constant": _constant,
     "index.bool.constant": _constant,
-    "index.sizeof": on_values(lambda b, type: constant(type, value_type(type).width)),
+    "index.sizeof": on_values(lambda b, type, x: constant(type, value_type(type).width)),
     "arith.cmpi": _cmpi,
     "index.cmp": _cmpi,
     "arith.cmpf": _cmpf,

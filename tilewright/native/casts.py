@@ -44,10 +44,14 @@ def _extf(lowering: Lowering, op: Operation) -> None:
 def _truncf(lowering: Lowering, op: TruncFOp) -> None:
     if op.roundingmode is not None and op.roundingmode.value.data != NEAREST_EVEN:
         fail_op(op, "has no native translation: only rounding to nearest even is known here")
-    source, target = (element_type(value.type) for value in (op.operands[0], op.results[0]))
-    lowering[op.results[0]] = floats.truncate(
-        lowering.builder, lowering[op.operands[0]], source, target, element_of(value_type(target))
-    )
+    builder, target = lowering.builder, element_type(op.results[0].type)
+    wide = widen(builder, lowering[op.operands[0]], element_type(op.operands[0].type))
+    if not isinstance(target, floats.NARROW):
+        lowering[op.results[0]] = builder.fptrunc(wide, value_type(op.results[0].type))
+        return
+    # By way of f32 it would be rounded twice.
+    odd = floats.to_odd(builder, wide) if element_of(wide.type) == floats.F64 else wide
+    lowering[op.results[0]] = floats.narrow(builder, odd, target)
 
 
 def bitcast(lowering: Lowering, op: Operation) -> None:

@@ -193,17 +193,13 @@ def _known_function(lowering: Lowering, body: FunctionLowering) -> ir.Function:
 
 def _used(op: Operation) -> list[SSAValue]:
     """Values from outside that an operation uses, in the order of their first use."""
-    found = dict[SSAValue, None]()
-    for inner in op.walk():
-        found.update(dict.fromkeys(inner.operands))
-    return list(found)
+    # A dict keeps the order, which a set does not: the same program has to give the same code each time.
+    return list(dict.fromkeys(operand for inner in op.walk() for operand in inner.operands))
 
 
 def _unknown_parts(values: Iterable[Value]) -> list[ir.Value]:
-    parts = dict[ir.Value, None]()
-    for value in values:
-        parts.update(dict.fromkeys(part for part in all_parts(value) if not isinstance(part, ir.Constant)))
-    return list(parts)
+    parts = (part for value in values for part in all_parts(value))
+    return list(dict.fromkeys(part for part in parts if not isinstance(part, ir.Constant)))
 
 
 def _tell_apart(lowering: Lowering, body: FunctionLowering, passed: list[ir.Value]) -> None:

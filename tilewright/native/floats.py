@@ -64,16 +64,6 @@ def extend(builder: Builder, value: ir.Value, source: Attribute, target: ir.Type
     return wide if element_of(wide.type) == target else builder.fpext(wide, with_element(value.type, target))
 
 
-def truncate(builder: Builder, value: ir.Value, source: Attribute, target: Attribute, native: ir.Type) -> ir.Value:
-    """`arith.truncf`, rounding once; `native` is what stands for `target`."""
-    wide = widen(builder, value, source)
-    if not isinstance(target, NARROW):
-        return builder.fptrunc(wide, with_element(value.type, native))
-    if element_of(wide.type) == F64:
-        wide = to_odd(builder, wide)
-    return narrow(builder, wide, target)
-
-
 def to_odd(builder: Builder, value: ir.Value) -> ir.Value:
     """`f64` to `f32`, inexact numbers to the odd neighbour: rounding that again is as rounding once."""
     nearest = builder.fptrunc(value, with_element(value.type, F32))

@@ -101,17 +101,12 @@ def callee_of(op: CallOp) -> FuncOp:
     return found
 
 
-def called_body(op: CallOp) -> FuncOp:
-    """The function that a call names, which has to have a body."""
+def call(lowering: Lowering, op: CallOp) -> None:
+    """A call of a function that has a body."""
     callee = callee_of(op)
     if callee.is_declaration:
         fail_op(op, f"calls @{callee.sym_name.data}, which has no body; give it one, or call it from the host")
-    return callee
-
-
-def call(lowering: Lowering, op: CallOp) -> None:
-    """A call of a function that has a body."""
-    callee, arguments = called_body(op), [lowering.get(argument) for argument in op.arguments]
+    arguments = [lowering.get(argument) for argument in op.arguments]
     if lowering.unit.suspends(callee):
         results = _in_place(lowering, op, callee, arguments)
     else:

@@ -16,7 +16,7 @@ from llvmlite import ir
 from tilewright.errors import Error
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import DIMENSIONS, GpuMachine, call, i32
-from tilewright.native.values import F32, I16, I32, I64, number_of
+from tilewright.native.values import I16, I32, I64, number_of
 
 if TYPE_CHECKING:
     from tilewright.native.gpu_kernel import KernelLowering
@@ -45,6 +45,8 @@ class AmdgcnMachine(GpuMachine):
     INTRINSICS: ClassVar[str] = "amdgcn"
     ASSEMBLY_OPERANDS: ClassVar[str] = ""
     private_space: ClassVar[int] = 5
+    EXP2: ClassVar[str] = "llvm.exp2.f32"
+    LOG2: ClassVar[str] = "llvm.log2.f32"
     SCOPES: ClassVar[Mapping[str, str]] = {
         "": "",
         "agent": "agent",
@@ -102,12 +104,6 @@ class AmdgcnMachine(GpuMachine):
         far = call(lowering, "llvm.amdgcn.ds.bpermute", I32, address, swapped)
         differs = builder.and_(builder.xor(source, self.lane(lowering)), i32(HALF_WAVE))
         return builder.select(builder.icmp_unsigned("==", differs, i32(0)), near, far)
-
-    def exp2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        return call(lowering, "llvm.exp2.f32", F32, value)
-
-    def log2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        return call(lowering, "llvm.log2.f32", F32, value)
 
     def mark_kernel(self, lowering: KernelLowering) -> None:
         super().mark_kernel(lowering)

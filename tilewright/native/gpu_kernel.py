@@ -35,6 +35,7 @@ from tilewright.native.values import (
     MemRef,
     Value,
     constant_sizes,
+    global_data,
     index,
     known_or,
     offset_of,
@@ -120,20 +121,17 @@ class KernelLowering(Lowering):
             place = ir.Constant(I32, self.shared_bytes - size)
             return ir.IRBuilder(self.entry).gep(self.dynamic_shared(), [place], source_etype=I8)
         full = self.unit.module.get_unique_name(f"{name}_{self.op.symbol}")
-        variable = ir.GlobalVariable(self.unit.module, ir.ArrayType(I8, size_bytes), full, addrspace=SHARED_SPACE)
-        variable.linkage, variable.align = "internal", VECTOR_BYTES
-        variable.initializer = ir.Constant(variable.value_type, ir.Undefined)
-        variable.type = ir.PointerType(addrspace=SHARED_SPACE)  # llvmlite would have one that knows what it points to
+        variable = global_data(self.unit.module, ir.ArrayType(I8, size_bytes), full, SHARED_SPACE)
+        # Memory of a block cannot be initialized, which LLVM wants to be said.
+        variable.align, variable.initializer = VECTOR_BYTES, ir.Constant(variable.value_type, ir.Undefined)
         return variable
 
     def dynamic_shared(self) -> ir.Value:
         """The memory of the block that the launch asks for."""
         found = self.unit.module.globals.get(DYNAMIC_SHARED)
         if found is None:
-            type = ir.ArrayType(I8, 0)
-            found = ir.GlobalVariable(self.unit.module, type, DYNAMIC_SHARED, addrspace=SHARED_SPACE)
+            found = global_data(self.unit.module, ir.ArrayType(I8, 0), DYNAMIC_SHARED, SHARED_SPACE)
             found.linkage, found.align = "external", VECTOR_BYTES
-            found.type = ir.PointerType(addrspace=SHARED_SPACE)
         return found
 
     @property

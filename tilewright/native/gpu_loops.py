@@ -101,15 +101,11 @@ def _rounds(header: ir.Block, latch: ir.Block) -> int | None:
     phi, limit = compared.operands[0], number_of(compared.operands[1])
     if not isinstance(phi, PhiInstr) or phi.parent is not header or limit is None or compared.op not in ("slt", "ult"):
         return None
-    first, step = _start(phi, latch), _step(phi, latch)
+    before = [value for value, block in phi.incomings if block is not latch]
+    first, step = number_of(before[0]) if len(before) == 1 else None, _step(phi, latch)
     if first is None or step is None or step <= 0:
         return None
     return max(0, -(-(limit - first) // step))
-
-
-def _start(phi: PhiInstr, latch: ir.Block) -> int | None:
-    before = [value for value, block in phi.incomings if block is not latch]
-    return number_of(before[0]) if len(before) == 1 else None
 
 
 def _step(phi: PhiInstr, latch: ir.Block) -> int | None:

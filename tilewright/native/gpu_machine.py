@@ -49,6 +49,9 @@ class GpuMachine(ABC):
     """What the names of LLVM's intrinsics for such a GPU begin with."""
     ASSEMBLY_OPERANDS: ClassVar[str]
     """A pattern of what inline assembly can ask its operands to be; nothing if LLVM assembles none."""
+    EXP2: ClassVar[str]
+    LOG2: ClassVar[str]
+    """Intrinsics for powers of 2 and logarithms to base 2, of an f32."""
     SCOPES: ClassVar[Mapping[str, str]]
     """Who takes part in the order of atomic accesses: the names that programs use, and LLVM's for this vendor."""
 
@@ -94,14 +97,6 @@ class GpuMachine(ABC):
     @abstractmethod
     def read_lane(self, lowering: KernelLowering, value: ir.Value, source: ir.Value) -> ir.Value:
         """What another lane of the wave has: an i32."""
-
-    @abstractmethod
-    def exp2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        """2 to the power of an f32."""
-
-    @abstractmethod
-    def log2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        """The logarithm to base 2 of an f32."""
 
     def mark_kernel(self, lowering: KernelLowering) -> None:
         """Say that a function is a kernel, and what is known of its launches."""

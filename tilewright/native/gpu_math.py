@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from tilewright.native.floats import intrinsic
 from tilewright.native.gpu_kernel import KernelLowering
+from tilewright.native.gpu_machine import call
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler
 from tilewright.native.math_functions import LIBRARY, on_numbers
@@ -31,7 +32,7 @@ def _exp(kernel: KernelLowering, value: ir.Value) -> ir.Value:
     """2 to the power of x / log(2); what the product lost by rounding is put back, where the power is finite."""
     builder, factor = kernel.builder, ir.Constant(F32, log2(E))
     product = builder.fmul(value, factor)
-    power = kernel.machine.exp2(kernel, product)
+    power = call(kernel, kernel.machine.EXP2, F32, product)
     # First what the product lost, then what the factor did when it was rounded to f32.
     lost = intrinsic(builder, "llvm.fma", value, factor, builder.fneg(product))
     lost = intrinsic(builder, "llvm.fma", value, ir.Constant(F32, FACTOR_REST), lost)
@@ -42,7 +43,8 @@ def _exp(kernel: KernelLowering, value: ir.Value) -> ir.Value:
 
 def _log(factor: float) -> Function:
     """The logarithm to another base."""
-    return lambda kernel, value: kernel.builder.fmul(kernel.machine.log2(kernel, value), ir.Constant(F32, factor))
+    by = ir.Constant(F32, factor)
+    return lambda kernel, value: kernel.builder.fmul(call(kernel, kernel.machine.LOG2, F32, value), by)
 
 
 def _tanh(kernel: KernelLowering, value: ir.Value) -> ir.Value:
@@ -55,9 +57,9 @@ def _tanh(kernel: KernelLowering, value: ir.Value) -> ir.Value:
 
 FUNCTIONS: dict[str, Function] = {
     "math.exp": _exp,
-    "math.exp2": lambda kernel, value: kernel.machine.exp2(kernel, value),
+    "math.exp2": lambda kernel, value: call(kernel, kernel.machine.EXP2, F32, value),
     "math.log": _log(1 / log2(E)),
-    "math.log2": lambda kernel, value: kernel.machine.log2(kernel, value),
+    "math.log2": lambda kernel, value: call(kernel, kernel.machine.LOG2, F32, value),
     "math.log10": _log(log10(2)),
     "math.tanh": _tanh,
 }

@@ -145,7 +145,7 @@ def _postdominators(blocks: Sequence[Block], order: dict[Block, int]) -> dict[Bl
         changed = False
         for block in reversed(blocks):
             sets = [after[target] for target in successors(block) if target in order]
-            found = {block} | (set[Block].intersection(*sets) if sets else set())
+            found = {block} | (set[Block].intersection(*sets) if sets else set[Block]())
             if found != after[block]:
                 after[block], changed = found, True
     return after

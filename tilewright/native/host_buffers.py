@@ -26,6 +26,7 @@ from tilewright.native.values import (
     POINTER,
     MemRef,
     Untranslatable,
+    global_data,
     index,
     known_or,
     strides_of,
@@ -95,10 +96,8 @@ def _variable(lowering: Lowering, op: memref.GlobalOp, type: MemRefType) -> ir.V
     if known is not None:
         return known
     native = ir.ArrayType(value_type(type.element_type), element_count(type) or 0)
-    variable = ir.GlobalVariable(lowering.unit.module, native, name)
-    variable.type = POINTER  # llvmlite would give it a type that says what it points to
-    variable.linkage, variable.align = "internal", ALIGNMENT_BYTES
-    variable.initializer = ir.Constant(native, _initial(op, type))
+    variable = global_data(lowering.unit.module, native, name)
+    variable.initializer, variable.align = ir.Constant(native, _initial(op, type)), ALIGNMENT_BYTES
     return variable
 
 

@@ -276,12 +276,12 @@ class Lowering:
             self.leave(len(self.unit.traps) - 1)
 
 
-def on_values(build: Callable[..., ir.Value]) -> Handler:
+def on_values(build: Callable[[ir.IRBuilder, Attribute, list[ir.Value]], ir.Value]) -> Handler:
     """A handler of an operation with one result: `build` gets a builder, the type of the result and the operands."""
 
     def lower(lowering: Lowering, op: Operation) -> None:
         values = [lowering[operand] for operand in op.operands]
-        lowering[op.results[0]] = build(lowering.builder, op.results[0].type, *values)
+        lowering[op.results[0]] = build(lowering.builder, op.results[0].type, values)
 
     return lower
 

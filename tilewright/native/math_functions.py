@@ -126,7 +126,8 @@ DEFINED_AT_ZERO = ir.Constant(I1, 0)
 """Tells an intrinsic that zero is a number like others."""
 
 
-def _absi(builder: ir.IRBuilder, type: Attribute, value: ir.Value) -> ir.Value:
+def _absi(builder: ir.IRBuilder, type: Attribute, values: list[ir.Value]) -> ir.Value:
+    (value,) = values
     zero = constant_like(value, 0)
     # The smallest integer stays as it is: its negation wraps around.
     return builder.select(builder.icmp_signed("<", value, zero), builder.sub(zero, value), value)
@@ -166,9 +167,9 @@ HANDLERS: dict[str, Handler] = {
     "math.isinf": _classify(lambda b, x, size: b.fcmp_ordered("==", size, constant_like(x, INFINITY))),
     "math.isfinite": _classify(lambda b, x, size: b.fcmp_ordered("<", size, constant_like(x, INFINITY))),
     "math.absi": on_values(_absi),
-    "math.ctlz": on_values(lambda b, type, x: intrinsic(b, "llvm.ctlz", x, DEFINED_AT_ZERO)),
-    "math.cttz": on_values(lambda b, type, x: intrinsic(b, "llvm.cttz", x, DEFINED_AT_ZERO)),
-    "math.ctpop": on_values(lambda b, type, x: intrinsic(b, "llvm.ctpop", x)),
+    "math.ctlz": on_values(lambda b, type, x: intrinsic(b, "llvm.ctlz", x[0], DEFINED_AT_ZERO)),
+    "math.cttz": on_values(lambda b, type, x: intrinsic(b, "llvm.cttz", x[0], DEFINED_AT_ZERO)),
+    "math.ctpop": on_values(lambda b, type, x: intrinsic(b, "llvm.ctpop", x[0])),
     "math.fpowi": _fpowi,
-    "math.ipowi": on_values(lambda b, type, *values: each_lane(b, partial(integer_power, b), *values)),
+    "math.ipowi": on_values(lambda b, type, x: each_lane(b, partial(integer_power, b), *x)),
 }

@@ -100,8 +100,9 @@ class CacheFolder:
         if not CHECKS_OWNERS or not top.is_absolute():
             yield None
             return
-        if make:
-            _make_folders(top)
+        for parent in reversed(top.parents if make else ()):
+            with suppress(OSError):  # if one that is missing cannot be made, the last one cannot either
+                parent.mkdir(PRIVATE_FOLDER)
         with _folder(str(top), None, make) as outer:
             if outer is None or not self.name:
                 yield outer
@@ -144,13 +145,6 @@ def _is_there(name: str, within: int | None) -> bool:
     except OSError:
         return False
     return True
-
-
-def _make_folders(path: Path) -> None:
-    """Make the folders above a folder, where they are missing."""
-    for parent in reversed(path.parents):
-        with suppress(OSError):  # if one that is missing cannot be made, the last one cannot either
-            parent.mkdir(PRIVATE_FOLDER)
 
 
 def _check_owner(name: str, status: os.stat_result) -> None:

@@ -42,5 +42,5 @@ OPERATIONS: Mapping[str, Handler] = {
     **functions.HANDLERS,
     "cf.assert": _assert,
     # A value that no program may rely on: always the same one, so that two runs are alike.
-    "ub.poison": on_values(lambda b, type: constant(type, 0)),
+    "ub.poison": on_values(lambda b, type, x: constant(type, 0)),
 }

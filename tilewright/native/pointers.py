@@ -21,7 +21,7 @@ from tilewright.native.casts import resizing
 from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lanes import scalar_constant
 from tilewright.native.lowering import Handler, Lowering, on_values, stack_room
-from tilewright.native.values import I8, I32, I64, POINTER, Untranslatable, natural_alignment, value_type
+from tilewright.native.values import I8, I32, I64, POINTER, Untranslatable, global_data, natural_alignment, value_type
 
 DYNAMIC = -(1 << 31)
 """Where a list of written indices says that a value follows."""
@@ -109,10 +109,8 @@ def global_variable(lowering: Lowering, op: llvm.GlobalOp) -> ir.Value:
     if known is not None:
         return known
     initial = _initial(op)
-    variable = ir.GlobalVariable(lowering.unit.module, initial.type, name)
-    variable.type = POINTER  # llvmlite would give it a type that says what it points to
-    variable.initializer, variable.linkage = initial, "internal"
-    variable.global_constant = op.constant is not None
+    variable = global_data(lowering.unit.module, initial.type, name)
+    variable.initializer, variable.global_constant = initial, op.constant is not None
     return variable
 
 
@@ -148,8 +146,8 @@ def _compare(lowering: Lowering, op: llvm.ICmpOp) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    "llvm.inttoptr": on_values(lambda b, type, number: b.inttoptr(number, POINTER)),
-    "llvm.ptrtoint": on_values(lambda b, type, pointer: b.ptrtoint(pointer, value_type(type))),
+    "llvm.inttoptr": on_values(lambda b, type, x: b.inttoptr(x[0], POINTER)),
+    "llvm.ptrtoint": on_values(lambda b, type, x: b.ptrtoint(x[0], value_type(type))),
     "llvm.getelementptr": _element_pointer,
     "llvm.load": _load,
     "llvm.store": _store,
@@ -159,7 +157,7 @@ HANDLERS: dict[str, Handler] = {
     "llvm.alloca": _allocate,
     "llvm.mlir.addressof": _address_of,
     "llvm.icmp": _compare,
-    "llvm.select": on_values(lambda b, type, *values: b.select(*values)),
+    "llvm.select": on_values(lambda b, type, x: b.select(x[0], x[1], x[2])),
     "llvm.trunc": resizing(unsigned=True),
     "llvm.zext": resizing(unsigned=True),
     "llvm.sext": resizing(unsigned=False),

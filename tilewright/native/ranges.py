@@ -219,7 +219,11 @@ class RangeAffine(AffineNumbers[MaybeRange]):
 
 def _fits(range: Range, value: SSAValue) -> bool:
     """Whether the numbers are what the value's type holds, so that nothing wrapped on the way."""
-    if not isinstance(value.type, IntegerType | IndexType):
-        return False
-    half = 1 << (max(value.type.bitwidth, 1) if isinstance(value.type, IntegerType) else INDEX_BITS) - 1
+    match value.type:
+        case IntegerType() as type:
+            half = 1 << max(type.width.data, 1) - 1
+        case IndexType():
+            half = 1 << INDEX_BITS - 1
+        case _:
+            return False
     return -half <= range.low and range.high < half

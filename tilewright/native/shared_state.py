@@ -35,7 +35,6 @@ class SharedState:
     """By name: which slot, and whether it is a column."""
 
     def __init_subclass__(cls) -> None:
-        # The classes of this module: where only types are checked the names stand for something else.
         found = get_type_hints(cls, {**globals(), "Number": Number, "Column": Column})
         hints = {name: kind for name, kind in found.items() if kind in (Number, Column)}
         cls._fields = {name: (slot, kind is Column) for slot, (name, kind) in enumerate(hints.items())}
@@ -50,7 +49,6 @@ class SharedState:
         self.address = header.ctypes.data
         self.numbers = (ctypes.c_int64 * len(self._fields)).from_address(self.address)
         for name in self.columns():
-            # Never empty: NumPy gives no address for an array without elements.
             self.replace(name, np.zeros(max(sizes[name], 1), dtype=np.int64))
 
     def replace(self, name: str, column: npt.NDArray[np.int64]) -> None:

@@ -109,6 +109,13 @@ def bit_width(type: ir.Type) -> int:
     return type.width if isinstance(type, ir.IntType) else 8 * natural_alignment(type)
 
 
+def global_data(module: ir.Module, type: ir.Type, name: str, space: int = 0) -> ir.GlobalVariable:
+    """A variable of a module. LLVM's pointers have no types; llvmlite would give this one some."""
+    variable = ir.GlobalVariable(module, type, name, addrspace=space)
+    variable.type, variable.linkage = ir.PointerType(addrspace=space), "internal"
+    return variable
+
+
 def constant_sizes(type: MemRefType) -> list[int | None]:
     return [None if size == DYNAMIC_INDEX else size for size in type.get_shape()]
 

@@ -66,7 +66,8 @@ def _shifted_view(lowering: Lowering, op: memref.ViewOp) -> None:
     fits = builder.icmp_unsigned("<=", shift, source.limit)
     lowering.trap_unless(op, fits, "begins at byte {} of a buffer that has {}", shift, source.limit)
     base, limit = builder.gep(source.base, [shift], source_etype=I8), builder.sub(source.limit, shift)
-    lowering[op.result] = MemRef(base, limit, *VIEWS[op.name](LlvmViews(lowering, op), op, source))
+    view = VIEWS[op.name](LlvmViews(lowering, op), op, source)
+    lowering[op.result] = MemRef(base, limit, view.offset, view.sizes, view.strides)
 
 
 def _distinct(lowering: Lowering, op: Operation) -> None:

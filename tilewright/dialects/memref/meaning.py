@@ -22,6 +22,7 @@ from tilewright.dialects.memref.types import is_ranked, kept_dimensions, static_
 from tilewright.dialects.memref.views import ReinterpretCastOp, SubviewOp, ViewOp
 
 V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
 
 
 class StridedView(NamedTuple, Generic[V]):
@@ -32,17 +33,17 @@ class StridedView(NamedTuple, Generic[V]):
     strides: tuple[V, ...]
 
 
-class Viewed(Protocol[V]):
+class Viewed(Protocol[V_co]):
     """A memref in some system; it knows its buffer as well."""
 
     @property
-    def offset(self) -> V: ...
+    def offset(self) -> V_co: ...
 
     @property
-    def sizes(self) -> tuple[V, ...]: ...
+    def sizes(self) -> tuple[V_co, ...]: ...
 
     @property
-    def strides(self) -> tuple[V, ...]: ...
+    def strides(self) -> tuple[V_co, ...]: ...
 
 
 class ViewNumbers(ABC, Generic[V]):

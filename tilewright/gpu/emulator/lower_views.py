@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn, cast
+from typing import NoReturn
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects import memref
@@ -53,9 +52,10 @@ def _view(b: Builder, op: Operation) -> None:
 def _shifted_view(b: Builder, op: Operation) -> None:
     """Other elements in the same bytes."""
     assert isinstance(op, memref.ViewOp)
-    source, kind = b.memref(op.source), kind_of(cast(MemRefType, op.result.type).element_type)
+    source, kind = b.memref(op.source), kind_of(op.result.type.element_type)
     pointer = b.plus(source.pointer, b.plus(source.offset, b[op.byte_shift]))
-    b[op.result] = MemRef(kind, source.space, pointer, *VIEWS[op.name](EmulatorViews(b), op, source))
+    view = VIEWS[op.name](EmulatorViews(b), op, source)
+    b[op.result] = MemRef(kind, source.space, pointer, view.offset, view.sizes, view.strides)
 
 
 def _metadata(b: Builder, op: Operation) -> None:
