@@ -61,8 +61,10 @@ def is_expression(op: Operation) -> bool:
 def is_inlined_expression(op: ExpressionOp) -> bool:
     """What MLIR writes inline: an expression without effects that is used once, by a statement."""
     user = op.result.get_user_of_unique_use()
+    # Written twice it would be computed twice.
     if op.do_not_inline is not None or user is None:
         return False
+    # Moved to its use, an effect could come too late.
     if any(_has_effect(part) for part in op.region.block.ops) and not isinstance(user, control.YieldOp):
         return False
     return (

@@ -60,6 +60,7 @@ def _flows(device: DeviceOp) -> tuple[list[Source], list[Source]]:
         if isinstance(op, FlowOp) and (place := _place(op.source)) is not None:
             circuits.append((place, op.source_port))
         elif isinstance(op, PacketFlowOp):
+            # Upstream keeps the last one that it sees.
             source = op.ports_of(PacketSourceOp)[-1]
             if (place := _place(source.tile)) is not None:
                 packets.append((place, source.port))
@@ -91,6 +92,7 @@ def _switch_lines(device: DeviceOp, switches: dict[TileId, SwitchboxOp]) -> Iter
 
 def _bounds(switch: SwitchboxOp) -> dict[str, int]:
     """How many ports of a switch lead each way."""
+    # A set: several rules may lead to the same port.
     outputs = {op.dest for op in switch.connections.ops if isinstance(op, ConnectOp | MasterSetOp)}
     bundles = Counter(port.bundle for port in outputs)
     return {name: bundles[bundle] for name, bundle in BOUNDS.items()}

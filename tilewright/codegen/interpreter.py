@@ -127,14 +127,10 @@ class Interpreter:
             found = Computation(function, tuple(op.operands), op.results[0], bits(op.results[0].type))
             self._computations[op] = found
         operands = [self.values.get(value) for value in found.operands]
-        if None in operands:
-            self.values[found.result] = None
-            return
         try:
-            number = found.compute(*operands)
+            self.values[found.result] = None if None in operands else signed(found.compute(*operands), found.width)
         except UndefinedResult:
-            number = 0  # as in native code, whatever a processor would give
-        self.values[found.result] = signed(number, found.width)
+            self.values[found.result] = 0  # as in native code, whatever a processor would give
 
     def known(self, op: Operation, value: SSAValue) -> int:
         """A number that control flow depends on."""

@@ -47,6 +47,7 @@ def location_json(location: Attribute) -> dict[str, Any]:
         case FileLineColLoc():
             line, column = location.line.data, location.column.data
             return {"kind": "file", "file": location.filename.data, "line": line, "col": column}
+        # Locations nest: a name or a call stands around another one.
         case NameLoc():
             return {"kind": "name", "name": location.desc.data, "child": location_json(location.location)}
         case FusedLoc():
@@ -76,5 +77,6 @@ def location_table(entries: Iterable[StreamEntry], model: DeviceModel) -> str:
 def _row(entry: StreamEntry, model: DeviceModel) -> tuple[str, str, str, str]:
     register = (name_address(model, entry.address) or f"{entry.address:#x}") if entry.address is not None else ""
     last = entry.start + entry.count - 1
+    # Counted as disassemblers do, from the header's first word.
     words = str(last) if entry.count == 1 else f"{entry.start}-{last}"
     return words, entry.kind, register, place(entry.op.location).removesuffix(": ")

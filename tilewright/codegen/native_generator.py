@@ -97,6 +97,7 @@ def _pop(body: GeneratorBody, op: tasks.DmaBdPoolPopOp) -> None:
     free = builder.load(head, typ=I64)
     some = builder.icmp_signed(">", free, index(0))
     text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*op.place)
+    # Any argument may decide how many tasks there are at a time.
     everything = tuple(range(len(body.generator.arguments)))
     body.fail_unless(some, free, NativeGuard("", text, op.location, everything))
     last = builder.sub(free, index(1))

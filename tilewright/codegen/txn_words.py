@@ -57,11 +57,13 @@ def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Num
     constants = [0] * layout.fixed_words
     constants[0] = opcode
     parts: dict[int, list[WordPart]] = {}
+    # Zeros up to the length that mlir-aie's compiler emits.
     data = payload if payload is not None else [0] * layout.default_payload_words
     if layout.size_word is not None:
         constants[layout.size_word] = (layout.fixed_words + len(data)) * WORD_BYTES
     for name, number in fields.items():
         field = layout.fields[name]
+        # A constant may stand in a value as well.
         known = number if isinstance(number, int) else constant_value(number)
         if known is not None:
             constants[field.word] |= known << field.lo & field.mask
@@ -152,6 +154,7 @@ def _address_patch(emitter: TxnEmitter, op: queue.NpuAddressPatchOp) -> list[Wor
     argument = op.arg_idx.value.data
     address: Number = op.addr_val if op.addr_val is not None else op.addr.value.data
     words = compose(Opcode.DDR_PATCH, address=address, argument_index=argument, argument_offset=op.arg_plus)
+    # The firmware translates the addresses of the first host buffers itself, but not those of the others.
     if offset := address_offset(argument, fold=emitter.fold_ddr_offsets):
         at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["argument_offset"].word
         word = words[at]

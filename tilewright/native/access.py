@@ -174,6 +174,7 @@ def checked_pointer(
     where = position(lowering, op, memref, indices, known)
     size, limit = type_bytes(type.element_type), number_of(memref.limit)
     inside = known is not None and limit is not None and known.low >= 0 and (known.high + count) * size <= limit
+    # What constants and bounds of loops prove is not checked again while the program runs.
     if not inside and lowering.checks:
         _check(lowering, op, where, count, size, memref.limit)
     return lowering.builder.gep(memref.base, [times(lowering.builder, where, index(size))], source_etype=I8)
@@ -186,6 +187,7 @@ def _check(lowering: Lowering, op: Operation, where: ir.Value, count: int, size:
         fits = builder.icmp_unsigned("<", where, index(max(known // size - count + 1, 0)))
     else:
         elements = builder.udiv(limit, index(size))
+        # Without this the difference below could wrap around.
         room = builder.icmp_unsigned(">=", elements, index(count))
         fits = builder.and_(room, builder.icmp_unsigned("<=", where, builder.sub(elements, index(count))))
     trap_outside(lowering, op, fits, where, count * size, size, limit)

@@ -72,6 +72,7 @@ def _best(lowering: Lowering, name: str, map: AffineMap, operands: Sequence[SSAV
 
 
 def _for(lowering: Lowering, op: affine.ForOp) -> None:
+    # Several bounds of a loop hold together: the greatest below, the least above.
     low = _best(lowering, "arith.maxsi", op.lowerBoundMap.data, op.lowerBoundOperands)
     high = _best(lowering, "arith.minsi", op.upperBoundMap.data, op.upperBoundOperands)
     values = counted_loop(
@@ -125,6 +126,7 @@ def _linearize(lowering: Lowering, op: LinearizeIndexOp) -> None:
     builder = lowering.builder
     basis = mixed(lowering, op, op.dynamic_basis, op.static_basis.get_values())
     digits = [lowering[value] for value in op.multi_index]
+    # The outermost size may be given or not: it does not matter for the sum.
     total = digits[0]
     for digit, size in zip(digits[1:], basis[len(basis) - len(digits) + 1 :], strict=True):
         total = plus(builder, times(builder, total, size), digit)

@@ -131,6 +131,7 @@ def spanned_bytes(
     found = exact.times(exact.plus(end, index(1)), index(element_bytes(type)))
     exact.check(op, "has a memref of more bytes than 64 bits can count")
     known = number_of(found)
+    # Computed now: accesses to a buffer of a known size need fewer checks.
     if known is not None:
         return index(max(known, 0))
     return lowering.builder.select(lowering.builder.icmp_signed("<", found, index(0)), index(0), found)
@@ -146,6 +147,7 @@ def to_descriptor(builder: ir.IRBuilder, memref: MemRef, type: Attribute) -> ir.
 def descriptor_members(memref: MemRef) -> list[tuple[list[int], ir.Value]]:
     """What a descriptor holds, with the place of each; also the order of a memref's parts as parameters of C."""
     return [
+        # The pointer to free and the one to use are the same here.
         ([ALLOCATED], memref.base),
         ([ALIGNED], memref.base),
         ([OFFSET], memref.offset),

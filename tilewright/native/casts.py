@@ -76,6 +76,7 @@ def _to_float(unsigned: bool) -> Handler:
         target = element_type(op.results[0].type)
         is_narrow = isinstance(target, floats.NARROW)
         wide = with_element(value.type, floats.F64 if is_narrow else element_of(value_type(target)))
+        # Both round to nearest, ties to even.
         number = builder.uitofp(value, wide) if unsigned else builder.sitofp(value, wide)
         if is_narrow:
             number = floats.narrow(builder, floats.to_odd(builder, number), target)

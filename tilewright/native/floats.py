@@ -48,11 +48,13 @@ def narrow(builder: Builder, value: ir.Value, element: Attribute) -> ir.Value:
 
 def _to_bf16(builder: Builder, value: ir.Value) -> ir.Value:
     """Round to nearest even by adding a little less than half to the bits; a NaN stays one, made quiet."""
+    # Few processors have an instruction for it.
     bits = builder.bitcast(value, with_element(value.type, I32))
     upper = builder.lshr(bits, constant_like(bits, BF16_SHIFT))
     odd = builder.and_(upper, constant_like(bits, 1))
     rounded = builder.add(bits, builder.add(odd, constant_like(bits, 0x7FFF)))
     rounded = builder.lshr(rounded, constant_like(bits, BF16_SHIFT))
+    # The uppermost bit of the fraction: without it a NaN whose lower bits are cut could become an infinity.
     quiet = builder.or_(upper, constant_like(bits, 0x40))
     is_nan = builder.fcmp_unordered("uno", value, value)
     return builder.trunc(builder.select(is_nan, quiet, rounded), with_element(value.type, I16))
@@ -81,6 +83,7 @@ def to_odd(builder: Builder, value: ir.Value) -> ir.Value:
 def intrinsic(builder: Builder, name: str, *values: ir.Value, result: ir.Type | None = None) -> ir.Value:
     """A call of an intrinsic that is overloaded on its result and, where that differs, on its first argument."""
     result = result or values[0].type
+    # LLVM names an intrinsic after all types that are not fixed.
     overloads = [result] if result == values[0].type else [result, values[0].type]
     full = ".".join([name, *(suffix(type) for type in overloads)])
     return builder.call(declared(builder.module, full, result, [value.type for value in values]), values)

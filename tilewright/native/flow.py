@@ -114,7 +114,13 @@ class Graph:
             passed = lowering.lower_block(block, arguments if phis is None else phis.values)
             self._leave(block, passed, after)
         lowering.at(after)
-        return self._results()
+        # Nothing arrives behind a region that never ends.
+        if not self.exits:
+            lowering.builder.unreachable()
+            lowering.at(lowering.new_block("never"))
+            return []
+        types = [operand.type for operand in self.exits[0][1].operands]
+        return lowering.merge(types, [(block, values) for block, _, values in self.exits])
 
     def _leave(self, block: Block, passed: list[Value], after: ir.Block) -> None:
         lowering, last = self.lowering, block.last_op
@@ -165,12 +171,3 @@ class Graph:
         values = [self.lowering.get(operand) for operand in operands]
         here = self.lowering.branch(self.native[target])
         self.arguments[target].add(values, here)
-
-    def _results(self) -> list[Value]:
-        """What arrives behind the region; nothing does if it never ends."""
-        if not self.exits:
-            self.lowering.builder.unreachable()
-            self.lowering.at(self.lowering.new_block("never"))
-            return []
-        types = [operand.type for operand in self.exits[0][1].operands]
-        return self.lowering.merge(types, [(block, values) for block, _, values in self.exits])

@@ -79,6 +79,7 @@ def box_lanes(
     rank, shape = len(memref.sizes), type.get_shape()
     dims = list(range(rank - len(shape), rank)) if map is None else walked_dimensions(map)
     start = _near_position(lowering, op, memref, indices, masked)
+    # A dimension that repeats stays where it is.
     strides = [index(0) if d is None else memref.strides[d] for d in dims]
     for stride in strides:
         if number_of(stride) is None:
@@ -165,6 +166,7 @@ def scatter(lowering: Lowering, op: Operation, lanes: Lanes, value: ir.Value) ->
     """Elements to memory, in order: of two for the same place the later one stays."""
     builder, addresses = lowering.builder, _check(lowering, op, lanes)
     stored = as_stored(builder, value)
+    # LLVM stores in the order of the lanes, so that a later one wins.
     name = f"llvm.masked.scatter.{suffix(stored.type)}.{suffix(addresses.type)}"
     function = declared(builder.module, name, ir.VoidType(), [stored.type, addresses.type, lanes.mask.type])
     builder.call(function, [stored, addresses, lanes.mask])

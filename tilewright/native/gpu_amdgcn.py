@@ -68,6 +68,7 @@ class AmdgcnMachine(GpuMachine):
     def read_register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
         if what in IDS:
             return call(lowering, f"llvm.amdgcn.{IDS[what]}.id.{dimension}", I32)
+        # Sizes are no registers here: the host hands them over behind the arguments.
         offsets, type = (BLOCK_COUNT_BYTES, I32) if what == "blocks" else (GROUP_SIZE_BYTES, I16)
         builder, pointer = lowering.builder, ir.PointerType(addrspace=CONSTANT_SPACE)
         base = call(lowering, "llvm.amdgcn.implicitarg.ptr", pointer)
@@ -81,6 +82,7 @@ class AmdgcnMachine(GpuMachine):
         return low if self.wave_size <= HALF_WAVE else call(lowering, "llvm.amdgcn.mbcnt.hi", I32, ALL_LANES, low)
 
     def barrier(self, lowering: KernelLowering) -> None:
+        # The instruction alone only waits; the fences make what was written visible.
         self.fence(lowering.builder, "release", "workgroup")
         call(lowering, "llvm.amdgcn.s.barrier", ir.VoidType())
         self.fence(lowering.builder, "acquire", "workgroup")
@@ -98,6 +100,7 @@ class AmdgcnMachine(GpuMachine):
         builder = lowering.builder
         address = builder.shl(source, i32(WORD_SHIFT))
         near = call(lowering, "llvm.amdgcn.ds.bpermute", I32, address, value)
+        # The instruction reaches all lanes of a wave, but on RDNA only those of its own half.
         if not self._is_rdna or self.wave_size <= HALF_WAVE:
             return near
         swapped = call(lowering, "llvm.amdgcn.permlane64.i32", I32, value)

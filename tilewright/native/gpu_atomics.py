@@ -57,6 +57,7 @@ def is_global(number: SSAValue) -> bool:
     while open_values:
         value = open_values.pop()
         owner = value.owner
+        # Arguments of kernels are no addresses of which anything is known.
         if value in seen or not isinstance(owner, Operation):
             continue
         seen.add(value)
@@ -68,6 +69,7 @@ def is_global(number: SSAValue) -> bool:
 
 
 def _is_in_global_memory(buffer: SSAValue) -> bool:
+    # Its type says another memory than the one that it came from.
     if isinstance(buffer.owner, Operation) and buffer.owner.name == "memref.memory_space_cast":
         return False
     type = buffer.type
@@ -85,6 +87,7 @@ def _is_in_global_memory(buffer: SSAValue) -> bool:
 
 def _int_to_pointer(lowering: KernelLowering, op: Operation) -> None:
     builder, number, known = lowering.builder, lowering[op.operands[0]], is_global(op.operands[0])
+    # Accesses to memory that is known to be global are shorter and need no test where they go.
     if known and lowering.machine.casts_numbers:
         pointer = builder.addrspacecast(builder.inttoptr(number, GLOBAL_POINTER), POINTER)
     else:
@@ -168,6 +171,7 @@ def _memref_update(lowering: KernelLowering, op: MemrefUpdateOp) -> None:
     """In the order of both sides, in the widest scope: as MLIR lowers it."""
     builder, value = lowering.builder, lowering[op.value]
     pointer = element_pointer(lowering, op, op.memref, op.indices)
+    # One instruction where LLVM has it; a loop of compare and exchange for the rest.
     if (kind := KINDS.get(op.update)) is not None:
         _check_width(value.type)
         lowering[op.result] = lowering.machine.update(builder, kind, pointer, value, Ordering.acq_rel.name, SYSTEM)
@@ -197,6 +201,7 @@ def _in_a_loop(
     machine, builder, word = lowering.machine, lowering.builder, WORDS.get(bit_width(type))
     if word is None:
         raise Untranslatable(f"values of {bit_width(type)} bits are not updated atomically, only those of 32 and 64")
+    # Any value does to begin with: a wrong one costs a turn of the loop.
     first = machine.atomic_load(builder, pointer, word, Ordering.monotonic.name, SYSTEM)
     loop, done = lowering.new_block("again"), lowering.new_block("updated")
     before = lowering.branch(loop)

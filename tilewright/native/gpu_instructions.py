@@ -37,6 +37,7 @@ class SpacedAlloca(AllocaInstr):
 
     def __init__(self, parent: ir.Block, type: ir.Type, space: int):
         super().__init__(parent, type, None, "")
+        # llvmlite knows no stack outside of address space 0.
         self.type, self.space = ir.PointerType(addrspace=space), space
 
     def descr(self, buf: list[str]) -> None:
@@ -73,6 +74,7 @@ class StringAttributes(ir.FunctionAttributes):
     """Attributes of a function, those of a target among them."""
 
     def __init__(self, known: ir.FunctionAttributes):
+        # A kernel has no one to throw to.
         super().__init__(known)
         self.add("nounwind")
         self.texts: dict[str, str] = {}

@@ -113,6 +113,7 @@ class GpuMachine(ABC):
         found = self.SCOPES[name]
         return f'syncscope("{found}") ' if found else ""
 
+    # Written out: llvmlite has no scopes for atomic accesses.
     def atomic_load(
         self, builder: ir.IRBuilder, pointer: ir.Value, type: ir.Type, ordering: str, scope: str
     ) -> ir.Value:
@@ -136,6 +137,7 @@ class GpuMachine(ABC):
         scope: str,
     ) -> ir.Value:
         """Compare and exchange: pointer, what is expected, what is written; gives what was there, and a success."""
+        # What was there, and whether that was expected.
         result = ir.LiteralStructType([operands[2].type, ir.IntType(1)])
         text = f"cmpxchg {{0}}, {{1}}, {{2}} {self.scope(scope)}{' '.join(orderings)}"
         return written(builder, result, text, *operands)

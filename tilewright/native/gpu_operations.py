@@ -101,10 +101,6 @@ def _global_id(kernel: KernelLowering, op: Operation) -> ir.Value:
     return kernel.builder.add(kernel.builder.mul(block, size), thread)
 
 
-def _wave_id(kernel: KernelLowering, op: Operation) -> ir.Value:
-    return kernel.builder.udiv(thread_number(kernel), i32(kernel.machine.wave_size))
-
-
 def _wave_count(kernel: KernelLowering, op: Operation) -> ir.Value:
     size = kernel.machine.wave_size
     return kernel.builder.udiv(kernel.builder.add(thread_count(kernel), i32(size - 1)), i32(size))
@@ -176,6 +172,7 @@ def _intrinsic(kernel: KernelLowering, op: llvm.CallIntrinsicOp) -> None:
     if prefix != "llvm" or (rest.split(".")[0] in FOREIGN_INTRINSICS - {machine.INTRINSICS}):
         raise Untranslatable(f"'{visible(name)}' is no intrinsic of {machine.chip}")
     result = value_type(op.results[0].type) if op.results else ir.VoidType()
+    # The verifier of LLVM finds out whether it takes these operands.
     got = call(kernel, name, result, *(kernel[operand] for operand in op.operands))
     if op.results:
         kernel[op.results[0]] = got
@@ -183,6 +180,7 @@ def _intrinsic(kernel: KernelLowering, op: llvm.CallIntrinsicOp) -> None:
 
 def _dynamic_shared(kernel: KernelLowering, op: Operation) -> None:
     """The memory of the block that a launch asks for, behind that of the kernel's own buffers."""
+    # Declared buffers are elsewhere: LLVM places them.
     own = kernel.shared_bytes if kernel.is_asked_for else 0
     place = kernel.builder.gep(kernel.dynamic_shared(), [i32(own)], source_etype=I8)
     base = kernel.builder.addrspacecast(place, POINTER)
@@ -248,7 +246,9 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     "gpu.global_id": computed(_global_id),
     "gpu.lane_id": computed(lambda kernel, op: kernel.machine.lane(kernel)),
     "gpu.subgroup_size": computed(lambda kernel, op: i32(kernel.machine.wave_size)),
-    "gpu.subgroup_id": computed(_wave_id),
+    "gpu.subgroup_id": computed(
+        lambda kernel, op: kernel.builder.udiv(thread_number(kernel), i32(kernel.machine.wave_size))
+    ),
     "gpu.num_subgroups": computed(_wave_count),
     "gpu.barrier": _barrier,
     "gpu.dynamic_shared_memory": _dynamic_shared,

@@ -59,6 +59,7 @@ def _some_wait(op: scf.IfOp) -> bool:
 
 def _waits(loop: Operation) -> bool:
     """Whether a loop is over when something from outside of it has changed: it writes nothing but what it polls."""
+    # By names: operations that poll are of several dialects.
     names = {inner.name for inner in loop.walk()}
     polls = {"memref.atomic_rmw", "llvm.atomicrmw", "llvm.cmpxchg"}
     return bool(names & (LOADS | polls)) and not any(
@@ -161,6 +162,7 @@ def _top_level(region: Region) -> Iterator[Operation]:
     for block in region.blocks:
         for op in block.ops:
             yield op
+            # Counted loops take as many turns in all lanes.
             if isinstance(op, scf.ForOp):
                 yield from _top_level(op.body)
 

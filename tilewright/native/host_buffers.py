@@ -40,6 +40,7 @@ ALIGNMENT_BYTES = 64
 
 def sized_memref(lowering: Lowering, op: Operation, type: MemRefType, sizes: Sequence[ir.Value]) -> MemRef:
     """A memref of these sizes, whose base is yet to be given: its limit says how many bytes it needs."""
+    # Without a layout the strides follow from the sizes.
     if None in strides_of(type) and type.layout.name != "none":
         raise Untranslatable(f"the strides of {type} are not known")
     strides = known_or(strides_of(type), row_major(LlvmViews(lowering, op), sizes))
@@ -65,6 +66,7 @@ def _allocate(lowering: Lowering, op: memref.AllocOp) -> None:
     check_size(lowering, op, sizes, type)
     wanted = sized_memref(lowering, op, type, sizes)
     calloc = declared(lowering.unit.module, "calloc", POINTER, [I64, I64])
+    # One byte more: C may give no address for nothing.
     base = builder.call(calloc, [index(1), plus(builder, wanted.limit, index(1))])
     fine = builder.icmp_unsigned("!=", builder.ptrtoint(base, I64), index(0))
     lowering.trap_unless(op, fine, "asks for {} bytes, which the host does not have", wanted.limit)
@@ -86,6 +88,7 @@ def _get_global(lowering: Lowering, op: memref.GetGlobalOp) -> None:
     if not isinstance(found, memref.GlobalOp):
         fail_op(op, f"refers to @{op.name_.string_value()}, which is no memref.global")
     type = memref_type(op.memref)
+    # The verifier wants the sizes of globals to be known.
     size = (element_count(type) or 0) * element_bytes(type)
     lowering[op.memref] = whole_buffer(_variable(lowering, found, type), index(size), type)
 

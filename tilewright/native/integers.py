@@ -45,6 +45,7 @@ class LlvmIntegers(Integers[ir.Value]):
     def where_divisible(
         self, a: ir.Value, b: ir.Value, signed: bool, compute: Callable[[ir.Value, ir.Value], ir.Value]
     ) -> ir.Value:
+        # A processor traps on these, so that the divisor is replaced before and the result behind.
         zero, one = ir.Constant(a.type, 0), ir.Constant(a.type, 1)
         bad = self.compare("==", b, zero, signed)
         if signed:
@@ -56,6 +57,7 @@ class LlvmIntegers(Integers[ir.Value]):
     def where_shiftable(
         self, a: ir.Value, b: ir.Value, signed: bool, compute: Callable[[ir.Value, ir.Value], ir.Value]
     ) -> ir.Value:
+        # LLVM's own result would be poison.
         width, zero = ir.Constant(a.type, a.type.width), ir.Constant(a.type, 0)
         fits = self.compare("<", b, width, signed=False)
         return self.builder.select(fits, compute(a, self.builder.select(fits, b, zero)), zero)

@@ -36,10 +36,12 @@ def counted_loop(
     phis = lowering.phis([index_type, *types])
     phis.add([low, *(value for _, value in carried)], before)
     variable = cast(ir.Value, phis.values[0])
+    # Tested before the first turn too: a loop may not run at all.
     below = (builder.icmp_signed if signed else builder.icmp_unsigned)("<", variable, high)
     lowering.choose(below, inside, after)
     lowering.at(inside)
     results = body(variable, phis.values[1:])
+    # A loop that is known to be short need not let others run.
     if not _is_short(low, high, step):
         lowering.go_round([op])
     elif any(inner.regions for region in op.regions for block in region.blocks for inner in block.ops):
@@ -114,6 +116,7 @@ def _while(lowering: Lowering, op: scf.WhileOp) -> None:
     lowering.at(head)
     phis = lowering.phis([value.type for value in op.arguments])
     phis.add(initial, before)
+    # The condition comes first; the rest goes to the body, or out as results.
     condition, *passed = lowering.lower_region(op.before_region, phis.values)
     lowering.choose(cast(ir.Value, condition), inside, after)
     lowering.at(inside)
@@ -142,10 +145,6 @@ def two_ways(lowering: Lowering, op: Operation, condition: ir.Value) -> None:
     yes, no = lowering.new_block("then"), lowering.new_block("else")
     lowering.choose(condition, yes, no)
     alternatives(lowering, op, [(yes, 0), (no, 1 if op.regions[1].blocks else -1)])
-
-
-def _if(lowering: Lowering, op: scf.IfOp) -> None:
-    two_ways(lowering, op, lowering[op.cond])
 
 
 def _index_switch(lowering: Lowering, op: scf.IndexSwitchOp) -> None:
@@ -205,7 +204,7 @@ def _reduced(lowering: Lowering, op: scf.ParallelOp, variables: list[Value], car
 HANDLERS: dict[str, Handler] = {
     "scf.for": _for,
     "scf.while": _while,
-    "scf.if": _if,
+    "scf.if": lambda lowering, op: two_ways(lowering, op, lowering[op.cond]),
     "scf.index_switch": _index_switch,
     "scf.execute_region": _run_region,
     "scf.parallel": _parallel,

@@ -74,6 +74,7 @@ def _provide(library: ctypes.CDLL, name: str) -> None:
 def call_library(builder: ir.IRBuilder, name: str, *values: ir.Value) -> ir.Value:
     """A function of the C library on scalars or on each element."""
     element = element_of(values[0].type)
+    # C's names of the functions in single precision.
     full = f"{name}f" if element == F32 else name
     function = declared(builder.module, full, element, [element for _ in values])
     return each_lane(builder, lambda *scalars: builder.call(function, scalars), *values)
@@ -145,6 +146,7 @@ def integer_power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> 
     type = base.type
     zero, one, minus_one = (ir.Constant(type, number) for number in (0, 1, -1))
     below = builder.icmp_signed("<", exponent, zero)
+    # Of 0 that is 0 here: what divides by zero is undefined.
     inverse = MEANING["arith.divsi"](LlvmIntegers(builder), one, base)
     square: ir.Value = builder.select(below, inverse, base)
     left: ir.Value = builder.select(below, builder.mul(exponent, minus_one), exponent)

@@ -81,7 +81,12 @@ def _kept(source: ObjectFile) -> Iterator[ObjectSection]:
 class _Library:
     def __init__(self, source: ObjectFile, soname: str, exported: Collection[str]):
         self.source, self.page = source, PAGE_BYTES[source.machine]
-        self.loaded = {section.number: _copied(section) for section in _kept(source)}
+        self.loaded = {
+            section.number: LibrarySection(
+                section.name, section.type, section.flags & elf.KEPT_FLAGS, section.alignment, bytearray(section.data)
+            )
+            for section in _kept(source)
+        }
         self.symbols = [symbol for symbol in source.symbols if symbol.name in exported and symbol.section]
         if absent := set(exported) - {symbol.name for symbol in self.symbols}:
             raise LinkError(f"the object does not define {', '.join(sorted(absent))}")
@@ -206,11 +211,6 @@ class _Library:
         fixed = ident, elf.ET_DYN, self.source.machine, 1, 0, size, section_table, 0, size
         tables = elf.PROGRAM_HEADER.size, PROGRAM_HEADERS, elf.SECTION_HEADER.size, sections, sections - 1
         return elf.FILE_HEADER.pack(*fixed, *tables)
-
-
-def _copied(section: ObjectSection) -> LibrarySection:
-    flags = section.flags & elf.KEPT_FLAGS
-    return LibrarySection(section.name, section.type, flags, section.alignment, bytearray(section.data))
 
 
 def _aligned(number: int, alignment: int) -> int:

@@ -39,6 +39,7 @@ class SharedState:
         hints = {name: kind for name, kind in found.items() if kind in (Number, Column)}
         cls._fields = {name: (slot, kind is Column) for slot, (name, kind) in enumerate(hints.items())}
         for name, (slot, is_column) in cls._fields.items():
+            # Columns are attributes of the instances.
             if not is_column:
                 setattr(cls, name, _NumberSlot(slot))
 
@@ -47,6 +48,7 @@ class SharedState:
         header = np.zeros(len(self._fields), dtype=np.int64)
         self._header = header
         self.address = header.ctypes.data
+        # The same memory twice: ctypes reads single numbers faster than NumPy.
         self.numbers = (ctypes.c_int64 * len(self._fields)).from_address(self.address)
         for name in self.columns():
             self.replace(name, np.zeros(max(sizes[name], 1), dtype=np.int64))

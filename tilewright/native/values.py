@@ -20,6 +20,7 @@ from tilewright.dialects._strides import strided_form
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.native.types import llvm_type
 
+# Types that are compared by what they are: llvmlite makes no difference between two of the same width.
 I1, I8, I16, I32, I64, POINTER = (*(ir.IntType(width) for width in (1, 8, 16, 32, 64)), ir.PointerType())
 F32, F64 = ir.FloatType(), ir.DoubleType()
 
@@ -69,6 +70,7 @@ def value_type(type: Attribute) -> ir.Type:
     """The LLVM type of a scalar or a vector."""
     if not isinstance(type, VectorType):
         return _scalar_type(type)
+    # Only vectors of processors with scalable registers have such dimensions.
     if any(type.get_scalable_dims()):
         raise Untranslatable(f"the length of {type} is not known")
     return ir.VectorType(_scalar_type(cast(VectorType, type).element_type), prod(type.get_shape()))
@@ -88,6 +90,7 @@ def natural_alignment(type: ir.Type) -> int:
     element = element_of(type)
     if isinstance(element, ir.IntType):
         return max(1, element.width // 8)
+    # The rest are doubles and pointers.
     return {"half": 2, "float": 4}.get(str(element), 8)
 
 
@@ -98,6 +101,7 @@ def size_of(type: ir.Type) -> int:
     if isinstance(type, ir.LiteralStructType):
         return sum(map(size_of, type.elements))
     if isinstance(type, ir.IntType):
+        # LLVM rounds the bytes of an integer up to a power of two.
         return 1 << (-(-type.width // 8) - 1).bit_length()
     return natural_alignment(type)
 
@@ -162,6 +166,7 @@ def rebuild(type: Attribute, pieces: Sequence[ir.Value]) -> Value:
     if not is_ranked(type):
         return pieces[0]
     base, limit, offset, *rest = pieces
+    # Sizes first, then strides, as `parts` has them.
     dynamic = iter(rest)
     sizes = tuple(_fill(constant_sizes(type), dynamic))
     return MemRef(base, limit, offset, sizes, tuple(_fill(strides_of(type), dynamic)))
@@ -194,6 +199,7 @@ def all_parts(value: Value) -> list[ir.Value]:
 
 def whole_buffer(base: ir.Value, limit: ir.Value, type: MemRefType) -> MemRef:
     """All of a buffer whose size is static."""
+    # Nothing is left for the running program to say.
     none = iter(())
     sizes, strides = (tuple(_fill(known, none)) for known in (constant_sizes(type), strides_of(type)))
     return MemRef(base, limit, index(offset_of(type) or 0), sizes, strides)

@@ -49,6 +49,7 @@ def _whole(
     lowering: Lowering, op: Operation, base: SSAValue, indices: Sequence[SSAValue], type: VectorType
 ) -> ir.Value | None:
     """The address of all elements if they lie one after the other: a single row, or rows as long as the buffer's."""
+    # Of a buffer of vectors it is one element.
     if memref_type(base).element_type == type:
         return element_pointer(lowering, op, base, indices)
     step = 1
@@ -146,6 +147,7 @@ def _transfer_read(lowering: Lowering, op: vector.TransferReadOp) -> None:
     if transfer.is_plain(lowering):
         lowering[op.result] = load_rows(lowering, op, op.source, op.indices, transfer.type)
         return
+    # What is beyond the end of the buffer, or masked out, reads as this.
     padding = broadcast(lowering.builder, lowering[op.padding], (), transfer.type.get_shape())
     lowering[op.result] = gather(lowering, op, transfer.lanes(lowering), padding)
 

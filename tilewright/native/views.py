@@ -37,6 +37,7 @@ class LlvmViews(ViewNumbers[ir.Value]):
     def scaled(self, steps: Sequence[ir.Value], strides: Sequence[ir.Value]) -> list[ir.Value]:
         exact = ExactNumbers(self.lowering)
         products = list(map(exact.times, steps, strides))
+        # One check for all of them.
         exact.check(self.op)
         return products
 
@@ -54,6 +55,7 @@ def mixed(lowering: Lowering, op: Operation, values: Sequence[SSAValue], static:
 
 def _view(lowering: Lowering, op: Operation) -> None:
     source = lowering.memref(op.operands[0])
+    # Some of these operations have no result in older programs.
     for result in op.results:
         view = VIEWS[op.name](LlvmViews(lowering, op), op, source)
         lowering[result] = replace(source, **view._asdict())

@@ -59,7 +59,9 @@ class AffineNumbers(ABC, Generic[V]):
             case AffineSymExpr():
                 return self.operand(self.dims + expr.position)
             case AffineBinaryOpExpr():
+                # Left before right: it is the order in which MLIR writes operations.
                 lhs, rhs = self.evaluate(expr.lhs), self.evaluate(expr.rhs)
+                # `arith.remsi` has the sign of the dividend.
                 if expr.kind is AffineBinaryOpKind.Mod:
                     return self.modulo(lhs, rhs)
                 return self.compute(OPERATIONS[expr.kind], lhs, rhs)

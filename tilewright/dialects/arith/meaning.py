@@ -87,6 +87,7 @@ class Integers(ABC, Generic[V]):
     def where_shiftable(self, a: V, b: V, signed: bool, compute: Callable[[V, V], V]) -> V:
         """`compute`, but not where the shift is by the width or more."""
 
+    # Of `index.cmp` and `llvm.icmp` too: their predicates have the same numbers.
     def cmpi(self, predicate: int, a: V, b: V) -> V:
         operator, signed = COMPARISONS[predicate]
         return self.compare(operator, a, b, signed)
@@ -125,9 +126,11 @@ def _rounded_division(up: bool, signed: bool) -> Meaning:
 def _rounded(n: Integers[V], a: V, b: V, up: bool, signed: bool) -> V:
     """The quotient towards zero is off by one if something remains and the exact one lies on the other side."""
     quotient, remainder = n.divide("/", a, b, signed), n.divide("%", a, b, signed)
+    # The remainder has the dividend's sign: with the divisor's it tells the sign of the exact quotient.
     zero = n.constant(0, remainder)
     off = n.differ(remainder, zero)
     if signed:
+        # Upwards, a positive quotient was cut; downwards, a negative one.
         off = n.both(off, n.compare_signs(remainder, b, zero, same=up))
     return n.step_if(off, quotient, "+" if up else "-")
 
@@ -159,6 +162,7 @@ MEANING: dict[str, Meaning] = {
     "arith.minui": lambda n, a, b: n.extreme("<", a, b, signed=False),
 }
 """What operations on two integers compute, in any system."""
+# By name, since all of them, and no others, have one of these words in theirs.
 DIVISIONS = frozenset(name for name in MEANING if "div" in name or "rem" in name)
 
 SAME_IN_INDEX = {
@@ -225,6 +229,7 @@ class Floats(ABC, Generic[V]):
 
     def cmpf(self, predicate: int, a: V, b: V) -> Any:
         if not 1 <= predicate <= len(FLOAT_COMPARISONS):
+            # The first predicate is never true, the last one always.
             return self.truth(predicate != 0, a)
         operator, ordered = FLOAT_COMPARISONS[predicate - 1]
         return self.compare(operator, a, b, ordered)

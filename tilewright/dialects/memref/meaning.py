@@ -126,6 +126,7 @@ def _expand_shape(n: ViewNumbers[V], op: ExpandShapeOp, source: Viewed[V]) -> St
     strides = [n.constant(1)] * len(sizes)
     for group, stride in zip(_groups(op), source.strides, strict=True):
         for dimension in reversed(group):
+            # The innermost of the new dimensions keeps the stride.
             strides[dimension] = stride
             stride = n.times(stride, sizes[dimension])
     return StridedView(source.offset, tuple(sizes), tuple(strides))
@@ -137,6 +138,7 @@ def _same(n: ViewNumbers[V], op: Operation, source: Viewed[V]) -> StridedView[V]
     if not is_ranked(type):
         n.refuse("its result has no rank")
     form = n.form(type)
+    # A cast to a type that says more is a promise of the program.
     (offset,) = n.known_or([form.offset], [source.offset])
     sizes = n.known_or(static_sizes(type.get_shape()), source.sizes)
     return StridedView(offset, sizes, n.known_or(form.strides, source.strides))
