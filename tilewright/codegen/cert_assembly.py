@@ -58,6 +58,7 @@ def _label(symbol: SymbolRefAttr) -> str:
 
 def _name(op: Operation | None, name: str) -> str:
     """A name that the assembler reads as one; sections are files as well, and lie beside the main text."""
+    # It becomes the name of a file, which must not lead elsewhere.
     if not is_plain_word(name) or "/" in name or name.startswith("."):
         fail(op, f"'{visible(name)}' is no name for the assembler: letters, digits, '_', '.' and '$' can be in one")
     return name
@@ -106,6 +107,7 @@ def cert_assembly(device: DeviceOp) -> Assembly:
     groups.sort(key=lambda group: group.group_id.value.data)
     first = f".partition {device.model.columns}column\n.attach_to_group 0\n\n"
     codes = [first + _sections(device.body.ops, assembly) + _code(device.body.ops)]
+    # The first group's code follows that of the device in the same text, as upstream writes it.
     for position, group in enumerate(groups):
         number = group.group_id.value.data
         attach = f".attach_to_group {number}\n\n" if number else ""
@@ -128,7 +130,8 @@ def _title(text: str) -> str:
 
 def _code(ops: Iterable[Operation]) -> str:
     """Pages, and jobs that are in none: each of these is a page."""
-    text = "".join(_page(op) for op in ops if isinstance(op, CertPageOp))
+    pages = [_by_number(op.jobs) for op in ops if isinstance(op, CertPageOp)]
+    text = "".join(f".align 16\n{''.join(map(_job, jobs))}{END_OF_PAGE}" for jobs in pages)
     return text + "".join(_job(job) + END_OF_PAGE for job in _by_number(ops))
 
 
@@ -144,10 +147,6 @@ def _sections(ops: Iterable[Operation], assembly: Assembly) -> str:
             assembly.sections[name] = (f";\n;text\n;\n{code}" if code else "") + "EOF\n\n"
             text += f"{name}:\n.include {name}.asm\n.endl {name}\n\n"
     return text
-
-
-def _page(page: CertPageOp) -> str:
-    return ".align 16\n" + "".join(_job(job) for job in _by_number(page.jobs)) + END_OF_PAGE
 
 
 def _job(job: CertJobOp) -> str:
@@ -176,6 +175,7 @@ def _chains(device: DeviceOp) -> tuple[str, str]:
             name, follows = _name(bd, bd.remote_address.string_value()), int(bd.next_bd.value.data != 0)
             operands = ("0", _word(bd.local_address), f"@{name}", _number(bd.length), "0", str(follows))
             chains += f"  UC_DMA_BD       {', '.join(operands)}\n"
+            # Several descriptors may copy the same words.
             if name not in data:
                 data[name] = _data(bd, name, globals.get(name))
     return chains, "".join(data.values())

@@ -21,6 +21,7 @@ def control_packet_words(device: DeviceOp, sequence: RuntimeSequenceOp) -> list[
 
 def _packet(packet: NpuControlPacketOp, tile: TileOp | None) -> Iterator[int]:
     data, operation = packet.payload, packet.opcode.value.data
+    # A read asks for words instead of bringing some.
     if data is None and operation in WRITES:
         fail_op(packet, "control packet with a write opcode requires a data payload")
     yield _stream_header(packet, tile)
@@ -48,6 +49,7 @@ def _beats(packet: NpuControlPacketOp) -> int:
 
 def _stream_header(packet: NpuControlPacketOp, tile: TileOp | None) -> int:
     """Type and id of the packets that the tile's control port takes; 0 for a tile that has none."""
+    # Ids are given to the control ports by a pass, or in the program.
     controller = tile.controller_id if tile is not None else None
     if controller is None:
         return with_parity(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -61,8 +61,10 @@ def is_expression(op: Operation) -> bool:
 def is_inlined_expression(op: ExpressionOp) -> bool:
     """What MLIR writes inline: an expression without effects that is used once, by a statement."""
     user = op.result.get_user_of_unique_use()
+    # Written twice it would be computed twice.
     if op.do_not_inline is not None or user is None:
         return False
+    # Moved to its use, an effect could come too late.
     if any(_has_effect(part) for part in op.region.block.ops) and not isinstance(user, control.YieldOp):
         return False
     return (
@@ -79,17 +81,13 @@ def _call_opaque_text(printer: CppPrinter, op: calls.CallOpaqueOp) -> str:
     template = ""
     if op.template_args is not None:
         template = f"<{', '.join(attribute_text(argument, op) for argument in op.template_args)}>"
-    return f"{op.callee.data}{template}({', '.join(_call_arguments(printer, op))})"
-
-
-def _call_arguments(printer: CppPrinter, op: calls.CallOpaqueOp) -> Sequence[str]:
     if op.args is None:
-        return [printer.argument(value, op) for value in op.operands]
-    return [_call_argument(printer, op, argument) for argument in op.args]
+        return f"{op.callee.data}{template}({', '.join(printer.argument(value, op) for value in op.operands)})"
+    return f"{op.callee.data}{template}({', '.join(_call_argument(printer, op, argument) for argument in op.args)})"
 
 
 def _call_argument(printer: CppPrinter, op: calls.CallOpaqueOp, argument: Attribute) -> str:
-    number = calls.operand_number(argument)
+    number = calls.operand_number(argument)  # attributes of type index stand for operands
     return attribute_text(argument, op) if number is None else printer.argument(op.operands[number], op)
 
 
@@ -97,31 +95,19 @@ def _call_text(printer: CppPrinter, op: calls.CallOp | func.CallOp) -> str:
     return f"{op.callee.root_reference.data}({printer.arguments(op.operands)})"
 
 
-def _cast_text(printer: CppPrinter, op: operators.CastOp) -> str:
-    return f"({type_text(op.dest.type, op)}) {printer.operand(op.source, op)}"
-
-
 def _conditional_text(printer: CppPrinter, op: operators.ConditionalOp) -> str:
     condition, yes, no = (printer.operand(value, op, position) for position, value in enumerate(op.operands))
     return f"{condition} ? {yes} : {no}"
-
-
-def _apply_text(printer: CppPrinter, op: operators.ApplyOp) -> str:
-    return op.applicable_operator.data + printer.operand(op.operand, op)
-
-
-def _address_text(printer: CppPrinter, op: references.AddressOfOp) -> str:
-    return f"&{printer.operand(op.reference, op)}"
 
 
 EXPRESSIONS: dict[type[Operation], Callable[[CppPrinter, Any], str]] = {
     calls.CallOp: _call_text,
     calls.CallOpaqueOp: _call_opaque_text,
     func.CallOp: _call_text,
-    operators.ApplyOp: _apply_text,
-    operators.CastOp: _cast_text,
+    operators.ApplyOp: lambda printer, op: op.applicable_operator.data + printer.operand(op.operand, op),
+    operators.CastOp: lambda printer, op: f"({type_text(op.dest.type, op)}) {printer.operand(op.source, op)}",
     operators.ConditionalOp: _conditional_text,
-    references.AddressOfOp: _address_text,
+    references.AddressOfOp: lambda printer, op: f"&{printer.operand(op.reference, op)}",
     variables.ConstantOp: lambda printer, op: attribute_text(op.value, op),
     variables.LoadOp: lambda printer, op: printer.operand(op.operand),
 }

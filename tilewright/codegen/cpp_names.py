@@ -43,15 +43,20 @@ class CppNames:
         self._taken = set(RESERVED) | set(_mentioned(function))
 
     def unique(self, wanted: str) -> str:
-        name, number = wanted, 1
-        while name in self._taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        self._taken.add(name)
-        return name
+        return unique_name(wanted, self._taken)
 
     def of(self, value: SSAValue) -> str:
         return self.unique(identifier(value.name_hint or "") or _by_use(value))
+
+
+def unique_name(wanted: str, taken: set[str]) -> str:
+    """A name that is not taken, which it is from then on: the one that is wanted, or that with a number behind it."""
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(name)
+    return name
 
 
 def identifier(text: str) -> str:
@@ -65,11 +70,8 @@ def identifier(text: str) -> str:
 def _mentioned(function: FuncOp) -> Iterator[str]:
     """Names in texts that are not ours to choose."""
     for op in function.walk():
-        match op:
-            case calls.VerbatimOp() | variables.LiteralOp():
-                yield from re.findall(r"[A-Za-z_]\w*", op.value.data, re.ASCII)
-            case _:
-                pass
+        if isinstance(op, calls.VerbatimOp | variables.LiteralOp):
+            yield from re.findall(r"[A-Za-z_]\w*", op.value.data, re.ASCII)
 
 
 def _by_comment(op: calls.VerbatimOp) -> str | None:

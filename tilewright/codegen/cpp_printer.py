@@ -249,10 +249,6 @@ def _print_constant(printer: CppPrinter, op: variables.ConstantOp | variables.Va
     printer.line(f"{printer.declaration(op.result)}{initial};")
 
 
-def _print_assign(printer: CppPrinter, op: variables.AssignOp) -> None:
-    printer.line(f"{printer.name(op.var)} = {printer.operand(op.value)};")
-
-
 def _print_verbatim(printer: CppPrinter, op: calls.VerbatimOp) -> None:
     arguments = iter(op.operands)
     printer.line("".join(printer.operand(next(arguments)) if piece is None else piece for piece in op.pieces))
@@ -266,8 +262,11 @@ def _print_for(printer: CppPrinter, op: control.ForOp) -> None:
     upper = printer.operand(op.upper_bound)
     if isinstance(op.upper_bound.owner, ExpressionOp) and printer.is_inlined(op.upper_bound.owner):
         upper = f"({upper})"
-    header = f"{type_text(variable.type, op)} {name} = {lower}; {name} < {upper}; {name} += {printer.operand(op.step)}"
-    printer.line(f"for ({header}) {{")
+    print_loop(printer, op, f"{name} = {lower}; {name} < {upper}; {name} += {printer.operand(op.step)}")
+
+
+def print_loop(printer: CppPrinter, op: control.ForOp, head: str) -> None:
+    printer.line(f"for ({type_text(op.body.block.args[0].type, op)} {head}) {{")
     printer.loops += 1
     printer.block(op.body.block)
     printer.loops -= 1
@@ -324,7 +323,7 @@ STATEMENTS: dict[type[Operation], Callable[[CppPrinter, Any], None]] = {
     control.SwitchOp: _print_switch,
     func.ReturnOp: _print_return,
     functions.ReturnOp: _print_return,
-    variables.AssignOp: _print_assign,
+    variables.AssignOp: lambda printer, op: printer.line(f"{printer.name(op.var)} = {printer.operand(op.value)};"),
     variables.ConstantOp: _print_constant,
     variables.VariableOp: _print_constant,
 }

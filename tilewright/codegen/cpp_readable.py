@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from tilewright.codegen.cpp_expressions import outside, precedence
 from tilewright.codegen.cpp_inlining import INT_BITS, LEAVE_UNLESS, Inlining
 from tilewright.codegen.cpp_names import CppNames
-from tilewright.codegen.cpp_printer import STATEMENTS, CppPrinter
+from tilewright.codegen.cpp_printer import STATEMENTS, CppPrinter, print_loop
 from tilewright.codegen.cpp_text import POSTFIX, binary_operator, type_text
 from tilewright.dialects import func
 from tilewright.dialects.emitc import calls, control, functions, operators, variables
@@ -41,11 +41,11 @@ class ReadablePrinter(CppPrinter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._inlined: set[Operation] = set()
+        self.inlined: set[Operation] = set()
         self._given_names: CppNames | None = None
         self._source: tuple[str, int] | None = None
         self._annotated = False
-        self._declared_later: set[SSAValue] = set()
+        self.declared_later: set[SSAValue] = set()
         """Variables whose declaration is their first assignment."""
 
     # Functions
@@ -57,7 +57,7 @@ class ReadablePrinter(CppPrinter):
 
     def print_function(self, op: functions.FuncOp | func.FuncOp) -> None:
         if isinstance(op, functions.FuncOp) and op.body.blocks:
-            self._inlined = Inlining(op).inlined
+            self.inlined = Inlining(op).inlined
             self._given_names = CppNames(op)
             comment = op.attributes.get(COMMENT)
             self._annotated, self._source = comment is not None, None
@@ -66,11 +66,11 @@ class ReadablePrinter(CppPrinter):
         super().print_function(op)
 
     def block(self, block: Block) -> None:
-        self._declared_later |= set(initialized_at_once(block))
+        self.declared_later |= set(initialized_at_once(block))
         super().block(block)
 
     def statement(self, op: Operation) -> None:
-        if op in self._inlined:
+        if op in self.inlined:
             return
         self._mention_source(op)
         if (print_statement := READABLE_STATEMENTS.get(type(op))) is not None:
@@ -90,10 +90,6 @@ class ReadablePrinter(CppPrinter):
         if source != self._source:
             self.line(f"// {comment_text(source[0])}:{source[1]}")
         self._source = source
-
-    def leave_out(self, op: Operation) -> None:
-        """Print no statement for an operation: it is in the text already."""
-        self._inlined.add(op)
 
     # Names and declarations
 
@@ -116,26 +112,23 @@ class ReadablePrinter(CppPrinter):
         prefix = super().assignment(op)
         return f"const {prefix}" if prefix and len(op.results) == 1 else prefix
 
-    def is_declared_later(self, variable: SSAValue) -> bool:
-        return variable in self._declared_later
-
     # Expressions
 
     def argument(self, value: SSAValue, call: Operation) -> str:
         return self.operand(value, call)
 
     def is_inlined(self, op: Operation) -> bool:
-        return op in self._inlined or (not isinstance(op, ExpressionOp) and super().is_inlined(op))
+        return op in self.inlined or (not isinstance(op, ExpressionOp) and super().is_inlined(op))
 
     def operand(self, value: SSAValue, outer: Operation | None = None, position: int = 0) -> str:
         value = outside(value)
         owner = value.owner
-        if isinstance(owner, variables.ConstantOp) and owner in self._inlined:
+        if isinstance(owner, variables.ConstantOp) and owner in self.inlined:
             return self.constant(owner, outer, position)
         if isinstance(owner, operators.CastOp) and self._goes_without_saying(owner, outer, position):
             return self.operand(owner.source, outer, position)
         text = super().operand(value, outer, position)
-        can_hoist = isinstance(owner, Operation) and owner in self._inlined and not isinstance(owner, operators.CastOp)
+        can_hoist = isinstance(owner, Operation) and owner in self.inlined and not isinstance(owner, operators.CastOp)
         if can_hoist and len(text) > LONGEST_EXPRESSION and outer is not None:
             return self._hoisted(value)
         return text
@@ -143,7 +136,7 @@ class ReadablePrinter(CppPrinter):
     def binds_tightly(self, value: SSAValue) -> bool:
         """Whether the text of a value is a name, a number or a call, which needs no parentheses anywhere."""
         owner = value.owner
-        if not isinstance(owner, Operation) or owner not in self._inlined:
+        if not isinstance(owner, Operation) or owner not in self.inlined:
             return True
         return isinstance(owner, operators.CastOp) or precedence(owner) >= POSTFIX
 
@@ -153,7 +146,7 @@ class ReadablePrinter(CppPrinter):
         op = value.owner.root if isinstance(value.owner, ExpressionOp) else value.owner
         text = self.expression(op)
         # From here on it has a name, also for uses that come later.
-        self._inlined.discard(value.owner)
+        self.inlined.discard(value.owner)
         self.line(f"const {self.declaration(value)} = {text};")
         return self.name(value)
 
@@ -284,7 +277,7 @@ def initialized_at_once(block: Block) -> list[SSAValue]:
 
 
 def _print_variable(printer: ReadablePrinter, op: variables.VariableOp) -> None:
-    if printer.is_declared_later(op.result):
+    if op.result in printer.declared_later:
         return
     if not isinstance(op.result.type, ArrayType) or not isinstance(op.value, OpaqueAttr):
         STATEMENTS[variables.VariableOp](printer, op)
@@ -302,7 +295,7 @@ def _print_variable(printer: ReadablePrinter, op: variables.VariableOp) -> None:
 
 def _print_assign(printer: ReadablePrinter, op: variables.AssignOp) -> None:
     value = printer.operand(op.value)
-    if printer.is_declared_later(op.var) and op.var not in printer.names:
+    if op.var in printer.declared_later and op.var not in printer.names:
         printer.line(f"{printer.declaration(op.var)} = {value};")
     elif value != (name := printer.name(op.var)):
         printer.line(f"{name} = {value};")
@@ -314,11 +307,7 @@ def _print_for(printer: ReadablePrinter, op: control.ForOp) -> None:
     step = printer.operand(op.step, op)
     name = printer.names[variable] = printer.loop_variable_name(variable)
     advance = f"++{name}" if step == "1" else f"{name} += {step}"
-    printer.line(f"for ({type_text(variable.type, op)} {name} = {lower}; {name} < {upper}; {advance}) {{")
-    printer.loops += 1
-    printer.block(op.body.block)
-    printer.loops -= 1
-    printer.line("}")
+    print_loop(printer, op, f"{name} = {lower}; {name} < {upper}; {advance}")
 
 
 def _print_do(printer: ReadablePrinter, op: control.DoOp) -> None:
@@ -326,7 +315,7 @@ def _print_do(printer: ReadablePrinter, op: control.DoOp) -> None:
     first = next((nested for nested in op.body.block.ops if not printer.is_inlined(nested)), None)
     if isinstance(first, calls.VerbatimOp) and first.value.data == LEAVE_UNLESS:
         printer.line(f"while ({printer.operand(first.operands[0])}) {{")
-        printer.leave_out(first)
+        printer.inlined.add(first)  # no statement of its own: it is in the text already
     else:
         printer.line("while (true) {")
     printer.block(op.body.block)

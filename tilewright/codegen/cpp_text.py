@@ -187,6 +187,7 @@ def _float_text(value: float, type: Attribute, where: Where) -> str:
         return "NAN"
     if value in (float("inf"), float("-inf")):
         return "INFINITY" if value > 0 else "-INFINITY"
+    # As MLIR writes it: with a zero behind the last digit.
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     mantissa = "-0.0" if str(value) == "-0.0" else "0.0" if value == 0 else f"{mantissa}0"
     return f"{mantissa}e{exponent}{suffix}"

@@ -60,6 +60,7 @@ def _flows(device: DeviceOp) -> tuple[list[Source], list[Source]]:
         if isinstance(op, FlowOp) and (place := _place(op.source)) is not None:
             circuits.append((place, op.source_port))
         elif isinstance(op, PacketFlowOp):
+            # Upstream keeps the last one that it sees.
             source = op.ports_of(PacketSourceOp)[-1]
             if (place := _place(source.tile)) is not None:
                 packets.append((place, source.port))
@@ -91,6 +92,7 @@ def _switch_lines(device: DeviceOp, switches: dict[TileId, SwitchboxOp]) -> Iter
 
 def _bounds(switch: SwitchboxOp) -> dict[str, int]:
     """How many ports of a switch lead each way."""
+    # A set: several rules may lead to the same port.
     outputs = {op.dest for op in switch.connections.ops if isinstance(op, ConnectOp | MasterSetOp)}
     bundles = Counter(port.bundle for port in outputs)
     return {name: bundles[bundle] for name, bundle in BOUNDS.items()}
@@ -119,7 +121,8 @@ def _route(
         if switch is None or (place, port) in passed:  # an entry is followed once
             continue
         passed.add((place, port))
-        outputs = _packet_outputs(switch, port) if by_packet else _circuit_outputs(switch, port)
+        connects = [op for op in switch.connections.ops if isinstance(op, ConnectOp) and op.source == port]
+        outputs = _packet_outputs(switch, port) if by_packet else [connect.dest for connect in connects]
         if outputs:
             steps.append(json.dumps([[*place], [output.bundle.name for output in outputs]]))
         for output in outputs:
@@ -136,10 +139,6 @@ def _entry(multiplexer: ShimMuxOp | None, port: Port) -> Port:
         if isinstance(op, ConnectOp) and op.source == port:
             return Port(op.dest.bundle.opposite, op.dest.channel)
     return port
-
-
-def _circuit_outputs(switch: SwitchboxOp, port: Port) -> Sequence[Port]:
-    return [op.dest for op in switch.connections.ops if isinstance(op, ConnectOp) and op.source == port]
 
 
 def _packet_outputs(switch: SwitchboxOp, port: Port) -> Sequence[Port]:

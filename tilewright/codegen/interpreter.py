@@ -1,26 +1,30 @@
 """A lowered runtime sequence executed operation by operation: the obvious meaning, which generated code must match.
 
-Numbers that are not known are None. What is computed from one is not known either; control flow cannot depend on one.
+A value is the number that its bits are with sign. Numbers that are not known are None. What is computed from one is not
+known either; control flow cannot depend on one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from tilewright.codegen.arithmetic import COMPUTE, bits, unsigned
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_MASK
-from tilewright.dialects import scf
+from tilewright.dialects import arith, scf
+from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
+from tilewright.dialects.arith.meaning import MEANING, RESIZES
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
-from tilewright.rewrite.integers import signed
+from tilewright.rewrite.integers import UndefinedResult, integers, mask, signed
 
 Number: TypeAlias = "int | None"
 TO_BINARY = "to a static TXN binary"
@@ -44,6 +48,15 @@ class EmittedWords:
     words: list[Number]
 
 
+class Computation(NamedTuple):
+    """An operation of `arith`, taken apart once: loops execute it many times."""
+
+    compute: Callable[..., int]
+    operands: Sequence[SSAValue]
+    result: SSAValue
+    width: int
+
+
 class Interpreter:
     """Runs one sequence; `run` gives the operations of the stream in order."""
 
@@ -62,10 +75,11 @@ class Interpreter:
         for argument, value in (arguments or {}).items():
             self.values[argument] = signed(value, bits(argument.type))
         self.pools: dict[tuple[TileId, range], list[Number]] = {}
+        self._computations: dict[Operation, Computation] = {}
 
     def run(self) -> Iterator[EmittedWords]:
         for constant in self.sequence.outer_constants:
-            yield from self._step(constant)
+            self._compute(constant)
         yield from self.block(self.sequence.body.block)
 
     def block(self, block: Block) -> Iterator[EmittedWords]:
@@ -74,7 +88,11 @@ class Interpreter:
             if op.name in TERMINATORS:
                 continue
             try:
-                yield from self._step(op)
+                # Most operations are of this kind, and what is called here need not be a generator.
+                if op.name in COMPUTE:
+                    self._compute(op)
+                else:
+                    yield from self._step(op)
             except DiagnosedError as error:
                 if self.report is None:
                     raise
@@ -87,8 +105,6 @@ class Interpreter:
             yield EmittedWords(op, [word if isinstance(word, int) else self._packed(word) for word in words])
         elif (control := _CONTROL.get(op.name)) is not None:
             yield from control(self, op)
-        elif op.name in COMPUTE:
-            self._compute(op)
         elif (act := _ACTIONS.get(type(op))) is not None:
             act(self, op)
         # What has no effect and is not computed stays unknown; it matters only where a word needs it.
@@ -105,10 +121,16 @@ class Interpreter:
         return packed + word.addend & WORD_MASK
 
     def _compute(self, op: Operation) -> None:
-        operands = [self.values.get(value) for value in op.operands]
-        result = op.results[0]
-        known = cast(Sequence[int], operands)
-        self.values[result] = None if None in operands else signed(COMPUTE[op.name](op, *known), bits(result.type))
+        found = self._computations.get(op)
+        if found is None:
+            function = COMPUTE[op.name](op)
+            found = Computation(function, tuple(op.operands), op.results[0], bits(op.results[0].type))
+            self._computations[op] = found
+        operands = [self.values.get(value) for value in found.operands]
+        try:
+            self.values[found.result] = None if None in operands else signed(found.compute(*operands), found.width)
+        except UndefinedResult:
+            self.values[found.result] = 0  # as in native code, whatever a processor would give
 
     def known(self, op: Operation, value: SSAValue) -> int:
         """A number that control flow depends on."""
@@ -130,6 +152,31 @@ class Interpreter:
         return self.pools.setdefault((op.place, numbers), [*reversed(numbers)]), len(numbers)
 
 
+def bits(type: Attribute) -> int:
+    return type.bitwidth if isinstance(type, IntegerType) else INDEX_BITS
+
+
+def _constant(op: arith.ConstantOp) -> Callable[..., int]:
+    value = op.value
+    if not isinstance(value, IntegerAttr):
+        fail_op(op, "cannot be translated to TXN operations")
+    return lambda: value.value.data
+
+
+COMPUTE: dict[str, Callable[[Any], Callable[..., int]]] = {
+    "arith.constant": _constant,
+    **dict.fromkeys(MEANING, lambda op: partial(MEANING[op.name], integers(bits(op.operands[0].type)))),
+    **dict.fromkeys(
+        # The cast is one between integers with and without sign.
+        (*RESIZES, "builtin.unrealized_conversion_cast"),
+        lambda op: partial(integers(bits(op.operands[0].type)).read, is_signed=RESIZES.get(op.name, True)),
+    ),
+    "arith.cmpi": lambda op: partial(integers(bits(op.lhs.type)).cmpi, op.predicate.value.data),
+    "arith.select": lambda op: integers(bits(op.results[0].type)).select,
+}
+"""By operation: what gives the function that computes its result."""
+
+
 def _run_if(run: Interpreter, op: scf.IfOp) -> Iterator[EmittedWords]:
     region = op.true_region if run.known(op, op.cond) else op.false_region
     if region.blocks:
@@ -140,7 +187,7 @@ def _run_if(run: Interpreter, op: scf.IfOp) -> Iterator[EmittedWords]:
 def _run_for(run: Interpreter, op: scf.ForOp) -> Iterator[EmittedWords]:
     lower, upper, step = (run.known(op, value) for value in (op.lb, op.ub, op.step))
     if "unsignedCmp" in op.properties or "unsignedCmp" in op.attributes:
-        lower, upper, step = (unsigned(op, value) for value in (lower, upper, step))
+        lower, upper, step = (value & mask(bits(op.lb.type)) for value in (lower, upper, step))
     if step <= 0:
         raise Refused(op, f"loop step {step} must be positive")
     block = op.body.block

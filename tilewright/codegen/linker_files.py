@@ -76,6 +76,7 @@ class MemoryMap:
 
     def windows(self, place: TileId) -> Iterator[Window]:
         """South, west, north, east: in the order of their addresses."""
+        # The order of the enumeration is that of the addresses.
         for side in Side:
             base, owner = self.model.architecture.memory_windows[side], self.model.memory_tile(*place, side)
             placements = [] if owner is None else [_placement(buffer, base) for buffer in self.buffers.get(owner, ())]
@@ -91,6 +92,7 @@ class MemoryMap:
         taken = [(own.base, own.base + (core.stack_bytes if core is not None else 0))]
         taken += [(address, address + buffer.size_bytes) for buffer, _, address in own.placements]
         best, free_from = range(own.base, own.base), own.base
+        # An empty part at the end of the memory closes the last gap.
         for start, end in [*sorted(taken), (own.base + self.model.local_memory_bytes,) * 2]:
             best = max(best, range(free_from, max(start, free_from)), key=len)
             free_from = max(free_from, end)
@@ -130,7 +132,8 @@ def core_list_text(device: DeviceOp) -> str:
 
 
 def linker_script(device: DeviceOp, place: TileId) -> str:
-    memories, core = MemoryMap(device), _core_at(device, place)
+    memories = MemoryMap(device)
+    core = _core_at(device, memories, place)
     gap = memories.largest_gap(place)
     lines = ["", "MEMORY", "{", f"   program (RX) : ORIGIN = 0, LENGTH = 0x{PROGRAM_BYTES:07X}"]
     lines += [f"   data (!RX) : ORIGIN = 0x{gap.start:X}, LENGTH = 0x{len(gap):X}"]
@@ -151,12 +154,14 @@ def _script_window(window: Window, size_bytes: int) -> Iterator[str]:
     if window.tile is None:
         yield f"/* No tile with memory exists to the {_name(window.side)}. */"
         yield from (f". = 0x{window.base:X};", f". += 0x{size_bytes:X};")
+    # Names are set to addresses: the buffers are in no object file.
     for buffer, name, address in window.placements:
         yield from (f". = 0x{address:X};", f"{name} = .;", f". += 0x{buffer.size_bytes:X};")
 
 
 def bcf(device: DeviceOp, place: TileId) -> str:
-    memories, core, function = MemoryMap(device), _core_at(device, place), f"core_{place.column}_{place.row}"
+    memories, function = MemoryMap(device), f"core_{place.column}_{place.row}"
+    core = _core_at(device, memories, place)
     size, windows = memories.model.local_memory_bytes, list(memories.windows(place))
     lines = ["_entry_point _main_init", f"_symbol {function} _after _main_init", "_symbol _main_init 0"]
     lines.append(f"_reserved DMb 0x00000 0x{windows[0].base:X} // Don't put data in code memory")
@@ -185,6 +190,7 @@ def _bcf_window(window: Window, place: TileId, size_bytes: int) -> Iterator[str]
         if buffer.initial_value is None:
             yield from (f"_symbol {name} 0x{address:X} {buffer.size_bytes}", f"_extern {name}")
             yield f"_reserved DMb 0x{address:X} {buffer.size_bytes}"
+        # Data that is set at the start is put there by the program of its own tile alone.
         elif window.tile == place:
             yield f"_overlay {name} 0x{address:X} // {buffer.size_bytes} bytes"
         else:
@@ -192,8 +198,8 @@ def _bcf_window(window: Window, place: TileId, size_bytes: int) -> Iterator[str]
         yield ""
 
 
-def _core_at(device: DeviceOp, place: TileId) -> CoreOp:
-    core = MemoryMap(device).cores.get(place)
+def _core_at(device: DeviceOp, memories: MemoryMap, place: TileId) -> CoreOp:
+    core = memories.cores.get(place)
     if core is None:
         remedy = (device, "say which core to link with --tilecol and --tilerow")
         fail_op(device, f"has no core at ({place.column}, {place.row})", remedy)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, cast
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute
 
 from tilewright.codegen.static_words import StreamEntry
@@ -47,6 +47,7 @@ def location_json(location: Attribute) -> dict[str, Any]:
         case FileLineColLoc():
             line, column = location.line.data, location.column.data
             return {"kind": "file", "file": location.filename.data, "line": line, "col": column}
+        # Locations nest: a name or a call stands around another one.
         case NameLoc():
             return {"kind": "name", "name": location.desc.data, "child": location_json(location.location)}
         case FusedLoc():
@@ -66,21 +67,16 @@ def location_table(entries: Iterable[StreamEntry], model: DeviceModel) -> str:
     """One line for each operation of a stream: its words, what it is, the register it is about, its source."""
     rows = [("words", "operation", "register", "source"), *(_row(entry, model) for entry in entries)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "".join(_lines(rows, widths))
-
-
-def _lines(rows: Iterable[tuple[str, str, str, str]], widths: list[int]) -> Iterator[str]:
+    text = ""
     for *cells, last in rows:
         padded = [f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)]
-        yield "  ".join([*padded, last]).rstrip() + "\n"
+        text += "  ".join([*padded, last]).rstrip() + "\n"
+    return text
 
 
 def _row(entry: StreamEntry, model: DeviceModel) -> tuple[str, str, str, str]:
     register = (name_address(model, entry.address) or f"{entry.address:#x}") if entry.address is not None else ""
     last = entry.start + entry.count - 1
+    # Counted as disassemblers do, from the header's first word.
     words = str(last) if entry.count == 1 else f"{entry.start}-{last}"
-    return words, entry.kind, register, source_text(entry.op.location)
-
-
-def source_text(location: LocationAttr) -> str:
-    return place(location).removesuffix(": ")
+    return words, entry.kind, register, place(entry.op.location).removesuffix(": ")

@@ -6,6 +6,7 @@ Consecutive operations are one copy of a constant template, then a store for eac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from llvmlite import ir
@@ -19,13 +20,15 @@ from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.ir.limits import MOST_TURNS
-from tilewright.native.body import Body, Handler
+from tilewright.native.integers import resize
+from tilewright.native.lowering import Handler, Lowering, Unit
 from tilewright.native.types import llvm_type
+from tilewright.native.values import I1, I32, I64, POINTER, Value, index
 from tilewright.txn.codec import header_words
 
 MOST_GUARDS = 200
 MOST_PENDING = 256  # words; LLVM takes more than twice as long for a block that is twice as long
-I32, I64, POINTER = ir.IntType(32), ir.IntType(64), ir.PointerType()
+TERMINATORS = ("scf.yield", "scf.condition", "aie.end")
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,15 @@ class Generator:
         return len(self.guards) <= MOST_GUARDS
 
 
-class GeneratorBody(Body):
-    """Builds the function of one generator; `handlers` are for operations that are neither words nor arithmetic."""
+class GeneratorBody(Lowering):
+    """Builds the function of one generator; `handlers` are for operations that are no words."""
+
+    counts_cycles = False
 
     def __init__(self, module: ir.Module, generator: Generator, emitter: TxnEmitter, handlers: Mapping[str, Handler]):
-        super().__init__(ir.IRBuilder(generator.function.append_basic_block("entry")), handlers)
-        self.module, self.generator, self.emitter = module, generator, emitter
         self.out, self.capacity, self.failure = generator.function.args[:3]
+        super().__init__(Unit(module, handlers), generator.function, self.failure)
+        self.module, self.generator, self.emitter = module, generator, emitter
         # The header's four words are written last, when their contents are known.
         self.position = self._variable(I64, 4)
         self.count = self._variable(I32, 0)
@@ -73,14 +78,19 @@ class GeneratorBody(Body):
 
     def build(self, sequence: RuntimeSequenceOp) -> None:
         for argument, value in zip(self.generator.arguments, self.generator.function.args[3:], strict=True):
-            type = llvm_type(argument.type)
-            self.values[argument] = value if type.width == 64 else self.builder.trunc(value, type)
+            self[argument] = resize(self.builder, value, llvm_type(argument.type), unsigned=True)
         self._make_pools(sequence)
         for constant in sequence.outer_constants:
             self.lower(constant)
-        self.lower_block(sequence.body.block)
+        self._checked.append(set())
+        # A sequence need not have a terminator.
+        for op in sequence.body.block.ops:
+            if op.name not in TERMINATORS:
+                self.lower(op)
+        self.flush()
         self._write_header()
         self.builder.ret(self.builder.load(self.position, typ=I64))
+        self.close()
 
     def lower(self, op: Operation) -> None:
         words = self.emitter.words(op)
@@ -94,17 +104,18 @@ class GeneratorBody(Body):
             self.flush()
         super().lower(op)
 
-    def remedies(self, op: Operation) -> Sequence[str]:
-        return (remedy(op),)
+    def remedy(self, op: Operation) -> str:
+        return remedy(op)
 
-    def lower_block(self, block: Block) -> None:
+    def lower_block(self, block: Block, arguments: Sequence[Value] = ()) -> list[Value]:
         self._checked.append(set())
         loop = block.parent_op()
         if isinstance(loop, scf.ForOp | scf.WhileOp) and block.parent is loop.regions[-1]:
             self._count_turn(loop)
-        super().lower_block(block)
+        results = super().lower_block(block, arguments)
         self._checked.pop()
         self.flush()
+        return results
 
     def flush(self) -> None:
         """Write the words collected so far, if they fit, and move on."""
@@ -112,11 +123,12 @@ class GeneratorBody(Body):
             return
         builder, words = self.builder, self.pending
         start = builder.load(self.position, typ=I64)
-        end = builder.add(start, ir.Constant(I64, len(words)))
+        end = builder.add(start, index(len(words)))
         builder.store(end, self.position)
         total = builder.add(builder.load(self.count, typ=I32), ir.Constant(I32, self.pending_operations))
         builder.store(total, self.count)
-        self._if_fits(end, lambda: self._store(start, words))
+        with self._if_fits(end):
+            self._store(start, words)
         self.pending, self.pending_operations = [], 0
 
     def arguments_behind(self, value: SSAValue) -> tuple[int, ...]:
@@ -140,9 +152,9 @@ class GeneratorBody(Body):
 
     def _count_turn(self, loop: Operation) -> None:
         """Refuse loops that would keep a generator busy for ever."""
-        turns = self.builder.add(self.builder.load(self.turns, typ=I64), ir.Constant(I64, 1))
+        turns = self.builder.add(self.builder.load(self.turns, typ=I64), index(1))
         self.builder.store(turns, self.turns)
-        fine = self.builder.icmp_signed("<=", turns, ir.Constant(I64, MOST_TURNS))
+        fine = self.builder.icmp_signed("<=", turns, index(MOST_TURNS))
         arguments = {n for operand in loop.operands for n in self.arguments_behind(operand)}
         text = f"a sequence can have {MOST_TURNS} at most: let it do less at a time"
         guard = NativeGuard(
@@ -152,77 +164,57 @@ class GeneratorBody(Body):
 
     def fail_unless(self, condition: ir.Value, value: ir.Value, guard: NativeGuard) -> None:
         """Leave the function with the guard's number unless the condition holds."""
-        builder = self.builder
-        passed, failed = self.new_block("passed"), self.new_block("failed")
-        builder.cbranch(condition, passed, failed)
-        builder.position_at_end(failed)
-        builder.store(value, self.failure)
-        builder.ret(ir.Constant(I64, -1 - len(self.generator.guards)))
-        builder.position_at_end(passed)
+        with self.aside("failed", condition, "passed", when=False):
+            self.builder.store(resize(self.builder, value, I64, unsigned=False), self.failure)
+            self.builder.ret(index(-1 - len(self.generator.guards)))
         self.generator.guards.append(guard)
 
     def _variable(self, type: ir.Type, value: int) -> ir.Value:
-        slot = self.builder.alloca(type)
+        slot = self.variable(type)
         self.builder.store(ir.Constant(type, value), slot)
         return slot
 
-    def _if_fits(self, end: ir.Value, write: Callable[[], None]) -> None:
-        builder = self.builder
-        fits, on = self.new_block("fits"), self.new_block("on")
-        builder.cbranch(builder.icmp_signed("<=", end, self.capacity), fits, on)
-        builder.position_at_end(fits)
-        write()
-        builder.branch(on)
-        builder.position_at_end(on)
+    def _if_fits(self, end: ir.Value) -> AbstractContextManager[None]:
+        return self.aside("fits", self.builder.icmp_signed("<=", end, self.capacity))
 
     def _store(self, start: ir.Value, words: list[Word]) -> None:
         target = self._word_pointer(self.out, start)
         template = [word if isinstance(word, int) else word.constant for word in words]
-        size = ir.Constant(I64, WORD_BYTES * len(words))
+        size = index(WORD_BYTES * len(words))
         copy = self.module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, I64])
-        self.builder.call(copy, [target, self._template(template), size, ir.Constant(ir.IntType(1), 0)])
-        for index, word in enumerate(words):
+        self.builder.call(copy, [target, self._template(template), size, ir.Constant(I1, 0)])
+        for number, word in enumerate(words):
             if isinstance(word, PackedWord):
-                place = self._word_pointer(target, ir.Constant(I64, index))
+                place = self._word_pointer(target, index(number))
                 self.builder.store(self._pack(word), place, align=WORD_BYTES)
 
     def _template(self, words: list[int]) -> ir.Value:
-        type = ir.ArrayType(I32, len(words))
         self._templates += 1
-        data = ir.GlobalVariable(self.module, type, f"{self.generator.function.name}.words.{self._templates}")
-        data.linkage, data.global_constant, data.align = "private", True, WORD_BYTES
-        data.initializer = ir.Constant(type, words)
+        data = private_constant(self.module, f"{self.generator.function.name}.words.{self._templates}", I32, words)
+        data.align = WORD_BYTES
         return data
 
-    def _word_pointer(self, base: ir.Value, index: ir.Value) -> ir.Value:
-        return self.builder.gep(base, [index], source_etype=I32)
+    def _word_pointer(self, base: ir.Value, number: ir.Value) -> ir.Value:
+        return self.builder.gep(base, [number], source_etype=I32)
 
     def _pack(self, word: PackedWord) -> ir.Value:
         builder = self.builder
         packed: ir.Value = ir.Constant(I32, word.constant)
         for part in word.parts:
-            value = self._as_i32(self[part.value])
+            value = resize(builder, self[part.value], I32, unsigned=True)
             if part.mask != 0xFFFFFFFF:
                 value = builder.and_(value, ir.Constant(I32, part.mask))
             packed = builder.or_(packed, builder.shl(value, ir.Constant(I32, part.shift)) if part.shift else value)
         return builder.add(packed, ir.Constant(I32, word.addend)) if word.addend else packed
 
-    def _as_i32(self, value: ir.Value) -> ir.Value:
-        if value.type.width == 32:
-            return value
-        return self.builder.trunc(value, I32) if value.type.width > 32 else self.builder.zext(value, I32)
-
     def _write_header(self) -> None:
         end = self.builder.load(self.position, typ=I64)
         first, second, *_ = header_words(self.emitter.header, 0, 0)
-
-        def write() -> None:
+        with self._if_fits(end):
             size = self.builder.mul(self.builder.trunc(end, I32), ir.Constant(I32, WORD_BYTES))
             words = [ir.Constant(I32, first), ir.Constant(I32, second), self.builder.load(self.count, typ=I32), size]
-            for index, word in enumerate(words):
-                self.builder.store(word, self._word_pointer(self.out, ir.Constant(I64, index)), align=WORD_BYTES)
-
-        self._if_fits(end, write)
+            for number, word in enumerate(words):
+                self.builder.store(word, self._word_pointer(self.out, index(number)), align=WORD_BYTES)
 
     def _make_pools(self, sequence: RuntimeSequenceOp) -> None:
         """A stack of free descriptors for each pool that the sequence draws them from."""
@@ -232,11 +224,10 @@ class GeneratorBody(Body):
                 and (key := self._pool_key(op)) not in self.pools
             ):
                 numbers = key[1]
-                ids = self.builder.alloca(I32, ir.Constant(I64, len(numbers)))
+                ids = self.variable(I32, len(numbers))
                 # The lowest number is on top, so that it is taken first, as by the C++ pools.
-                for index, number in enumerate(reversed(numbers)):
-                    place = self._word_pointer(ids, ir.Constant(I64, index))
-                    self.builder.store(ir.Constant(I32, number), place)
+                for place, number in enumerate(reversed(numbers)):
+                    self.builder.store(ir.Constant(I32, number), self._word_pointer(ids, index(place)))
                 self.pools[key] = ids, self._variable(I64, len(numbers))
 
     def _pool_key(self, op: tasks.PoolUser) -> tuple[TileId, range]:
@@ -252,10 +243,16 @@ class GeneratorBody(Body):
         if any((value, requirement) in known for known in self._checked):
             return
         self._checked[-1].add((value, requirement))
-        condition, number = fits(self[value]), self[value]
-        if number.type.width < I64.width:
-            number = self.builder.sext(number, I64)
         subject = op.subject or "a number of this descriptor"
-        self.fail_unless(
-            condition, number, NativeGuard(subject, requirement, op.location, self.arguments_behind(value))
-        )
+        guard = NativeGuard(subject, requirement, op.location, self.arguments_behind(value))
+        self.fail_unless(fits(self[value]), self[value], guard)
+
+
+def private_constant(
+    module: ir.Module, name: str, element: ir.Type, values: Sequence[int] | bytearray
+) -> ir.GlobalVariable:
+    """An array that only code of the module sees."""
+    type = ir.ArrayType(element, len(values))
+    data = ir.GlobalVariable(module, type, name)
+    data.linkage, data.global_constant, data.initializer = "private", True, ir.Constant(type, values)
+    return data

@@ -9,20 +9,22 @@ guarded value in `*failure`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from llvmlite import ir
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, UnrankedMemRefType
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, MemRefType, UnrankedMemRefType
+from xdsl.ir import BlockArgument, Operation
 
-from tilewright.codegen.native_body import I32, I64, POINTER, Generator, GeneratorBody, NativeGuard
+from tilewright.codegen.native_body import TERMINATORS, Generator, GeneratorBody, NativeGuard
 from tilewright.codegen.txn_words import TxnEmitter, is_emitted, remedy
-from tilewright.dialects import scf
+from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
+from tilewright.dialects.arith.meaning import MEANING, RESIZES
 from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.native.body import is_translated, lower_for
+from tilewright.native import arithmetic, casts, loops
+from tilewright.native.lowering import Handler
+from tilewright.native.values import I32, I64, POINTER, index
 
 SCALAR_BITS = range(1, 65)
 
@@ -36,23 +38,15 @@ def scalar_arguments(sequence: RuntimeSequenceOp) -> list[BlockArgument]:
 def check_generator(sequence: RuntimeSequenceOp, names: Sequence[str]) -> None:
     """Refuse what no generator can be made of: arguments that are no integers, operations that are no instructions."""
     for argument in scalar_arguments(sequence):
-        if not _is_scalar(argument.type):
+        type = argument.type
+        if not isinstance(type, IndexType) and not (isinstance(type, IntegerType) and type.bitwidth in SCALAR_BITS):
             name, wanted = names[argument.index], f"integers of 1 to {SCALAR_BITS[-1]} bits, index, and memrefs"
             taken = f"@{sequence.sym_name.data} is {argument.type}; a sequence takes {wanted}"
             fail(argument, f"argument {name} of {taken}")
     for op in sequence.walk():
-        if op is not sequence and not is_translated(op, HANDLERS) and not is_emitted(op):
+        known = op.name in HANDLERS or op.name in TERMINATORS or is_emitted(op)
+        if op is not sequence and not known:
             fail_op(op, "has no native translation", (op, remedy(op)))
-
-
-def _is_scalar(type: Attribute) -> bool:
-    match type:
-        case IndexType():
-            return True
-        case IntegerType():
-            return type.width.data in SCALAR_BITS
-        case _:
-            return False
 
 
 def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: TxnEmitter, name: str) -> Generator:
@@ -66,22 +60,23 @@ def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: Txn
 
 
 def _assert_field(body: GeneratorBody, op: guards.NpuAssertBdFieldOp) -> None:
-    limit, builder = op.max.value.data, body.builder
+    limit = op.max.value.data
 
     def fits(value: ir.Value) -> ir.Value:
-        return builder.icmp_unsigned("<=", value, ir.Constant(value.type, limit))
+        # Unsigned: a negative number is too large for a field as well.
+        return body.builder.icmp_unsigned("<=", value, ir.Constant(value.type, limit))
 
     body.guard(op, op.value, guards.range_requirement(0, limit), fits)
 
 
 def _assert_divisible(body: GeneratorBody, op: guards.NpuAssertBdDivisibleOp) -> None:
-    builder, may_be_one = body.builder, op.allow_unit is not None
+    builder = body.builder
 
     def fits(value: ir.Value) -> ir.Value:
         remainder = builder.srem(value, ir.Constant(value.type, op.divisor.value.data))
         divisible = builder.icmp_signed("==", remainder, ir.Constant(value.type, 0))
         is_one = builder.icmp_signed("==", value, ir.Constant(value.type, 1))
-        return builder.or_(divisible, is_one) if may_be_one else divisible
+        return divisible if op.allow_unit is None else builder.or_(divisible, is_one)
 
     body.guard(op, op.value, op.requirement, fits)
 
@@ -100,11 +95,12 @@ def _assert_range(body: GeneratorBody, op: guards.NpuAssertRangeOp) -> None:
 def _pop(body: GeneratorBody, op: tasks.DmaBdPoolPopOp) -> None:
     builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
-    some = builder.icmp_signed(">", free, ir.Constant(I64, 0))
+    some = builder.icmp_signed(">", free, index(0))
     text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*op.place)
+    # Any argument may decide how many tasks there are at a time.
     everything = tuple(range(len(body.generator.arguments)))
     body.fail_unless(some, free, NativeGuard("", text, op.location, everything))
-    last = builder.sub(free, ir.Constant(I64, 1))
+    last = builder.sub(free, index(1))
     builder.store(last, head)
     body.values[op.results[0]] = builder.load(builder.gep(ids, [last], source_etype=I32), typ=I32)
 
@@ -112,11 +108,11 @@ def _pop(body: GeneratorBody, op: tasks.DmaBdPoolPopOp) -> None:
 def _push(body: GeneratorBody, op: tasks.DmaBdPoolPushOp) -> None:
     builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
-    room = builder.icmp_signed("<", free, ir.Constant(I64, len(op.numbers(body.emitter.model))))
+    room = builder.icmp_signed("<", free, index(len(op.numbers(body.emitter.model))))
     text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
     body.fail_unless(room, free, NativeGuard("", text, op.location))
     builder.store(body[op.bd_id], builder.gep(ids, [free], source_etype=I32))
-    builder.store(builder.add(free, ir.Constant(I64, 1)), head)
+    builder.store(builder.add(free, index(1)), head)
 
 
 def _for(body: GeneratorBody, op: scf.ForOp) -> None:
@@ -124,18 +120,28 @@ def _for(body: GeneratorBody, op: scf.ForOp) -> None:
     step = body[op.step]
     if not isinstance(step, ir.Constant):
         positive = body.builder.icmp_signed(">", step, ir.Constant(step.type, 0))
-        number = body.builder.sext(step, I64) if step.type.width < I64.width else step
         arguments = body.arguments_behind(op.step)
         guard = NativeGuard("the step of this loop", "must be positive", op.location, arguments)
-        body.fail_unless(positive, number, guard)
-    lower_for(body, op)
+        body.fail_unless(positive, step, guard)
+    loops.for_loop(body, op)
 
 
 def _nothing(body: GeneratorBody, op: Operation) -> None:
     """Data of block writes: read where it is used."""
 
 
-HANDLERS: Mapping[str, Callable[[Any, Any], None]] = {
+def _constant(body: GeneratorBody, op: arith.ConstantOp) -> None:
+    if not isinstance(op.value, IntegerAttr | FloatAttr):
+        fail_op(op, "is no scalar constant: it has no native translation")
+    arithmetic.HANDLERS[op.name](body, op)
+
+
+HANDLERS: Mapping[str, Handler] = {
+    **{name: arithmetic.HANDLERS[name] for name in (*MEANING, "arith.cmpi", "arith.select")},
+    **{name: casts.HANDLERS[name] for name in RESIZES},
+    **{name: loops.HANDLERS[name] for name in ("scf.if", "scf.index_switch", "scf.while")},
+    "arith.constant": _constant,
+    "builtin.unrealized_conversion_cast": casts.resizing(unsigned=False),  # between integers with and without sign
     guards.NpuAssertBdFieldOp.name: _assert_field,
     guards.NpuAssertBdDivisibleOp.name: _assert_divisible,
     guards.NpuAssertRangeOp.name: _assert_range,

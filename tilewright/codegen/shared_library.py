@@ -15,8 +15,8 @@ from llvmlite import ir
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
-from tilewright.codegen.cpp_names import RESERVED, identifier
-from tilewright.codegen.native_body import I32, I64, POINTER, Generator, NativeGuard
+from tilewright.codegen.cpp_names import RESERVED, identifier, unique_name
+from tilewright.codegen.native_body import Generator, NativeGuard, private_constant
 from tilewright.codegen.native_generator import build_generator, scalar_arguments
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -27,8 +27,8 @@ from tilewright.ir.escapes import comment_text, visible
 from tilewright.ir.symbols import FreeNames
 from tilewright.native.host import library_triple, object_code
 from tilewright.native.shared_object import define_memory_functions, link_shared
+from tilewright.native.values import I8, I32, I64, POINTER
 
-BYTE = ir.IntType(8)
 NO_FAILURE = "not a failure of this library"
 
 
@@ -80,7 +80,9 @@ def shared_library(name: str, sequences: Sequence[NamedSequence], triple: str | 
     objects = object_code(module, triple or library_triple(), all_passes=all_passes)
     code = link_shared(objects, f"lib{name}.so", exported)
     named = {sequence.name: function.name for sequence, function in zip(sequences, functions, strict=True)}
-    return SharedLibrary(name, code, header_text(name, functions), named)
+    declarations = "\n\n".join(_declaration(name, function) for function in functions)
+    header = _HEADER.format(library=name, guard=f"LIB{name.upper()}_H", declarations=declarations)
+    return SharedLibrary(name, code, header, named)
 
 
 def _function(library: str, sequence: NamedSequence, taken: FreeNames) -> GeneratorFunction:
@@ -161,22 +163,15 @@ def _add_texts(module: ir.Module, name: str, texts: Sequence[str]) -> None:
     starts = [0]
     for text in encoded[:-1]:
         starts.append(starts[-1] + len(text))
-    blob = _constant(module, f"{name}.bytes", BYTE, bytearray(b"".join(encoded)))
-    offsets = _constant(module, f"{name}.starts", I32, starts)
+    blob = private_constant(module, f"{name}.bytes", I8, bytearray(b"".join(encoded)))
+    offsets = private_constant(module, f"{name}.starts", I32, starts)
     function = ir.Function(module, ir.FunctionType(POINTER, [I64]), name)
     function.attributes.add("nounwind")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     index, last = builder.sub(ir.Constant(I64, -1), function.args[0]), ir.Constant(I64, len(texts) - 1)
     known = builder.select(builder.icmp_unsigned("<", index, last), index, last)
     start = builder.load(builder.gep(offsets, [known], source_etype=I32), typ=I32)
-    builder.ret(builder.gep(blob, [builder.zext(start, I64)], source_etype=BYTE))
-
-
-def _constant(module: ir.Module, name: str, element: ir.Type, values: Sequence[int] | bytearray) -> ir.GlobalVariable:
-    type = ir.ArrayType(element, len(values))
-    data = ir.GlobalVariable(module, type, name)
-    data.linkage, data.global_constant, data.initializer = "private", True, ir.Constant(type, values)
-    return data
+    builder.ret(builder.gep(blob, [builder.zext(start, I64)], source_etype=I8))
 
 
 LINE_WIDTH = 120
@@ -209,22 +204,8 @@ class GeneratorFunction:
 
 def parameter_names(names: Sequence[str]) -> list[str]:
     """Names that C and C++ allow, each a different one."""
-    taken, found = set(_TAKEN), list[str]()
-    for number, name in enumerate(names):
-        wanted = unique = identifier(name) or f"arg{number}"
-        count = 1
-        while unique in taken:
-            count += 1
-            unique = f"{wanted}_{count}"
-        taken.add(unique)
-        found.append(unique)
-    return found
-
-
-def header_text(library: str, functions: Sequence[GeneratorFunction]) -> str:
-    """The header `libLIBRARY.h`."""
-    declarations = "\n\n".join(_declaration(library, function) for function in functions)
-    return _HEADER.format(library=library, guard=f"LIB{library.upper()}_H", declarations=declarations)
+    taken = set(_TAKEN)
+    return [unique_name(identifier(name) or f"arg{number}", taken) for number, name in enumerate(names)]
 
 
 def _declaration(library: str, function: GeneratorFunction) -> str:

@@ -78,24 +78,17 @@ def static_words(sequence: RuntimeSequenceOp, emitter: TxnEmitter) -> StaticWord
                 errors.append(diagnose(Severity.ERROR, emitted.op, op_text(emitted.op, _complaint(emitted))))
                 continue
             known = cast(list[int], emitted.words)
-            entries.append(StreamEntry(len(words), len(known), emitted.op, *_kind(emitted.op, known)))
+            kind, has_address = MAP_NAMES[type(emitted.op)]
+            at = LAYOUTS[VERSION][Opcode(known[0] & 0xFF)].fields["address"].word if has_address else None
+            entries.append(StreamEntry(len(words), len(known), emitted.op, kind, None if at is None else known[at]))
             words += known
     except Refused as error:
         errors.append(diagnose(Severity.ERROR, error.op, op_text(error.op, error.text)))
     if errors:
-        raise CompileError(_distinct(errors))
+        # Each error once, however often what it is about is executed.
+        raise CompileError(list({(error.text, error.location): error for error in errors}.values()))
     words[:HEADER_WORDS] = header_words(emitter.header, len(entries), len(words) * WORD_BYTES)
     return StaticWords(words, entries)
-
-
-def _distinct(errors: list[Diagnostic]) -> list[Diagnostic]:
-    """Each error once, however often what it is about is executed."""
-    return list({(error.text, error.location): error for error in errors}.values())
-
-
-def _kind(op: Operation, words: list[int]) -> tuple[str, int | None]:
-    kind, has_address = MAP_NAMES[type(op)]
-    return kind, words[LAYOUTS[VERSION][Opcode(words[0] & 0xFF)].fields["address"].word] if has_address else None
 
 
 def _complaint(emitted: EmittedWords) -> str:

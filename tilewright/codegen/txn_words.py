@@ -7,7 +7,7 @@ generator and the static binary all take their words from this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
@@ -57,11 +57,13 @@ def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Num
     constants = [0] * layout.fixed_words
     constants[0] = opcode
     parts: dict[int, list[WordPart]] = {}
+    # Zeros up to the length that mlir-aie's compiler emits.
     data = payload if payload is not None else [0] * layout.default_payload_words
     if layout.size_word is not None:
         constants[layout.size_word] = (layout.fixed_words + len(data)) * WORD_BYTES
     for name, number in fields.items():
         field = layout.fields[name]
+        # A constant may stand in a value as well.
         known = number if isinstance(number, int) else constant_value(number)
         if known is not None:
             constants[field.word] |= known << field.lo & field.mask
@@ -135,15 +137,6 @@ def _symbols_around(device: Operation) -> dict[str, Operation]:
     return symbols
 
 
-def _write(emitter: TxnEmitter, op: instructions.NpuWrite32Op) -> list[Word]:
-    return compose(Opcode.WRITE, address=emitter.address(op, op.address), value=op.value)
-
-
-def _mask_write(emitter: TxnEmitter, op: instructions.NpuMaskWrite32Op) -> list[Word]:
-    address = emitter.address(op, op.address)
-    return compose(Opcode.MASKWRITE, address=address, value=op.value, mask=op.mask)
-
-
 def _block_write(emitter: TxnEmitter, op: instructions.NpuBlockWriteOp) -> list[Word]:
     tile = {}
     if op.column is not None and op.row is not None:
@@ -152,43 +145,21 @@ def _block_write(emitter: TxnEmitter, op: instructions.NpuBlockWriteOp) -> list[
     return compose(Opcode.BLOCKWRITE, emitter.global_words(op, op.data), address=address, **tile)
 
 
-def _write_words(emitter: TxnEmitter, op: instructions.NpuWriteWordsOp) -> list[Word]:
-    return compose(Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=op.address)
-
-
 def _word(value: SSAValue) -> Word:
     known = constant_value(value)
     return PackedWord(0, (WordPart(value, WORD_MASK, 0),)) if known is None else known & WORD_MASK
-
-
-def _sync(emitter: TxnEmitter, op: instructions.NpuSyncOp) -> list[Word]:
-    return compose(
-        Opcode.TCT,
-        column=op.column,
-        row=op.row,
-        direction=op.direction,
-        channel=op.channel,
-        column_count=op.column_num,
-        row_count=op.row_num,
-    )
 
 
 def _address_patch(emitter: TxnEmitter, op: queue.NpuAddressPatchOp) -> list[Word]:
     argument = op.arg_idx.value.data
     address: Number = op.addr_val if op.addr_val is not None else op.addr.value.data
     words = compose(Opcode.DDR_PATCH, address=address, argument_index=argument, argument_offset=op.arg_plus)
+    # The firmware translates the addresses of the first host buffers itself, but not those of the others.
     if offset := address_offset(argument, fold=emitter.fold_ddr_offsets):
         at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["argument_offset"].word
-        words[at] = _plus(words[at], offset)
+        word = words[at]
+        words[at] = word + offset & WORD_MASK if isinstance(word, int) else replace(word, addend=offset)
     return words
-
-
-def _plus(word: Word, addend: int) -> Word:
-    return word + addend & WORD_MASK if isinstance(word, int) else PackedWord(word.constant, word.parts, addend)
-
-
-def _preempt(emitter: TxnEmitter, op: firmware.NpuPreemptOp) -> list[Word]:
-    return compose(Opcode.PREEMPT, level=op.level.value.data)
 
 
 def _load_pdi(emitter: TxnEmitter, op: firmware.NpuLoadPdiOp) -> list[Word]:
@@ -206,31 +177,39 @@ def _integer(attr: IntegerAttr | None) -> int:
     return attr.value.data if attr is not None else 0
 
 
-def _create_scratchpad(emitter: TxnEmitter, op: firmware.NpuCreateScratchpadOp) -> list[Word]:
-    return compose(Opcode.CREATE_SCRATCHPAD, usage_type=_integer(op.usage_type), scratchpad_bytes=op.size.value.data)
-
-
-def _update_from_scratchpad(emitter: TxnEmitter, op: firmware.NpuUpdateFromScratchpadOp) -> list[Word]:
-    return compose(
+_EMIT: dict[type[Operation], Callable[[TxnEmitter, Any], list[Word]]] = {
+    instructions.NpuWrite32Op: lambda emitter, op: compose(
+        Opcode.WRITE, address=emitter.address(op, op.address), value=op.value
+    ),
+    instructions.NpuMaskWrite32Op: lambda emitter, op: compose(
+        Opcode.MASKWRITE, address=emitter.address(op, op.address), value=op.value, mask=op.mask
+    ),
+    instructions.NpuBlockWriteOp: _block_write,
+    instructions.NpuWriteWordsOp: lambda emitter, op: compose(
+        Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=op.address
+    ),
+    instructions.NpuSyncOp: lambda emitter, op: compose(
+        Opcode.TCT,
+        column=op.column,
+        row=op.row,
+        direction=op.direction,
+        channel=op.channel,
+        column_count=op.column_num,
+        row_count=op.row_num,
+    ),
+    queue.NpuAddressPatchOp: _address_patch,
+    firmware.NpuPreemptOp: lambda emitter, op: compose(Opcode.PREEMPT, level=op.level.value.data),
+    firmware.NpuLoadPdiOp: _load_pdi,
+    firmware.NpuCreateScratchpadOp: lambda emitter, op: compose(
+        Opcode.CREATE_SCRATCHPAD, usage_type=_integer(op.usage_type), scratchpad_bytes=op.size.value.data
+    ),
+    firmware.NpuUpdateFromScratchpadOp: lambda emitter, op: compose(
         Opcode.UPDATE_REG,
         state_table_index=op.state_table_idx.value.data,
         function=op.function.value,
         function_argument=_integer(op.func_arg),
         address=emitter.address(op, op.address.value.data),
-    )
-
-
-_EMIT: dict[type[Operation], Callable[[TxnEmitter, Any], list[Word]]] = {
-    instructions.NpuWrite32Op: _write,
-    instructions.NpuMaskWrite32Op: _mask_write,
-    instructions.NpuBlockWriteOp: _block_write,
-    instructions.NpuWriteWordsOp: _write_words,
-    instructions.NpuSyncOp: _sync,
-    queue.NpuAddressPatchOp: _address_patch,
-    firmware.NpuPreemptOp: _preempt,
-    firmware.NpuLoadPdiOp: _load_pdi,
-    firmware.NpuCreateScratchpadOp: _create_scratchpad,
-    firmware.NpuUpdateFromScratchpadOp: _update_from_scratchpad,
+    ),
 }
 
 

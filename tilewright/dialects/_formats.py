@@ -119,9 +119,9 @@ class OdsFormatParser(FormatParser):
             case _, IntConstraint(type=type):
                 return IntVariable(*shape, type)
             # Attributes that write their word in their own way, such as `<add>`, read it in their own way, too.
-            case UniqueBaseAttributeVariable(unique_base=base), _ if (
-                issubclass(base, EnumAttribute) and "parse_parameter" not in _own_names(base)
-            ):
+            case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(
+                base, EnumAttribute
+            ) and "parse_parameter" not in _own_names(base):
                 return WordVariable(*shape, cast("type[EnumAttribute[Any]]", base))
             case _:
                 return variable

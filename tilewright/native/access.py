@@ -5,20 +5,21 @@ Nothing is assumed about alignment. Integers of less than 8 bits take a byte eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import memref
 from tilewright.dialects.aie.data_layout import element_bytes, element_count, type_bytes
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp, GenericAtomicRMWOp
+from tilewright.dialects.memref.meaning import Viewed
 from tilewright.dialects.memref.types import memref_type
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.arithmetic import combine_floats, combine_integers
+from tilewright.native.arithmetic import combine
 from tilewright.native.floats import suffix
 from tilewright.native.loops import counted_loop
 from tilewright.native.lowering import Handler, Lowering
@@ -75,15 +76,15 @@ def plus(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
 class ExactNumbers:
     """Sums and products of indices that notice when a result does not fit into 64 bits."""
 
-    def __init__(self, lowering: Lowering):
-        self.lowering = lowering
+    def __init__(self, lowering: Lowering, *, is_sure: bool = False):
+        self.lowering, self.checks = lowering, lowering.checks and not is_sure
         self.fits: ir.Value = ir.Constant(I1, 1)
 
     def times(self, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
         left, right = number_of(lhs), number_of(rhs)
         if left is not None and right is not None:
             return self._known(left * right)
-        if left in (0, 1) or right in (0, 1) or not self.lowering.checks:
+        if left in (0, 1) or right in (0, 1) or not self.checks:
             return times(self.lowering.builder, lhs, rhs)
         return self._noted(self.lowering.builder.smul_with_overflow(lhs, rhs))
 
@@ -91,7 +92,7 @@ class ExactNumbers:
         left, right = number_of(lhs), number_of(rhs)
         if left is not None and right is not None:
             return self._known(left + right)
-        if 0 in (left, right) or not self.lowering.checks:
+        if 0 in (left, right) or not self.checks:
             return plus(self.lowering.builder, lhs, rhs)
         return self._noted(self.lowering.builder.sadd_with_overflow(lhs, rhs))
 
@@ -120,14 +121,15 @@ def wrapped(number: int) -> int:
 
 
 def position(
-    lowering: Lowering, op: Operation, memref: MemRef, indices: Sequence[ir.Value], known: Range | None = None
+    lowering: Lowering,
+    op: Operation,
+    memref: Viewed[ir.Value],
+    indices: Sequence[ir.Value],
+    known: Range | None = None,
 ) -> ir.Value:
     """Which element of the whole buffer an element of the memref is; `known` is where it can be at all."""
-    if known is not None and is_near(known):
-        builder = lowering.builder
-        terms = [times(builder, number, stride) for number, stride in zip(indices, memref.strides, strict=True)]
-        return reduce(lambda total, term: plus(builder, total, term), terms, memref.offset)
-    exact = ExactNumbers(lowering)
+    # Where nothing can be lost the checks of exact numbers would only cost time.
+    exact = ExactNumbers(lowering, is_sure=known is not None and is_near(known))
     terms = [exact.times(number, stride) for number, stride in zip(indices, memref.strides, strict=True)]
     found = reduce(exact.plus, terms, memref.offset)
     exact.check(op)
@@ -151,11 +153,11 @@ def position_range(memref: MemRef, indices: Sequence[Range | None]) -> Range | N
 
 
 def element_pointer(
-    lowering: Lowering, op: Operation, memref: MemRef, type: MemRefType, indices: Sequence[SSAValue], count: int = 1
+    lowering: Lowering, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue], count: int = 1
 ) -> ir.Value:
     """The address of an element and of the `count - 1` behind it, which have to be inside of the buffer."""
-    ranges = [lowering.unit.ranges.of(value) for value in indices]
-    return checked_pointer(lowering, op, memref, type, [lowering[value] for value in indices], ranges, count)
+    ranges, numbers = [lowering.unit.ranges.of(value) for value in indices], [lowering[value] for value in indices]
+    return checked_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), numbers, ranges, count)
 
 
 def checked_pointer(
@@ -172,6 +174,7 @@ def checked_pointer(
     where = position(lowering, op, memref, indices, known)
     size, limit = type_bytes(type.element_type), number_of(memref.limit)
     inside = known is not None and limit is not None and known.low >= 0 and (known.high + count) * size <= limit
+    # What constants and bounds of loops prove is not checked again while the program runs.
     if not inside and lowering.checks:
         _check(lowering, op, where, count, size, memref.limit)
     return lowering.builder.gep(memref.base, [times(lowering.builder, where, index(size))], source_etype=I8)
@@ -184,6 +187,7 @@ def _check(lowering: Lowering, op: Operation, where: ir.Value, count: int, size:
         fits = builder.icmp_unsigned("<", where, index(max(known // size - count + 1, 0)))
     else:
         elements = builder.udiv(limit, index(size))
+        # Without this the difference below could wrap around.
         room = builder.icmp_unsigned(">=", elements, index(count))
         fits = builder.and_(room, builder.icmp_unsigned("<=", where, builder.sub(elements, index(count))))
     trap_outside(lowering, op, fits, where, count * size, size, limit)
@@ -193,14 +197,12 @@ def trap_outside(
     lowering: Lowering, op: Operation, fits: ir.Value, where: ir.Value, length: int, size: int, limit: ir.Value
 ) -> None:
     """Stop with a message about `length` bytes from element `where` on unless they fit."""
-    builder, inside, outside = lowering.builder, lowering.new_block("inside"), lowering.new_block("outside")
-    builder.cbranch(fits, inside, outside)
-    lowering.at(outside)
-    check_near(lowering, op, where, limit)
-    start = builder.mul(where, index(size))
-    lowering.trap_unless(op, ir.Constant(I1, 0), OUTSIDE, start, builder.add(start, index(length)), limit)
-    builder.branch(inside)
-    lowering.at(inside)
+    builder = lowering.builder
+    with lowering.aside("outside", fits, "inside", when=False):
+        # Out of the way of accesses that are fine: bytes of an element far away could not be counted.
+        check_near(lowering, op, where, limit)
+        start = builder.mul(where, index(size))
+        lowering.trap_unless(op, ir.Constant(I1, 0), OUTSIDE, start, builder.add(start, index(length)), limit)
 
 
 def check_near(lowering: Lowering, op: Operation, where: ir.Value, limit: ir.Value, farthest: int = FARTHEST) -> None:
@@ -213,46 +215,40 @@ def check_near(lowering: Lowering, op: Operation, where: ir.Value, limit: ir.Val
 def stored_type(type: ir.Type) -> ir.Type:
     """What a scalar or vector is in memory."""
     element = element_of(type)
-    if isinstance(element, ir.IntType) and element.width < I8.width:
-        return with_element(type, I8)
-    return type
+    is_part_of_byte = isinstance(element, ir.IntType) and element.width < I8.width
+    return with_element(type, I8) if is_part_of_byte else type
 
 
 def load(builder: ir.IRBuilder, pointer: ir.Value, type: Attribute) -> ir.Value:
     """A scalar or vector from memory."""
     native = value_type(type)
-    stored = stored_type(native)
-    value = builder.load(pointer, typ=stored, align=1)
-    return value if stored == native else builder.trunc(value, native)
+    return from_stored(builder, builder.load(pointer, typ=stored_type(native), align=1), native)
+
+
+def from_stored(builder: ir.IRBuilder, value: ir.Value, native: ir.Type) -> ir.Value:
+    return value if value.type == native else builder.trunc(value, native)
 
 
 def store(builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value) -> None:
+    builder.store(as_stored(builder, value), pointer, align=1)
+
+
+def as_stored(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     stored = stored_type(value.type)
-    builder.store(value if stored == value.type else builder.zext(value, stored), pointer, align=1)
+    return value if stored == value.type else builder.zext(value, stored)
 
 
-def count_elements(builder: ir.IRBuilder, sizes: Sequence[ir.Value]) -> ir.Value:
-    total: ir.Value = ir.Constant(I64, 1)
-    for size in sizes:
-        total = times(builder, total, size)
-    return total
-
-
-def _load(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.LoadOp)
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
+def _load(lowering: Lowering, op: memref.LoadOp) -> None:
+    pointer = element_pointer(lowering, op, op.memref, op.indices)
     lowering[op.res] = load(lowering.builder, pointer, op.res.type)
 
 
-def _store(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.StoreOp)
+def _store(lowering: Lowering, op: memref.StoreOp) -> None:
     value = lowering[op.value]
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
-    store(lowering.builder, value, pointer)
+    store(lowering.builder, value, element_pointer(lowering, op, op.memref, op.indices))
 
 
-def _dim(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.DimOp)
+def _dim(lowering: Lowering, op: memref.DimOp) -> None:
     sizes, which = lowering.memref(op.source).sizes, lowering[op.index]
     known = number_of(which)
     if known is not None:
@@ -260,14 +256,14 @@ def _dim(lowering: Lowering, op: Operation) -> None:
             fail_op(op, f"asks for dimension {known} of a memref that has {len(sizes)}")
         lowering[op.result] = sizes[known]
         return
+    # A dimension that there is not is undefined in MLIR; 0 makes loops over it do nothing.
     found: ir.Value = index(0)
     for number, size in enumerate(sizes):
         found = lowering.builder.select(lowering.builder.icmp_signed("==", which, index(number)), size, found)
     lowering[op.result] = found
 
 
-def _rank(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.RankOp)
+def _rank(lowering: Lowering, op: memref.RankOp) -> None:
     lowering[op.rank] = index(len(lowering.memref(op.source).sizes))
 
 
@@ -281,73 +277,52 @@ def _allocate(lowering: Lowering, op: Operation) -> None:
     if size > LARGEST_BYTES:
         fail_op(op, f"has no native translation: {size} bytes are more than any core has")
     base = lowering.variable(I8, size)
+    # Nothing else has this address, so that loops on it can be told that it overlaps nothing.
     lowering.unit.apart.add(base)
-    fill(lowering, base, size)
-    lowering[op.results[0]] = whole_buffer(base, index(size), type)
-
-
-def fill(lowering: Lowering, base: ir.Value, size: int) -> None:
-    """Set bytes to zero."""
     name = f"llvm.memset.{suffix(POINTER)}.{suffix(I64)}"
     function = declared(lowering.unit.module, name, ir.VoidType(), [POINTER, I8, I64, I1])
     lowering.builder.call(function, [base, ir.Constant(I8, 0), index(size), ir.Constant(I1, 0)])
+    lowering[op.results[0]] = whole_buffer(base, index(size), type)
 
 
-def _copy(lowering: Lowering, op: Operation) -> None:
+def _copy(lowering: Lowering, op: memref.CopyOp) -> None:
     """Element by element; LLVM makes block copies of it where it can."""
-    assert isinstance(op, memref.CopyOp)
     source, target = lowering.memref(op.source), lowering.memref(op.destination)
     type = memref_type(op.source)
+    # An empty dimension has no index, but its loop does not run either.
     sizes = [number_of(size) for size in source.sizes]
     ranges = [None if size is None else Range(0, max(size - 1, 0)) for size in sizes]
 
-    def copy(indices: list[ir.Value]) -> None:
-        pointers = [checked_pointer(lowering, op, side, type, indices, ranges) for side in (source, target)]
-        store(lowering.builder, load(lowering.builder, pointers[0], type.element_type), pointers[1])
-
-    for_each_element(lowering, op, source.sizes, copy)
-
-
-def for_each_element(
-    lowering: Lowering, op: Operation, sizes: Sequence[ir.Value], body: Callable[[list[ir.Value]], None]
-) -> None:
-    """A nest of loops over all indices below `sizes`."""
-
-    def nest(indices: list[ir.Value]) -> list[Value]:
-        if len(indices) == len(sizes):
-            body(indices)
+    def copy(indices: list[ir.Value]) -> list[Value]:
+        if len(indices) < len(source.sizes):
+            bounds = index(0), source.sizes[len(indices)], index(1)
+            counted_loop(lowering, op, bounds, [], IndexType(), lambda i, _: copy([*indices, cast(ir.Value, i)]))
         else:
-            bounds = index(0), sizes[len(indices)], index(1)
-            counted_loop(lowering, op, bounds, [], IndexType(), lambda i, _: nest([*indices, cast(ir.Value, i)]))
+            pointers = [checked_pointer(lowering, op, side, type, indices, ranges) for side in (source, target)]
+            store(lowering.builder, load(lowering.builder, pointers[0], type.element_type), pointers[1])
         return []
 
-    nest([])
+    copy([])
 
 
 def _nothing(lowering: Lowering, op: Operation) -> None:
     """Says something about memory that does not change what a program does."""
 
 
-def _atomic_rmw(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, AtomicRMWOp)
+def _atomic_rmw(lowering: Lowering, op: AtomicRMWOp) -> None:
     # Nothing else touches a core's memory between two of its waits, so there is no more to being atomic here.
     builder, value = lowering.builder, lowering[op.value]
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
+    pointer = element_pointer(lowering, op, op.memref, op.indices)
     lowering[op.result] = old = load(builder, pointer, op.value.type)
     if op.update is not AtomicKind.ASSIGN:
-        name = f"arith.{_NAMES.get(op.update, op.update)}"
-        if isinstance(op.value.type, AnyFloat):
-            value = combine_floats(builder, name, op.value.type, old, value)
-        else:
-            value = combine_integers(builder, name, old, value)
+        value = combine(builder, f"arith.{_NAMES.get(op.update, op.update)}", op.value.type, old, value)
     store(builder, value, pointer)
 
 
-def _generic_atomic_rmw(lowering: Lowering, op: Operation) -> None:
+def _generic_atomic_rmw(lowering: Lowering, op: GenericAtomicRMWOp) -> None:
     """The region computes the new element from the old one."""
-    assert isinstance(op, GenericAtomicRMWOp)
     buffer, *indices = op.operands
-    pointer = element_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), indices)
+    pointer = element_pointer(lowering, op, buffer, indices)
     old = load(lowering.builder, pointer, op.results[0].type)
     (new,) = lowering.lower_region(op.regions[0], [old])
     store(lowering.builder, cast(ir.Value, new), pointer)

@@ -4,57 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from math import prod
 from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineConstraintKind,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineConstraintKind, AffineMap
 
 from tilewright.dialects import affine
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
-from tilewright.dialects.vector.types import shape_of
+from tilewright.dialects.affine.meaning import AffineNumbers
 from tilewright.native.access import checked_pointer, load, plus, store, times
 from tilewright.native.arithmetic import checked_integers, combine_integers
 from tilewright.native.loops import counted_loop, two_ways
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.ranges import leaf_number
 from tilewright.native.values import I1, Value, index
+from tilewright.native.vectors import count_of
 from tilewright.native.views import mixed
 
-_KINDS = {
-    AffineBinaryOpKind.FloorDiv: "arith.floordivsi",
-    AffineBinaryOpKind.CeilDiv: "arith.ceildivsi",
-}
+
+class LlvmAffine(AffineNumbers[ir.Value]):
+    """Affine expressions of values as instructions, where a lowering stands."""
+
+    def __init__(self, lowering: Lowering, dims: int, operands: Sequence[SSAValue]):
+        self.lowering, self.dims, self.operands = lowering, dims, operands
+
+    def constant(self, number: int) -> ir.Value:
+        return index(number)
+
+    def operand(self, number: int) -> ir.Value:
+        return self.lowering[self.operands[number]]
+
+    def compute(self, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        # Sums and products of constants are computed now: accesses to known places need no check.
+        if name in _FOLDED:
+            return _FOLDED[name](self.lowering.builder, a, b)
+        return checked_integers(self.lowering, name, a, b)
+
+    def modulo(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return _modulo(self.lowering, a, b)
 
 
-def expression(lowering: Lowering, expr: AffineExpr, map: AffineMap, operands: Sequence[SSAValue]) -> ir.Value:
-    """The value of an affine expression."""
-    builder = lowering.builder
-    match expr:
-        case AffineConstantExpr():
-            return index(expr.value)
-        case AffineBinaryOpExpr():
-            lhs, rhs = (expression(lowering, side, map, operands) for side in (expr.lhs, expr.rhs))
-            match expr.kind:
-                case AffineBinaryOpKind.Add:
-                    return plus(builder, lhs, rhs)
-                case AffineBinaryOpKind.Mul:
-                    return times(builder, lhs, rhs)
-                case AffineBinaryOpKind.Mod:
-                    return _modulo(lowering, lhs, rhs)
-                case kind:
-                    return checked_integers(lowering, _KINDS[kind], lhs, rhs)
-        case _:
-            return lowering[operands[leaf_number(expr, map)]]
+_FOLDED = {"arith.addi": plus, "arith.muli": times}
 
 
 def _modulo(lowering: Lowering, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
@@ -64,12 +55,7 @@ def _modulo(lowering: Lowering, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
 
 
 def results(lowering: Lowering, map: AffineMap, operands: Sequence[SSAValue]) -> list[ir.Value]:
-    return [expression(lowering, result, map, operands) for result in map.results]
-
-
-def _apply(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, affine.ApplyOp)
-    lowering[op.result] = results(lowering, op.map.data, op.operands)[0]
+    return [LlvmAffine(lowering, map.num_dims, operands).evaluate(result) for result in map.results]
 
 
 def _extreme(name: str) -> Handler:
@@ -85,8 +71,8 @@ def _best(lowering: Lowering, name: str, map: AffineMap, operands: Sequence[SSAV
     return reduce(lambda x, y: combine_integers(lowering.builder, name, x, y), results(lowering, map, operands))
 
 
-def _for(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, affine.ForOp)
+def _for(lowering: Lowering, op: affine.ForOp) -> None:
+    # Several bounds of a loop hold together: the greatest below, the least above.
     low = _best(lowering, "arith.maxsi", op.lowerBoundMap.data, op.lowerBoundOperands)
     high = _best(lowering, "arith.minsi", op.upperBoundMap.data, op.upperBoundOperands)
     values = counted_loop(
@@ -100,13 +86,12 @@ def _for(lowering: Lowering, op: Operation) -> None:
     lowering.values.update(zip(op.results, values, strict=True))
 
 
-def _if(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, affine.IfOp)
+def _if(lowering: Lowering, op: affine.IfOp) -> None:
     condition, builder = op.condition.data, lowering.builder
-    map = AffineMap(condition.num_dims, condition.num_symbols, ())
+    numbers = LlvmAffine(lowering, condition.num_dims, op.operands)
     holds: ir.Value = ir.Constant(I1, 1)
     for constraint in condition.constraints:
-        lhs, rhs = (expression(lowering, side, map, op.operands) for side in (constraint.lhs, constraint.rhs))
+        lhs, rhs = numbers.evaluate(constraint.lhs), numbers.evaluate(constraint.rhs)
         holds = builder.and_(holds, builder.icmp_signed(_COMPARISONS[constraint.kind], lhs, rhs))
     two_ways(lowering, op, holds)
 
@@ -125,38 +110,33 @@ def _pointer(lowering: Lowering, op: Operation, buffer: SSAValue, indices: Seque
     return checked_pointer(lowering, op, memref, cast(MemRefType, buffer.type), where, ranges, count)
 
 
-def _lanes(value: SSAValue) -> int:
-    return prod(shape_of(value.type))
-
-
 def _load(lowering: Lowering, op: Operation) -> None:
     buffer, *indices = op.operands
-    pointer = _pointer(lowering, op, buffer, indices, _lanes(op.results[0]))
+    pointer = _pointer(lowering, op, buffer, indices, count_of(op.results[0].type))
     lowering[op.results[0]] = load(lowering.builder, pointer, op.results[0].type)
 
 
 def _store(lowering: Lowering, op: Operation) -> None:
     value, buffer, *indices = op.operands
     native = lowering[value]
-    store(lowering.builder, native, _pointer(lowering, op, buffer, indices, _lanes(value)))
+    store(lowering.builder, native, _pointer(lowering, op, buffer, indices, count_of(value.type)))
 
 
-def _linearize(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, LinearizeIndexOp)
+def _linearize(lowering: Lowering, op: LinearizeIndexOp) -> None:
     builder = lowering.builder
-    basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
+    basis = mixed(lowering, op, op.dynamic_basis, op.static_basis.get_values())
     digits = [lowering[value] for value in op.multi_index]
+    # The outermost size may be given or not: it does not matter for the sum.
     total = digits[0]
     for digit, size in zip(digits[1:], basis[len(basis) - len(digits) + 1 :], strict=True):
         total = plus(builder, times(builder, total, size), digit)
     lowering[op.linear_index] = total
 
 
-def _delinearize(lowering: Lowering, op: Operation) -> None:
+def _delinearize(lowering: Lowering, op: DelinearizeIndexOp) -> None:
     """Digits from the last to the first; the first has no limit."""
-    assert isinstance(op, DelinearizeIndexOp)
     rest = lowering[op.linear_index]
-    basis = mixed(lowering, op.dynamic_basis, op.static_basis.get_values())
+    basis = mixed(lowering, op, op.dynamic_basis, op.static_basis.get_values())
     digits = list[Value]()
     for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
         digits.insert(0, _modulo(lowering, rest, size))
@@ -165,7 +145,7 @@ def _delinearize(lowering: Lowering, op: Operation) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    "affine.apply": _apply,
+    "affine.apply": _extreme("arith.minsi"),  # of its one result
     "affine.min": _extreme("arith.minsi"),
     "affine.max": _extreme("arith.maxsi"),
     "affine.for": _for,

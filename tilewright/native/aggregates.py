@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, Unrealized
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import llvm
-from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
@@ -20,13 +19,15 @@ from tilewright.native.lanes import constant, scalar_constant
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import (
     I64,
-    Known,
+    POINTER,
     MemRef,
     Untranslatable,
     Value,
+    all_parts,
     constant_sizes,
     index,
     number_of,
+    offset_of,
     strides_of,
     value_type,
 )
@@ -35,8 +36,7 @@ ALLOCATED, ALIGNED, OFFSET, SIZES, STRIDES = range(5)
 """The members of a memref's descriptor."""
 
 
-def _constant(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.ConstantOp)
+def _constant(lowering: Lowering, op: llvm.ConstantOp) -> None:
     match op.value:
         case IntegerAttr() | FloatAttr():
             lowering[op.result] = scalar_constant(op.result.type, op.value.value.data)
@@ -53,11 +53,8 @@ def _zero(lowering: Lowering, op: Operation) -> None:
         lowering[op.results[0]] = constant(type, 0)
 
 
-def _insert(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.InsertValueOp)
-    container, value = lowering[op.container], lowering[op.value]
-    position = _position(op)
-    lowering[op.res] = lowering.builder.insert_value(container, value, position)
+def _insert(lowering: Lowering, op: llvm.InsertValueOp) -> None:
+    lowering[op.res] = lowering.builder.insert_value(lowering[op.container], lowering[op.value], _position(op))
 
 
 def _position(op: llvm.InsertValueOp | llvm.ExtractValueOp) -> list[int]:
@@ -74,15 +71,12 @@ def _position(op: llvm.InsertValueOp | llvm.ExtractValueOp) -> list[int]:
     return position
 
 
-def _extract(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.ExtractValueOp)
-    container = lowering[op.container]
-    lowering[op.res] = lowering.builder.extract_value(container, _position(op))
+def _extract(lowering: Lowering, op: llvm.ExtractValueOp) -> None:
+    lowering[op.res] = lowering.builder.extract_value(lowering[op.container], _position(op))
 
 
-def _cast(lowering: Lowering, op: Operation) -> None:
+def _cast(lowering: Lowering, op: UnrealizedConversionCastOp) -> None:
     """What two stages of lowering see as different types: a memref and its descriptor, or the same thing twice."""
-    assert isinstance(op, UnrealizedConversionCastOp)
     if len(op.operands) != 1 or len(op.results) != 1:
         fail_op(op, "has no native translation: it is none of one value to another")
     source, result = op.operands[0], op.results[0]
@@ -101,13 +95,11 @@ def _cast(lowering: Lowering, op: Operation) -> None:
 def from_descriptor(lowering: Lowering, op: Operation, descriptor: ir.Value, type: MemRefType) -> MemRef:
     """A memref whose buffer ends where its last element does; what the type says is not read from the descriptor."""
     builder, row = lowering.builder, ir.ArrayType(I64, type.get_num_dims())
-    pointer = ir.PointerType()
-    wanted = ir.LiteralStructType([pointer, pointer, I64, *([row, row] if type.get_num_dims() else [])])
+    # MLIR leaves out the lists of a memref that has no dimensions.
+    wanted = ir.LiteralStructType([POINTER, POINTER, I64, *([row, row] if type.get_num_dims() else [])])
     if descriptor.type != wanted:
         raise Untranslatable(f"{descriptor.type} is no descriptor of a memref, which is {wanted}")
-    base = builder.extract_value(descriptor, ALIGNED)
-    form = strided_form(type)
-    known = None if form is None else form.offset
+    base, known = builder.extract_value(descriptor, ALIGNED), offset_of(type)
     offset = builder.extract_value(descriptor, OFFSET) if known is None else index(known)
     sizes = _dimensions(builder, descriptor, SIZES, constant_sizes(type))
     strides = _dimensions(builder, descriptor, STRIDES, strides_of(type))
@@ -133,11 +125,13 @@ def spanned_bytes(
 ) -> ir.Value:
     """How far the elements of a memref reach, in bytes from its base; traps if that does not fit into 64 bits."""
     exact, end = ExactNumbers(lowering), offset
+    # The last element's number, then one more; an empty memref reaches nowhere, which may come out below 0.
     for size, stride in zip(sizes, strides, strict=True):
         end = exact.plus(end, exact.times(exact.plus(size, index(-1)), stride))
     found = exact.times(exact.plus(end, index(1)), index(element_bytes(type)))
     exact.check(op, "has a memref of more bytes than 64 bits can count")
     known = number_of(found)
+    # Computed now: accesses to a buffer of a known size need fewer checks.
     if known is not None:
         return index(max(known, 0))
     return lowering.builder.select(lowering.builder.icmp_signed("<", found, index(0)), index(0), found)
@@ -153,6 +147,7 @@ def to_descriptor(builder: ir.IRBuilder, memref: MemRef, type: Attribute) -> ir.
 def descriptor_members(memref: MemRef) -> list[tuple[list[int], ir.Value]]:
     """What a descriptor holds, with the place of each; also the order of a memref's parts as parameters of C."""
     return [
+        # The pointer to free and the one to use are the same here.
         ([ALLOCATED], memref.base),
         ([ALIGNED], memref.base),
         ([OFFSET], memref.offset),
@@ -163,21 +158,14 @@ def descriptor_members(memref: MemRef) -> list[tuple[list[int], ir.Value]]:
 
 def flattened(value: Value) -> list[ir.Value]:
     """A value as parameters of a function with C's conventions, as MLIR has it."""
-    match value:
-        case MemRef():
-            return [part for _, part in descriptor_members(value)]
-        case Known():
-            raise Untranslatable(f"{value.definition.name} is no number")
-        case _:
-            return [value]
+    return [part for _, part in descriptor_members(value)] if isinstance(value, MemRef) else all_parts(value)
 
 
 def flattened_types(type: Attribute) -> list[ir.Type]:
     """The types of what `flattened` gives."""
     if not is_ranked(type):
         return [value_type(type)]
-    rank = type.get_num_dims()
-    return [ir.PointerType(), ir.PointerType(), *[I64] * (1 + 2 * rank)]
+    return [POINTER, POINTER, *[I64] * (1 + 2 * type.get_num_dims())]
 
 
 HANDLERS: dict[str, Handler] = {

@@ -26,7 +26,7 @@ def want_at_most_64_bits(value: ir.Value) -> None:
         raise Untranslatable("there are only integers of up to 64 bits for divisions and conversions")
 
 
-def _resizing(unsigned: bool) -> Handler:
+def resizing(unsigned: bool) -> Handler:
     def lower(lowering: Lowering, op: Operation) -> None:
         element = element_of(value_type(op.results[0].type))
         lowering[op.results[0]] = resize(lowering.builder, lowering[op.operands[0]], element, unsigned)
@@ -41,17 +41,20 @@ def _extf(lowering: Lowering, op: Operation) -> None:
     )
 
 
-def _truncf(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, TruncFOp)
+def _truncf(lowering: Lowering, op: TruncFOp) -> None:
     if op.roundingmode is not None and op.roundingmode.value.data != NEAREST_EVEN:
         fail_op(op, "has no native translation: only rounding to nearest even is known here")
-    source, target = (element_type(value.type) for value in (op.operands[0], op.results[0]))
-    lowering[op.results[0]] = floats.truncate(
-        lowering.builder, lowering[op.operands[0]], source, target, element_of(value_type(target))
-    )
+    builder, target = lowering.builder, element_type(op.results[0].type)
+    wide = widen(builder, lowering[op.operands[0]], element_type(op.operands[0].type))
+    if not isinstance(target, floats.NARROW):
+        lowering[op.results[0]] = builder.fptrunc(wide, value_type(op.results[0].type))
+        return
+    # By way of f32 it would be rounded twice.
+    odd = floats.to_odd(builder, wide) if element_of(wide.type) == floats.F64 else wide
+    lowering[op.results[0]] = floats.narrow(builder, odd, target)
 
 
-def _bitcast(lowering: Lowering, op: Operation) -> None:
+def bitcast(lowering: Lowering, op: Operation) -> None:
     value, target = lowering[op.operands[0]], value_type(op.results[0].type)
     lowering[op.results[0]] = value if value.type == target else lowering.builder.bitcast(value, target)
 
@@ -73,6 +76,7 @@ def _to_float(unsigned: bool) -> Handler:
         target = element_type(op.results[0].type)
         is_narrow = isinstance(target, floats.NARROW)
         wide = with_element(value.type, floats.F64 if is_narrow else element_of(value_type(target)))
+        # Both round to nearest, ties to even.
         number = builder.uitofp(value, wide) if unsigned else builder.sitofp(value, wide)
         if is_narrow:
             number = floats.narrow(builder, floats.to_odd(builder, number), target)
@@ -94,12 +98,12 @@ def _to_integer(name: str) -> Handler:
 
 
 HANDLERS: dict[str, Handler] = {
-    **{name: _resizing(not signed) for name, signed in RESIZES.items()},
-    "index.casts": _resizing(unsigned=False),
-    "index.castu": _resizing(unsigned=True),
+    **{name: resizing(not signed) for name, signed in RESIZES.items()},
+    "index.casts": resizing(unsigned=False),
+    "index.castu": resizing(unsigned=True),
     "arith.extf": _extf,
     "arith.truncf": _truncf,
-    "arith.bitcast": _bitcast,
+    "arith.bitcast": bitcast,
     "builtin.unrealized_conversion_cast": _change_sign,
     "arith.sitofp": _to_float(unsigned=False),
     "arith.uitofp": _to_float(unsigned=True),

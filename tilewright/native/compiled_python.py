@@ -28,8 +28,7 @@ from tilewright.native.shared_state import NUMBER_BYTES, SharedState
 from tilewright.native.types import declared
 from tilewright.support.lazy import once
 
-I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
-POINTER = ir.PointerType()
+I1, I8, I32, I64, POINTER = (*(ir.IntType(width) for width in (1, 8, 32, 64)), ir.PointerType())
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
@@ -117,16 +116,16 @@ class CompiledFunctions:
         modules = sorted({function.__module__ for function in self._functions.values()} | {__name__})
         named = [(module, name, value) for module in modules for name, value in vars(sys.modules[module]).items()]
         numbers = [(module, name, int(value)) for module, name, value in named if isinstance(value, int)]
-        enums = [(module, name, _members(value)) for module, name, value in named if isinstance(value, type)]
+        # Of enumerations the members; other classes matter only by their names.
+        enums = [
+            (module, name, [(member.name, int(member)) for member in value] if issubclass(value, IntEnum) else [])
+            for module, name, value in named
+            if isinstance(value, type)
+        ]
         # The text covers the functions themselves; numbers and enums are what they import.
         texts = [Path(str(sys.modules[module].__file__)).read_bytes() for module in modules]
         names = [name for name, _ in self._ordered()]
         return sha256(repr((self.state.layout(), names, numbers, enums, texts, host_key())).encode()).hexdigest()
-
-
-def _members(found: type) -> list[tuple[str, int]]:
-    """What is in an enumeration of integers; other classes matter only by their names."""
-    return [(member.name, int(member)) for member in found] if issubclass(found, IntEnum) else []
 
 
 def _declare(module: ir.Module, function: Function) -> ir.Function:
@@ -172,8 +171,7 @@ class _FunctionCompiler:
         """Where `continue` and `break` lead."""
 
     def compile(self) -> None:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(self.source)))
-        definition = tree.body[0]
+        definition = ast.parse(textwrap.dedent(inspect.getsource(self.source))).body[0]
         assert isinstance(definition, ast.FunctionDef)
         names = [argument.arg for argument in definition.args.args]
         self.state_name = names[0]
@@ -198,9 +196,9 @@ class _FunctionCompiler:
 
     def _block(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
-            if self.builder.block.is_terminated:
-                return
-            self._statement(statement)
+            # Behind `return`, `break` and `continue` nothing is reached.
+            if not self.builder.block.is_terminated:
+                self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -256,6 +254,7 @@ class _FunctionCompiler:
         values = [self._value(argument) for argument in args]
         first, end = (_number(0), values[0]) if len(values) == 1 else values
         head, inside, step, after = (self.function.append_basic_block(n) for n in ("head", "body", "step", "after"))
+        # Apart from the variable, which the body may change; no name in Python has spaces.
         counter = self._local(f"{name} counter {len(self.locals)}")
         self.builder.store(first, counter)
         self.builder.branch(head)
@@ -352,12 +351,12 @@ class _FunctionCompiler:
                 return self._short_circuit(isinstance(op, ast.And), values)
             case ast.Compare(left=left, ops=ops, comparators=rest):
                 values = [self._value(value) for value in (left, *rest)]
-                return reduce(self.builder.and_, map(self._compare, ops, values, values[1:]))
+                pairs = zip(ops, values, values[1:], strict=False)
+                return reduce(
+                    self.builder.and_, (self.builder.icmp_signed(_COMPARISONS[type(op)], a, b) for op, a, b in pairs)
+                )
             case _:
                 return self.builder.icmp_signed("!=", self._value(node), _number(0))
-
-    def _compare(self, op: ast.cmpop, left: ir.Value, right: ir.Value) -> ir.Value:
-        return self.builder.icmp_signed(_COMPARISONS[type(op)], left, right)
 
     def _short_circuit(self, is_and: bool, values: Sequence[ast.expr]) -> ir.Value:
         after = self.function.append_basic_block("decided")
@@ -385,6 +384,7 @@ class _FunctionCompiler:
         called = self.functions.get(node.func.id)
         if called is None:
             self._refuse(node)
+        # The state goes along whatever it is called there.
         arguments = [self._value(argument) for argument in node.args[1:]]
         return self.builder.call(called, [self.function.args[0], *arguments])
 
@@ -402,8 +402,8 @@ class _FunctionCompiler:
         return _number(0)
 
     def trailing_zeros(self, bits: ir.Value) -> ir.Value:
-        count = declared(self.module, "llvm.cttz.i64", I64, [I64, I1])
-        return self.builder.call(count, [bits, ir.Constant(I1, 1)])
+        # The 1 says that there is a bit: of 0 it gives anything.
+        return self.builder.call(declared(self.module, "llvm.cttz.i64", I64, [I64, I1]), [bits, ir.Constant(I1, 1)])
 
     def minimum(self, first: ir.Value, second: ir.Value) -> ir.Value:
         return self.builder.select(self.builder.icmp_signed("<", first, second), first, second)

@@ -105,15 +105,9 @@ class Coroutine(Lowering):
 
     def pause(self, often: bool) -> None:
         """Wait for nothing in particular if some time has passed since the last wait."""
-        long, on = self.new_block("pause"), self.new_block("on")
-        now = self.builder.load(self.cycles, typ=I64)
-        self.builder.cbranch(
-            self.builder.icmp_signed(">", now, index(POLL_CYCLES if often else PAUSE_CYCLES)), long, on
-        )
-        self.at(long)
-        self._stop_here(PAUSED)
-        self.branch(on)
-        self.at(on)
+        now, most = self.builder.load(self.cycles, typ=I64), index(POLL_CYCLES if often else PAUSE_CYCLES)
+        with self.aside("pause", self.builder.icmp_signed(">", now, most)):
+            self._stop_here(PAUSED)
 
     def idle(self) -> None:
         self._stop_here(IDLE)
@@ -122,24 +116,20 @@ class Coroutine(Lowering):
         self.spend()
         self.builder.store(index(code), self.in_context(CODE))
         self._hand_over_cycles()
-        resumed = self.new_block("resumed")
-        self._suspend(resumed, final=False)
-        self.at(resumed)
+        self._suspend("resumed", final=False)
 
     def _hand_over_cycles(self) -> None:
         self.builder.store(self.builder.load(self.cycles, typ=I64), self.in_context(CYCLES))
         self.builder.store(index(0), self.cycles)
 
-    def _suspend(self, resumed: ir.Block, final: bool) -> None:
+    def _suspend(self, name: str, final: bool) -> None:
+        resumed = self.new_block(name)
         state = self._call("llvm.coro.suspend", NO_TOKEN, ir.Constant(I1, int(final)))
         # The default is the way out to the caller, as LLVM's coroutines have it.
         switch = self.builder.switch(state, self.out)
         switch.add_case(RESUMED, resumed)
         switch.add_case(DESTROYED, self.cleanup)
-
-    def leave(self, trap: int) -> None:
-        self.builder.store(index(-1 - trap), self.in_context(CODE))
-        self.leave_again()
+        self.at(resumed)
 
     def leave_again(self) -> None:
         self.builder.branch(self.over)
@@ -151,10 +141,8 @@ class Coroutine(Lowering):
         self.builder.branch(self.over)
         self.at(self.over)
         self._hand_over_cycles()
-        never = self.new_block("never")
         # A final suspension: resuming it is not defined, only destroying.
-        self._suspend(never, final=True)
-        self.at(never)
+        self._suspend("never", final=True)
         self.builder.unreachable()
         self.at(self.cleanup)
         self._call("free", self._call("llvm.coro.free", self.id, self.handle))
@@ -205,17 +193,13 @@ def _known_function(lowering: Lowering, body: FunctionLowering) -> ir.Function:
 
 def _used(op: Operation) -> list[SSAValue]:
     """Values from outside that an operation uses, in the order of their first use."""
-    found = dict[SSAValue, None]()
-    for inner in op.walk():
-        found.update(dict.fromkeys(inner.operands))
-    return list(found)
+    # A dict keeps the order, which a set does not: the same program has to give the same code each time.
+    return list(dict.fromkeys(operand for inner in op.walk() for operand in inner.operands))
 
 
 def _unknown_parts(values: Iterable[Value]) -> list[ir.Value]:
-    parts = dict[ir.Value, None]()
-    for value in values:
-        parts.update(dict.fromkeys(part for part in all_parts(value) if not isinstance(part, ir.Constant)))
-    return list(parts)
+    parts = (part for value in values for part in all_parts(value))
+    return list(dict.fromkeys(part for part in parts if not isinstance(part, ir.Constant)))
 
 
 def _tell_apart(lowering: Lowering, body: FunctionLowering, passed: list[ir.Value]) -> None:

@@ -110,23 +110,20 @@ def read_object(data: bytes) -> ObjectFile:
     symbols = list[ObjectSymbol]()
     for header, content in zip(headers, contents, strict=True):
         if header.type == SHT_SYMTAB:
-            symbols = [_symbol(contents[header.link], *entry) for entry in SYMBOL.iter_unpack(content)]
+            symbols = [
+                ObjectSymbol(_text(contents[header.link], name), info, section, value, size)
+                for name, info, _, section, value, size in SYMBOL.iter_unpack(content)
+            ]
         elif header.type == SHT_RELA:
-            sections[header.info].relocations += map(_relocation, RELOCATION.iter_unpack(content))
+            sections[header.info].relocations += [
+                ObjectRelocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
+                for offset, info, addend in RELOCATION.iter_unpack(content)
+            ]
     return ObjectFile(machine, sections, symbols)
 
 
 def _text(strings: bytes, start: int) -> str:
     return strings[start : strings.index(0, start)].decode()
-
-
-def _symbol(strings: bytes, name: int, info: int, other: int, section: int, value: int, size: int) -> ObjectSymbol:
-    return ObjectSymbol(_text(strings, name), info, section, value, size)
-
-
-def _relocation(entry: tuple[int, int, int]) -> ObjectRelocation:
-    offset, info, addend = entry
-    return ObjectRelocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
 
 
 class Strings:

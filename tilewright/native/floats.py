@@ -1,4 +1,4 @@
-"""Floating-point arithmetic, one row per operation.
+"""Floating-point arithmetic as LLVM instructions: a system of numbers for the definitions in `dialects.arith.meaning`.
 
 `bf16` and `f16` are computed in `f32` and rounded to nearest, ties to even: `f32` has more than twice their precision
 and two bits, so that for + - * / and the square root the second rounding does no harm.
@@ -6,16 +6,14 @@ and two bits, so that for + - * / and the square root the second rounding does n
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
 from xdsl.ir import Attribute
 
-from tilewright.dialects.arith.meaning import FLOAT_COMPARISONS
+from tilewright.dialects.arith.meaning import Floats
 from tilewright.native.lanes import constant_like
 from tilewright.native.types import declared
-from tilewright.native.values import F32, F64, I16, I32, element_of, with_element
+from tilewright.native.values import F32, F64, I1, I16, I32, element_of, with_element
 
 Builder = ir.IRBuilder
 NARROW = BFloat16Type, Float16Type
@@ -50,11 +48,13 @@ def narrow(builder: Builder, value: ir.Value, element: Attribute) -> ir.Value:
 
 def _to_bf16(builder: Builder, value: ir.Value) -> ir.Value:
     """Round to nearest even by adding a little less than half to the bits; a NaN stays one, made quiet."""
+    # Few processors have an instruction for it.
     bits = builder.bitcast(value, with_element(value.type, I32))
     upper = builder.lshr(bits, constant_like(bits, BF16_SHIFT))
     odd = builder.and_(upper, constant_like(bits, 1))
     rounded = builder.add(bits, builder.add(odd, constant_like(bits, 0x7FFF)))
     rounded = builder.lshr(rounded, constant_like(bits, BF16_SHIFT))
+    # The uppermost bit of the fraction: without it a NaN whose lower bits are cut could become an infinity.
     quiet = builder.or_(upper, constant_like(bits, 0x40))
     is_nan = builder.fcmp_unordered("uno", value, value)
     return builder.trunc(builder.select(is_nan, quiet, rounded), with_element(value.type, I16))
@@ -64,16 +64,6 @@ def extend(builder: Builder, value: ir.Value, source: Attribute, target: ir.Type
     """`arith.extf`: to a type that holds every value of the old one; `target` is an element type."""
     wide = widen(builder, value, source)
     return wide if element_of(wide.type) == target else builder.fpext(wide, with_element(value.type, target))
-
-
-def truncate(builder: Builder, value: ir.Value, source: Attribute, target: Attribute, native: ir.Type) -> ir.Value:
-    """`arith.truncf`, rounding once; `native` is what stands for `target`."""
-    wide = widen(builder, value, source)
-    if not isinstance(target, NARROW):
-        return builder.fptrunc(wide, with_element(value.type, native))
-    if element_of(wide.type) == F64:
-        wide = to_odd(builder, wide)
-    return narrow(builder, wide, target)
 
 
 def to_odd(builder: Builder, value: ir.Value) -> ir.Value:
@@ -93,6 +83,7 @@ def to_odd(builder: Builder, value: ir.Value) -> ir.Value:
 def intrinsic(builder: Builder, name: str, *values: ir.Value, result: ir.Type | None = None) -> ir.Value:
     """A call of an intrinsic that is overloaded on its result and, where that differs, on its first argument."""
     result = result or values[0].type
+    # LLVM names an intrinsic after all types that are not fixed.
     overloads = [result] if result == values[0].type else [result, values[0].type]
     full = ".".join([name, *(suffix(type) for type in overloads)])
     return builder.call(declared(builder.module, full, result, [value.type for value in values]), values)
@@ -109,26 +100,27 @@ def suffix(type: ir.Type) -> str:
 
 _FLOAT_NAMES: dict[ir.Type, str] = {ir.HalfType(): "f16", F32: "f32", F64: "f64"}
 
-BINARY: dict[str, Callable[[Builder, ir.Value, ir.Value], ir.Value]] = {
-    "arith.addf": lambda b, x, y: b.fadd(x, y),
-    "arith.subf": lambda b, x, y: b.fsub(x, y),
-    "arith.mulf": lambda b, x, y: b.fmul(x, y),
-    "arith.divf": lambda b, x, y: b.fdiv(x, y),
-    "arith.remf": lambda b, x, y: b.frem(x, y),
-    "arith.maximumf": lambda b, x, y: intrinsic(b, "llvm.maximum", x, y),
-    "arith.minimumf": lambda b, x, y: intrinsic(b, "llvm.minimum", x, y),
-    "arith.maxnumf": lambda b, x, y: intrinsic(b, "llvm.maxnum", x, y),
-    "arith.minnumf": lambda b, x, y: intrinsic(b, "llvm.minnum", x, y),
-}
-"""By operation, on numbers of the type that arithmetic is done in."""
+_INSTRUCTIONS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv", "%": "frem"}
 
 
-def compare(builder: Builder, predicate: int, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """`arith.cmpf` on numbers of the type that arithmetic is done in."""
-    if not 1 <= predicate <= len(FLOAT_COMPARISONS):
-        answer = ir.Constant(ir.IntType(1), int(predicate != 0))
-        if not isinstance(lhs.type, ir.VectorType):
-            return answer
-        return ir.Constant(ir.VectorType(answer.type, lhs.type.count), [answer] * lhs.type.count)
-    operator, ordered = FLOAT_COMPARISONS[predicate - 1]
-    return (builder.fcmp_ordered if ordered else builder.fcmp_unordered)(operator, lhs, rhs)
+class LlvmFloats(Floats[ir.Value]):
+    """Builds instructions on scalars and vectors of the type that arithmetic is done in."""
+
+    def __init__(self, builder: Builder):
+        self.builder = builder
+
+    def combine(self, operator: str, a: ir.Value, b: ir.Value) -> ir.Value:
+        return getattr(self.builder, _INSTRUCTIONS[operator])(a, b)
+
+    def negate(self, a: ir.Value) -> ir.Value:
+        return self.builder.fneg(a)
+
+    def extreme(self, operator: str, a: ir.Value, b: ir.Value, numbers: bool) -> ir.Value:
+        kind = "num" if numbers else "imum"
+        return intrinsic(self.builder, f"llvm.{'max' if operator == '>' else 'min'}{kind}", a, b)
+
+    def compare(self, operator: str, a: ir.Value, b: ir.Value, ordered: bool) -> ir.Value:
+        return (self.builder.fcmp_ordered if ordered else self.builder.fcmp_unordered)(operator, a, b)
+
+    def truth(self, answer: bool, like: ir.Value) -> ir.Value:
+        return constant_like(ir.Constant(with_element(like.type, I1), ir.Undefined), int(answer))

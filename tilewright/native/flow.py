@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from llvmlite import ir
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -17,6 +17,7 @@ from tilewright.native.values import Value
 if TYPE_CHECKING:
     from tilewright.native.lowering import Lowering, Phis
 
+B = TypeVar("B", Block, ir.Block)
 WRITING = frozenset(
     (
         *("store", "copy", "atomic_rmw", "generic_atomic_rmw", "call"),
@@ -34,13 +35,13 @@ def reverse_postorder(region: Region) -> list[Block]:
     assert entry is not None, "the region has a body"
     found: list[Block] = []
     seen = {entry}
-    path = [(entry, iter(_successors(entry)))]
+    path = [(entry, iter(successors(entry)))]
     while path:
         block, rest = path[-1]
         for following in rest:
             if following not in seen:
                 seen.add(following)
-                path.append((following, iter(_successors(following))))
+                path.append((following, iter(successors(following))))
                 break
         else:
             found.append(block)
@@ -51,7 +52,7 @@ def reverse_postorder(region: Region) -> list[Block]:
 def goes_round(region: Region) -> bool:
     """Whether blocks of a region can run more than once."""
     order = {block: number for number, block in enumerate(reverse_postorder(region))}
-    return any(order[after] <= number for block, number in order.items() for after in _successors(block))
+    return any(order[after] <= number for block, number in order.items() for after in successors(block))
 
 
 def is_idle(block: Block) -> bool:
@@ -60,15 +61,12 @@ def is_idle(block: Block) -> bool:
     current = block
     while current not in seen:
         seen.add(current)
-        following = _successors(current)
-        if len(following) != 1 or any(not _is_silent(op) for op in current.ops if op is not current.last_op):
+        following = successors(current)
+        before = (op for op in current.ops if op is not current.last_op)
+        if len(following) != 1 or any(op.regions or not op.has_trait(Pure) for op in before):
             return False
         current = following[0]
     return current is block
-
-
-def _is_silent(op: Operation) -> bool:
-    return not op.regions and op.has_trait(Pure)
 
 
 def writes(op: Operation) -> bool:
@@ -76,8 +74,20 @@ def writes(op: Operation) -> bool:
     return any(inner.name.partition(".")[2] in WRITING for inner in op.walk())
 
 
-def _successors(block: Block) -> tuple[Block, ...]:
+def successors(block: Block) -> tuple[Block, ...]:
     return tuple(block.last_op.successors) if block.last_op is not None else ()
+
+
+def natural_loop(header: B, latch: B, before: Callable[[B], Iterable[B]]) -> set[B]:
+    """The header of a loop, and the blocks from which its latch is reached without it."""
+    found, open_blocks = {header, latch}, [latch]
+    while open_blocks:
+        current = open_blocks.pop()
+        if current is not header:
+            new = [block for block in before(current) if block not in found]
+            open_blocks += new
+            found.update(new)
+    return found
 
 
 class Graph:
@@ -94,6 +104,7 @@ class Graph:
         """The code from here on; gives what the terminators hand on that leave the region."""
         lowering, after = self.lowering, self.lowering.new_block("after")
         lowering.branch(self.native[self.blocks[0]])
+        # Before any code: a branch may lead to a block that is translated later, or before.
         for block in self.blocks[1:]:
             lowering.at(self.native[block])
             self.arguments[block] = lowering.phis([argument.type for argument in block.args])
@@ -103,7 +114,13 @@ class Graph:
             passed = lowering.lower_block(block, arguments if phis is None else phis.values)
             self._leave(block, passed, after)
         lowering.at(after)
-        return self._results()
+        # Nothing arrives behind a region that never ends.
+        if not self.exits:
+            lowering.builder.unreachable()
+            lowering.at(lowering.new_block("never"))
+            return []
+        types = [operand.type for operand in self.exits[0][1].operands]
+        return lowering.merge(types, [(block, values) for block, _, values in self.exits])
 
     def _leave(self, block: Block, passed: list[Value], after: ir.Block) -> None:
         lowering, last = self.lowering, block.last_op
@@ -114,6 +131,7 @@ class Graph:
         if not last.successors:
             self.exits.append((lowering.branch(after), last, passed))
             return
+        # Blocks are in an order in which only loops lead back.
         first = min(self.order[target] for target in last.successors)
         if is_idle(block):
             lowering.idle()
@@ -123,6 +141,7 @@ class Graph:
             case cf.BranchOp():
                 self._go(last.successor, last.arguments)
             case cf.ConditionalBranchOp():
+                # Blocks of their own for both edges: they may lead to the same block with other values.
                 yes, no = lowering.new_block("yes"), lowering.new_block("no")
                 lowering.choose(lowering[last.cond], yes, no)
                 lowering.at(yes)
@@ -152,12 +171,3 @@ class Graph:
         values = [self.lowering.get(operand) for operand in operands]
         here = self.lowering.branch(self.native[target])
         self.arguments[target].add(values, here)
-
-    def _results(self) -> list[Value]:
-        """What arrives behind the region; nothing does if it never ends."""
-        if not self.exits:
-            self.lowering.builder.unreachable()
-            self.lowering.at(self.lowering.new_block("never"))
-            return []
-        types = [operand.type for operand in self.exits[0][1].operands]
-        return self.lowering.merge(types, [(block, values) for block, _, values in self.exits])

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import lookup_symbol
-from tilewright.native.lowering import CODE, DEPTH, Handler, Lowering, Unit
+from tilewright.native.lowering import DEPTH, Handler, Lowering, Unit
 from tilewright.native.types import declared
 from tilewright.native.values import I32, I64, POINTER, Value, index, part_types, parts, rebuild
 
@@ -48,10 +48,6 @@ class FunctionLowering(Lowering):
         self.builder.store(index(POLL_CYCLES), self._next_poll)
         self.results, self.arguments = function.args[1 : 1 + len(pointers)], function.args[1 + len(pointers) :]
 
-    def leave(self, trap: int) -> None:
-        self.builder.store(index(-1 - trap), self.in_context(CODE))
-        self.leave_again()
-
     def leave_again(self) -> None:
         self.builder.ret(index(TRAPPED))
 
@@ -59,26 +55,20 @@ class FunctionLowering(Lowering):
         """Nothing else runs before the function is over: so a loop of unknown length must not be endless."""
         if self.unit.asks_for_signals:
             self.poll()
-            return
-        now = self.builder.load(self.cycles, typ=I64)
-        self.trap_unless(self.op, self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES)), ENDLESS)
+        else:
+            now = self.builder.load(self.cycles, typ=I64)
+            self.trap_unless(self.op, self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES)), ENDLESS)
 
     def poll(self) -> None:
         if not self.unit.asks_for_signals:
             return
         now, due = self.builder.load(self.cycles, typ=I64), self.builder.load(self._next_poll, typ=I64)
-        long, on = self.new_block("long"), self.new_block("on")
-        self.builder.cbranch(self.builder.icmp_signed(">", now, due), long, on)
-        self.at(long)
-        self.builder.store(self.builder.add(now, index(POLL_CYCLES)), self._next_poll)
-        signals = self.builder.call(declared(self.unit.module, CHECK_SIGNALS, I32, ()), ())
-        self.trap_unless(self.op, self.builder.icmp_signed("==", signals, ir.Constant(I32, 0)), INTERRUPTED)
-        self.trap_unless(self.op, self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES)), ENDLESS)
-        self.builder.branch(on)
-        self.at(on)
-
-    def idle(self) -> None:
-        """Cannot be: what goes round without being a counted loop is taken to wait."""
+        with self.aside("long", self.builder.icmp_signed(">", now, due)):
+            self.builder.store(self.builder.add(now, index(POLL_CYCLES)), self._next_poll)
+            # Python's handlers run in the main thread only; elsewhere this does nothing and says 0.
+            signals = self.builder.call(declared(self.unit.module, CHECK_SIGNALS, I32, ()), ())
+            self.trap_unless(self.op, self.builder.icmp_signed("==", signals, ir.Constant(I32, 0)), INTERRUPTED)
+            self.trap_unless(self.op, self.builder.icmp_signed("<=", now, index(ENDLESS_CYCLES)), ENDLESS)
 
     def finish(self, types: Iterable[Attribute], results: Iterable[Value]) -> None:
         """Hand over the results."""
@@ -111,17 +101,12 @@ def callee_of(op: CallOp) -> FuncOp:
     return found
 
 
-def called_body(op: CallOp) -> FuncOp:
-    """The function that a call names, which has to have a body."""
+def call(lowering: Lowering, op: CallOp) -> None:
+    """A call of a function that has a body."""
     callee = callee_of(op)
     if callee.is_declaration:
         fail_op(op, f"calls @{callee.sym_name.data}, which has no body; give it one, or call it from the host")
-    return callee
-
-
-def call(lowering: Lowering, op: CallOp) -> None:
-    """A call of a function that has a body."""
-    callee, arguments = called_body(op), [lowering.get(argument) for argument in op.arguments]
+    arguments = [lowering.get(argument) for argument in op.arguments]
     if lowering.unit.suspends(callee):
         results = _in_place(lowering, op, callee, arguments)
     else:
@@ -172,19 +157,11 @@ def run(
     rooms = [lowering.variable(part) for part in parts]
     lowering.spend()
     cycles = builder.call(function, [lowering.context, *rooms, *arguments])
-    on, off = lowering.new_block("on"), lowering.new_block("trap")
-    builder.cbranch(builder.icmp_signed(">=", cycles, index(0)), on, off)
-    lowering.at(off)
-    # The callee has said why in the context; only the way out is left.
-    lowering.leave_again()
-    lowering.at(on)
+    with lowering.aside("trap", builder.icmp_signed(">=", cycles, index(0)), when=False):
+        # The callee has said why in the context; only the way out is left.
+        lowering.leave_again()
     builder.store(builder.add(builder.load(lowering.cycles, typ=I64), cycles), lowering.cycles)
     return rebuild_all(results, [builder.load(room, typ=part) for room, part in zip(rooms, parts, strict=True)])
 
 
-def _call(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, CallOp)
-    call(lowering, op)
-
-
-HANDLERS: dict[str, Handler] = {"func.call": _call}
+HANDLERS: dict[str, Handler] = {"func.call": call}

@@ -17,8 +17,19 @@ from tilewright.dialects.memref.types import memref_type
 from tilewright.dialects.vector.memory import GatherOp, ScatterOp
 from tilewright.dialects.vector.types import vector_type
 from tilewright.ir.diagnostics import fail_op
-from tilewright.native.access import FARTHEST, check_near, is_near, position, position_range, stored_type, trap_outside
+from tilewright.native.access import (
+    FARTHEST,
+    as_stored,
+    check_near,
+    from_stored,
+    is_near,
+    position,
+    position_range,
+    stored_type,
+    trap_outside,
+)
 from tilewright.native.floats import suffix
+from tilewright.native.integers import resize
 from tilewright.native.lanes import constant_like, splat
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.types import declared
@@ -68,6 +79,7 @@ def box_lanes(
     rank, shape = len(memref.sizes), type.get_shape()
     dims = list(range(rank - len(shape), rank)) if map is None else walked_dimensions(map)
     start = _near_position(lowering, op, memref, indices, masked)
+    # A dimension that repeats stays where it is.
     strides = [index(0) if d is None else memref.strides[d] for d in dims]
     for stride in strides:
         if number_of(stride) is None:
@@ -82,6 +94,7 @@ def _near_position(
     known = position_range(memref, [lowering.unit.ranges.of(value) for value in indices])
     builder, numbers = lowering.builder, [lowering[value] for value in indices]
     for dim in masked:
+        # Any number does in lanes that are masked out, but the sum of all terms must not wrap around.
         near = builder.icmp_unsigned("<=", builder.add(numbers[dim], index(FARTHEST)), index(2 * FARTHEST))
         numbers[dim] = builder.select(near, numbers[dim], index(0))
     start = position(lowering, op, memref, numbers, known)
@@ -122,6 +135,7 @@ def _check(lowering: Lowering, op: Operation, lanes: Lanes) -> ir.Value:
         elements = builder.udiv(lanes.memref.limit, index(size))
         inside = builder.icmp_unsigned("<", lanes.places, splat(builder, elements, count))
         good = builder.or_(inside, builder.not_(lanes.mask))
+        # One check for all lanes; the message names one of those that are wrong.
         fine = intrinsic_reduce(builder, "llvm.vector.reduce.and", good)
         worst = builder.select(good, constant_like(lanes.places, 0), lanes.places)
         where = intrinsic_reduce(builder, "llvm.vector.reduce.umax", worst)
@@ -142,22 +156,17 @@ def gather(lowering: Lowering, op: Operation, lanes: Lanes, other: ir.Value | No
     builder, addresses = lowering.builder, _check(lowering, op, lanes)
     native = with_element(lanes.mask.type, value_type(lanes.element))
     stored = stored_type(native)
-    rest = ir.Constant(stored, ir.Undefined) if other is None else _as_stored(builder, other)
+    rest = ir.Constant(stored, ir.Undefined) if other is None else as_stored(builder, other)
     name = f"llvm.masked.gather.{suffix(stored)}.{suffix(addresses.type)}"
     function = declared(builder.module, name, stored, [addresses.type, lanes.mask.type, stored])
-    value = builder.call(function, [addresses, lanes.mask, rest])
-    return value if stored == native else builder.trunc(value, native)
-
-
-def _as_stored(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    stored = stored_type(value.type)
-    return value if stored == value.type else builder.zext(value, stored)
+    return from_stored(builder, builder.call(function, [addresses, lanes.mask, rest]), native)
 
 
 def scatter(lowering: Lowering, op: Operation, lanes: Lanes, value: ir.Value) -> None:
     """Elements to memory, in order: of two for the same place the later one stays."""
     builder, addresses = lowering.builder, _check(lowering, op, lanes)
-    stored = _as_stored(builder, value)
+    stored = as_stored(builder, value)
+    # LLVM stores in the order of the lanes, so that a later one wins.
     name = f"llvm.masked.scatter.{suffix(stored.type)}.{suffix(addresses.type)}"
     function = declared(builder.module, name, ir.VoidType(), [stored.type, addresses.type, lanes.mask.type])
     builder.call(function, [stored, addresses, lanes.mask])
@@ -184,13 +193,10 @@ def _indexed(lowering: Lowering, op: GatherOp | ScatterOp) -> Lanes:
     """Elements at the distances from a first one that a vector gives."""
     builder, memref = lowering.builder, lowering.memref(op.base)
     start = _near_position(lowering, op, memref, op.offsets)
-    numbers, element = lowering[op.indices], memref_type(op.base).element_type
-    count = count_of(op.indices.type)
-    if element_of(numbers.type).width < I64.width:
-        numbers = builder.sext(numbers, ir.VectorType(I64, count))
-    last = memref.strides[-1] if memref.strides else index(1)
-    steps = _steps(builder, numbers, last, count)
-    return Lanes(memref, element, builder.add(splat(builder, start, count), steps), lowering[op.mask])
+    count, last = count_of(op.indices.type), memref.strides[-1] if memref.strides else index(1)
+    numbers = resize(builder, lowering[op.indices], I64, unsigned=False)
+    places = builder.add(splat(builder, start, count), _steps(builder, numbers, last, count))
+    return Lanes(memref, memref_type(op.base).element_type, places, lowering[op.mask])
 
 
 def _steps(builder: ir.IRBuilder, numbers: ir.Value, stride: ir.Value, count: int) -> ir.Value:
@@ -208,14 +214,12 @@ def _steps(builder: ir.IRBuilder, numbers: ir.Value, stride: ir.Value, count: in
     return builder.select(near, steps, constant_like(steps, 1 << 62))
 
 
-def _gather(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, GatherOp)
+def _gather(lowering: Lowering, op: GatherOp) -> None:
     want_buffer(op, op.base)
     lowering[op.result] = gather(lowering, op, _indexed(lowering, op), lowering[op.pass_thru])
 
 
-def _scatter(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, ScatterOp)
+def _scatter(lowering: Lowering, op: ScatterOp) -> None:
     scatter(lowering, op, _indexed(lowering, op), lowering[op.value_to_store])
 
 

@@ -16,7 +16,7 @@ from llvmlite import ir
 from tilewright.errors import Error
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import DIMENSIONS, GpuMachine, call, i32
-from tilewright.native.values import F32, I16, I32, I64, number_of
+from tilewright.native.values import I16, I32, I64, number_of
 
 if TYPE_CHECKING:
     from tilewright.native.gpu_kernel import KernelLowering
@@ -45,6 +45,8 @@ class AmdgcnMachine(GpuMachine):
     INTRINSICS: ClassVar[str] = "amdgcn"
     ASSEMBLY_OPERANDS: ClassVar[str] = ""
     private_space: ClassVar[int] = 5
+    EXP2: ClassVar[str] = "llvm.exp2.f32"
+    LOG2: ClassVar[str] = "llvm.log2.f32"
     SCOPES: ClassVar[Mapping[str, str]] = {
         "": "",
         "agent": "agent",
@@ -63,9 +65,10 @@ class AmdgcnMachine(GpuMachine):
     def _is_rdna(self) -> bool:
         return self.chip.startswith(RDNA_GENERATIONS)
 
-    def register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
+    def read_register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
         if what in IDS:
             return call(lowering, f"llvm.amdgcn.{IDS[what]}.id.{dimension}", I32)
+        # Sizes are no registers here: the host hands them over behind the arguments.
         offsets, type = (BLOCK_COUNT_BYTES, I32) if what == "blocks" else (GROUP_SIZE_BYTES, I16)
         builder, pointer = lowering.builder, ir.PointerType(addrspace=CONSTANT_SPACE)
         base = call(lowering, "llvm.amdgcn.implicitarg.ptr", pointer)
@@ -79,6 +82,7 @@ class AmdgcnMachine(GpuMachine):
         return low if self.wave_size <= HALF_WAVE else call(lowering, "llvm.amdgcn.mbcnt.hi", I32, ALL_LANES, low)
 
     def barrier(self, lowering: KernelLowering) -> None:
+        # The instruction alone only waits; the fences make what was written visible.
         self.fence(lowering.builder, "release", "workgroup")
         call(lowering, "llvm.amdgcn.s.barrier", ir.VoidType())
         self.fence(lowering.builder, "acquire", "workgroup")
@@ -96,18 +100,13 @@ class AmdgcnMachine(GpuMachine):
         builder = lowering.builder
         address = builder.shl(source, i32(WORD_SHIFT))
         near = call(lowering, "llvm.amdgcn.ds.bpermute", I32, address, value)
+        # The instruction reaches all lanes of a wave, but on RDNA only those of its own half.
         if not self._is_rdna or self.wave_size <= HALF_WAVE:
             return near
         swapped = call(lowering, "llvm.amdgcn.permlane64.i32", I32, value)
         far = call(lowering, "llvm.amdgcn.ds.bpermute", I32, address, swapped)
         differs = builder.and_(builder.xor(source, self.lane(lowering)), i32(HALF_WAVE))
         return builder.select(builder.icmp_unsigned("==", differs, i32(0)), near, far)
-
-    def exp2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        return call(lowering, "llvm.exp2.f32", F32, value)
-
-    def log2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        return call(lowering, "llvm.log2.f32", F32, value)
 
     def mark_kernel(self, lowering: KernelLowering) -> None:
         super().mark_kernel(lowering)

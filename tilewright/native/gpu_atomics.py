@@ -6,23 +6,23 @@ from collections.abc import Callable
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
+from tilewright.dialects._llvm_memory import AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
 from tilewright.dialects.air.types import SymmetricHeapAttr
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.memref.access import AtomicKind, GenericAtomicRMWOp
 from tilewright.dialects.memref.access import AtomicRMWOp as MemrefUpdateOp
-from tilewright.dialects.memref.types import memref_type
 from tilewright.native.access import element_pointer
-from tilewright.native.arithmetic import combine_floats, combine_integers
-from tilewright.native.gpu_instructions import size_of
-from tilewright.native.gpu_kernel import KernelLowering, kernel_of
+from tilewright.native.arithmetic import combine
+from tilewright.native.gpu_kernel import KernelLowering
 from tilewright.native.gpu_machine import GLOBAL_POINTER
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.host_buffers import aligned_pointer
+from tilewright.native.lowering import Handler
 from tilewright.native.pointers import HANDLERS as POINTER_HANDLERS
-from tilewright.native.values import I32, I64, POINTER, Untranslatable, value_type
+from tilewright.native.pointers import alignment_of, ordering_of, update_name
+from tilewright.native.values import I32, I64, POINTER, Untranslatable, bit_width, size_of, value_type
 
 ADDRESS = "memref.extract_aligned_pointer_as_index"
 SHARED_NUMBERS = (3, 5)
@@ -57,6 +57,7 @@ def is_global(number: SSAValue) -> bool:
     while open_values:
         value = open_values.pop()
         owner = value.owner
+        # Arguments of kernels are no addresses of which anything is known.
         if value in seen or not isinstance(owner, Operation):
             continue
         seen.add(value)
@@ -68,6 +69,7 @@ def is_global(number: SSAValue) -> bool:
 
 
 def _is_in_global_memory(buffer: SSAValue) -> bool:
+    # Its type says another memory than the one that it came from.
     if isinstance(buffer.owner, Operation) and buffer.owner.name == "memref.memory_space_cast":
         return False
     type = buffer.type
@@ -83,9 +85,9 @@ def _is_in_global_memory(buffer: SSAValue) -> bool:
             return False
 
 
-def _int_to_pointer(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(lowering, KernelLowering)
+def _int_to_pointer(lowering: KernelLowering, op: Operation) -> None:
     builder, number, known = lowering.builder, lowering[op.operands[0]], is_global(op.operands[0])
+    # Accesses to memory that is known to be global are shorter and need no test where they go.
     if known and lowering.machine.casts_numbers:
         pointer = builder.addrspacecast(builder.inttoptr(number, GLOBAL_POINTER), POINTER)
     else:
@@ -95,8 +97,7 @@ def _int_to_pointer(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = pointer
 
 
-def _element_pointer(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(lowering, KernelLowering)
+def _element_pointer(lowering: KernelLowering, op: Operation) -> None:
     POINTER_HANDLERS[op.name](lowering, op)
     if lowering[op.operands[0]] in lowering.global_pointers:
         lowering.global_pointers.add(lowering[op.results[0]])
@@ -109,24 +110,9 @@ def sharpened(lowering: KernelLowering, pointer: ir.Value) -> ir.Value:
     return lowering.builder.addrspacecast(pointer, GLOBAL_POINTER) if known else pointer
 
 
-def _address(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = lowering.builder.ptrtoint(lowering.memref(op.operands[0]).base, I64)
-
-
-def _ordering(op: Operation, name: str = "ordering") -> str:
-    found = op.properties.get(name)
-    number = found.value.data if isinstance(found, IntegerAttr) else 0
-    return Ordering(number).name if number else ""
-
-
 def _scope(op: Operation) -> str:
     found = op.properties.get("syncscope")
     return found.data if isinstance(found, StringAttr) else SYSTEM
-
-
-def _alignment(op: Operation) -> int | None:
-    found = op.properties.get("alignment")
-    return found.value.data if isinstance(found, IntegerAttr) else None
 
 
 def _check_width(type: ir.Type) -> None:
@@ -135,85 +121,71 @@ def _check_width(type: ir.Type) -> None:
         raise Untranslatable(f"atomic accesses have up to {WIDEST_BYTES} bytes, {type} has {size_of(type)}")
 
 
-def _load(lowering: Lowering, op: Operation) -> None:
-    kernel, type = kernel_of(lowering), value_type(op.results[0].type)
-    pointer = sharpened(kernel, lowering[op.operands[0]])
-    ordering = _ordering(op)
-    if op in kernel.waiting.loads or "volatile_" in op.properties:
-        ordering = ordering or Ordering.monotonic.name
-    if ordering:
+def _access_ordering(lowering: KernelLowering, op: Operation) -> str:
+    """How a load or a store is ordered; what others wait for, or change at any time, is atomic in any case."""
+    changes = op in lowering.waiting.loads or "volatile_" in op.properties
+    return ordering_of(op) or (Ordering.monotonic.name if changes else "")
+
+
+def _load(lowering: KernelLowering, op: Operation) -> None:
+    type, pointer = value_type(op.results[0].type), sharpened(lowering, lowering[op.operands[0]])
+    if ordering := _access_ordering(lowering, op):
         _check_width(type)
-        lowering[op.results[0]] = kernel.machine.atomic_load(lowering.builder, pointer, type, ordering, _scope(op))
+        lowering[op.results[0]] = lowering.machine.atomic_load(lowering.builder, pointer, type, ordering, _scope(op))
     else:
-        lowering[op.results[0]] = lowering.builder.load(pointer, typ=type, align=_alignment(op))
+        lowering[op.results[0]] = lowering.builder.load(pointer, typ=type, align=alignment_of(op))
 
 
-def _store(lowering: Lowering, op: Operation) -> None:
-    kernel, value = kernel_of(lowering), lowering[op.operands[0]]
-    pointer = sharpened(kernel, lowering[op.operands[1]])
-    ordering = _ordering(op)
-    if "volatile_" in op.properties:
-        ordering = ordering or Ordering.monotonic.name
-    if ordering:
+def _store(lowering: KernelLowering, op: Operation) -> None:
+    value, pointer = lowering[op.operands[0]], sharpened(lowering, lowering[op.operands[1]])
+    if ordering := _access_ordering(lowering, op):
         _check_width(value.type)
-        kernel.machine.atomic_store(lowering.builder, value, pointer, ordering, _scope(op))
+        lowering.machine.atomic_store(lowering.builder, value, pointer, ordering, _scope(op))
     else:
-        lowering.builder.store(value, pointer, align=_alignment(op))
+        lowering.builder.store(value, pointer, align=alignment_of(op))
 
 
-def _update(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, AtomicRMWOp)
-    kind = AtomicBinOp(op.bin_op.value.data).name.removeprefix("_")
-    machine, operands = kernel_of(lowering).machine, (lowering[op.ptr], lowering[op.val])
-    _check_width(operands[1].type)
-    lowering[op.res] = machine.update(lowering.builder, kind, *operands, _ordering(op), _scope(op))
+def _update(lowering: KernelLowering, op: AtomicRMWOp) -> None:
+    pointer, value = lowering[op.ptr], lowering[op.val]
+    _check_width(value.type)
+    order = ordering_of(op), _scope(op)
+    lowering[op.res] = lowering.machine.update(lowering.builder, update_name(op), pointer, value, *order)
 
 
-def _exchange(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, AtomicCmpXchgOp)
+def _exchange(lowering: KernelLowering, op: AtomicCmpXchgOp) -> None:
     operands = lowering[op.ptr], lowering[op.cmp], lowering[op.val]
-    orderings = _ordering(op, "success_ordering"), _ordering(op, "failure_ordering")
-    machine = kernel_of(lowering).machine
+    orderings = ordering_of(op, "success_ordering"), ordering_of(op, "failure_ordering")
     _check_width(operands[2].type)
-    lowering[op.res] = machine.exchange(lowering.builder, operands, orderings, _scope(op))
+    lowering[op.res] = lowering.machine.exchange(lowering.builder, operands, orderings, _scope(op))
 
 
-def _fence(lowering: Lowering, op: Operation) -> None:
+def _fence(lowering: KernelLowering, op: FenceOp) -> None:
     """One of a wave makes its lanes wait for each other, which on some machines takes more than an order."""
-    assert isinstance(op, FenceOp)
-    kernel = kernel_of(lowering)
     if _scope(op) == WAVE:
-        kernel.machine.wave_fence(kernel, _ordering(op))
+        lowering.machine.wave_fence(lowering, ordering_of(op))
     else:
-        kernel.machine.fence(lowering.builder, _ordering(op), _scope(op))
+        lowering.machine.fence(lowering.builder, ordering_of(op), _scope(op))
 
 
-def _memref_update(lowering: Lowering, op: Operation) -> None:
+def _memref_update(lowering: KernelLowering, op: MemrefUpdateOp) -> None:
     """In the order of both sides, in the widest scope: as MLIR lowers it."""
-    assert isinstance(op, MemrefUpdateOp)
     builder, value = lowering.builder, lowering[op.value]
-    pointer = element_pointer(lowering, op, lowering.memref(op.memref), memref_type(op.memref), op.indices)
-    kind = KINDS.get(op.update)
-    if kind is not None:
+    pointer = element_pointer(lowering, op, op.memref, op.indices)
+    # One instruction where LLVM has it; a loop of compare and exchange for the rest.
+    if (kind := KINDS.get(op.update)) is not None:
         _check_width(value.type)
-        machine = kernel_of(lowering).machine
-        lowering[op.result] = machine.update(builder, kind, pointer, value, Ordering.acq_rel.name, SYSTEM)
+        lowering[op.result] = lowering.machine.update(builder, kind, pointer, value, Ordering.acq_rel.name, SYSTEM)
         return
-    combine = combine_floats if isinstance(op.value.type, AnyFloat) else None
-    name = f"arith.{op.update}"
 
     def changed(old: ir.Value) -> ir.Value:
-        if combine is None:
-            return combine_integers(builder, name, old, value)
-        return combine(builder, name, op.value.type, old, value)
+        return combine(builder, f"arith.{op.update}", op.value.type, old, value)
 
     lowering[op.result] = _in_a_loop(lowering, pointer, value.type, changed)[0]
 
 
-def _generic_update(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, GenericAtomicRMWOp)
+def _generic_update(lowering: KernelLowering, op: GenericAtomicRMWOp) -> None:
     buffer, *indices = op.operands
-    pointer = element_pointer(lowering, op, lowering.memref(buffer), memref_type(buffer), indices)
+    pointer = element_pointer(lowering, op, buffer, indices)
 
     def changed(old: ir.Value) -> ir.Value:
         (new,) = lowering.lower_region(op.regions[0], [old])
@@ -223,14 +195,13 @@ def _generic_update(lowering: Lowering, op: Operation) -> None:
 
 
 def _in_a_loop(
-    lowering: Lowering, pointer: ir.Value, type: ir.Type, change: Callable[[ir.Value], ir.Value]
+    lowering: KernelLowering, pointer: ir.Value, type: ir.Type, change: Callable[[ir.Value], ir.Value]
 ) -> tuple[ir.Value, ir.Value]:
     """Compute and try to exchange until no other thread came in between; gives the old and the new value."""
-    machine, builder = kernel_of(lowering).machine, lowering.builder
-    width = type.width if isinstance(type, ir.IntType) else 8 * size_of(type)
-    word = WORDS.get(width)
+    machine, builder, word = lowering.machine, lowering.builder, WORDS.get(bit_width(type))
     if word is None:
-        raise Untranslatable(f"values of {width} bits are not updated atomically, only those of 32 and 64")
+        raise Untranslatable(f"values of {bit_width(type)} bits are not updated atomically, only those of 32 and 64")
+    # Any value does to begin with: a wrong one costs a turn of the loop.
     first = machine.atomic_load(builder, pointer, word, Ordering.monotonic.name, SYSTEM)
     loop, done = lowering.new_block("again"), lowering.new_block("updated")
     before = lowering.branch(loop)
@@ -251,7 +222,7 @@ def _in_a_loop(
 HANDLERS: dict[str, Handler] = {
     "llvm.inttoptr": _int_to_pointer,
     "llvm.getelementptr": _element_pointer,
-    ADDRESS: _address,
+    ADDRESS: aligned_pointer,
     "memref.atomic_rmw": _memref_update,
     "memref.generic_atomic_rmw": _generic_update,
     "llvm.load": _load,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 from llvmlite.ir.instructions import AllocaInstr, Instruction
 
-from tilewright.native.values import element_of
+from tilewright.native.values import natural_alignment
 
 CONTRACT = ("contract",)
 """A product may be added to something without being rounded first."""
@@ -37,34 +37,12 @@ class SpacedAlloca(AllocaInstr):
 
     def __init__(self, parent: ir.Block, type: ir.Type, space: int):
         super().__init__(parent, type, None, "")
+        # llvmlite knows no stack outside of address space 0.
         self.type, self.space = ir.PointerType(addrspace=space), space
 
     def descr(self, buf: list[str]) -> None:
         super().descr(buf)
         buf.append(f", addrspace({self.space})\n" if self.space else "\n")
-
-
-def natural_alignment(type: ir.Type) -> int:
-    """The bytes that an element of a scalar or vector is aligned to."""
-    element = element_of(type)
-    if isinstance(element, ir.IntType):
-        return max(1, element.width // 8)
-    return _FLOAT_BYTES.get(str(element), POINTER_BYTES)
-
-
-def size_of(type: ir.Type) -> int:
-    """The bytes that a value has in memory, without what aligns the parts of a structure."""
-    if isinstance(type, ir.ArrayType | ir.VectorType):
-        return type.count * size_of(type.element)
-    if isinstance(type, ir.LiteralStructType):
-        return sum(map(size_of, type.elements))
-    if isinstance(type, ir.IntType):
-        return 1 << (-(-type.width // 8) - 1).bit_length()
-    return natural_alignment(type)
-
-
-POINTER_BYTES = 8
-_FLOAT_BYTES = {"half": 2, "float": 4, "double": 8}
 
 
 class KernelBuilder(ir.IRBuilder):
@@ -96,6 +74,7 @@ class StringAttributes(ir.FunctionAttributes):
     """Attributes of a function, those of a target among them."""
 
     def __init__(self, known: ir.FunctionAttributes):
+        # A kernel has no one to throw to.
         super().__init__(known)
         self.add("nounwind")
         self.texts: dict[str, str] = {}

@@ -16,14 +16,13 @@ from llvmlite import ir
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
-from tilewright.dialects._strides import strided_form
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import is_plain_word, visible
-from tilewright.native.aggregates import ALIGNED, OFFSET, SIZES, STRIDES, flattened_types
-from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca, size_of
+from tilewright.native.aggregates import flattened_types
+from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca
 from tilewright.native.gpu_loops import mark_short_loops
 from tilewright.native.gpu_machine import DYNAMIC_SHARED, SHARED_SPACE, GpuMachine
 from tilewright.native.gpu_spins import SpinWaits, find_waiting
@@ -34,10 +33,13 @@ from tilewright.native.values import (
     I32,
     POINTER,
     MemRef,
-    Untranslatable,
     Value,
     constant_sizes,
+    global_data,
     index,
+    known_or,
+    offset_of,
+    size_of,
     strides_of,
     value_type,
     whole_buffer,
@@ -54,6 +56,9 @@ BLOCK_SIZE_ATTRIBUTES = "known_block_size", "gpu.known_block_size"
 
 class KernelLowering(Lowering):
     """Builds one kernel. Nothing is checked in it and no time is counted."""
+
+    checks = counts_cycles = False
+    translation = "translation for a GPU"
 
     def __init__(self, unit: Unit, machine: GpuMachine, op: GPUFuncOp):
         self.machine, self.op = machine, op
@@ -73,30 +78,13 @@ class KernelLowering(Lowering):
         self._parity: ir.Value | None = None
         self._room: ir.Value | None = None
 
-    def leave(self, trap: int) -> None:
-        """Kernels have no traps."""
-
-    def leave_again(self) -> None: ...
-
-    def pause(self, often: bool) -> None: ...
-
-    def idle(self) -> None: ...
-
-    def spend(self) -> None:
-        self._unspent = 0
-
-    checks = False
-
     def trap_unless(self, op: Operation, fine: ir.Value, text: str, *details: ir.Value) -> None: ...
 
+    def remedy(self, op: Operation) -> str:
+        return f"code for {self.machine.chip} cannot be made of it"
+
     def lower(self, op: Operation) -> None:
-        handler = self.unit.handlers.get(op.name)
-        if handler is None:
-            fail_op(op, "has no translation for a GPU", (op, f"code for {self.machine.chip} cannot be made of it"))
-        try:
-            handler(self, op)
-        except Untranslatable as error:
-            fail_op(op, f"has no translation for a GPU: {error}")
+        super().lower(op)
         self._check_memory(op)
         if op in self.waiting.joins:
             self.machine.wave_barrier(self)
@@ -128,24 +116,22 @@ class KernelLowering(Lowering):
         """Memory of the block, in its own address space."""
         size = -(-size_bytes // VECTOR_BYTES) * VECTOR_BYTES
         self.shared_bytes += size
+        # Then all buffers of the block are parts of the memory that the launch asks for.
         if self.is_asked_for:
             place = ir.Constant(I32, self.shared_bytes - size)
             return ir.IRBuilder(self.entry).gep(self.dynamic_shared(), [place], source_etype=I8)
         full = self.unit.module.get_unique_name(f"{name}_{self.op.symbol}")
-        variable = ir.GlobalVariable(self.unit.module, ir.ArrayType(I8, size_bytes), full, addrspace=SHARED_SPACE)
-        variable.linkage, variable.align = "internal", VECTOR_BYTES
-        variable.initializer = ir.Constant(variable.value_type, ir.Undefined)
-        variable.type = ir.PointerType(addrspace=SHARED_SPACE)  # llvmlite would have one that knows what it points to
+        variable = global_data(self.unit.module, ir.ArrayType(I8, size_bytes), full, SHARED_SPACE)
+        # Memory of a block cannot be initialized, which LLVM wants to be said.
+        variable.align, variable.initializer = VECTOR_BYTES, ir.Constant(variable.value_type, ir.Undefined)
         return variable
 
     def dynamic_shared(self) -> ir.Value:
         """The memory of the block that the launch asks for."""
         found = self.unit.module.globals.get(DYNAMIC_SHARED)
         if found is None:
-            type = ir.ArrayType(I8, 0)
-            found = ir.GlobalVariable(self.unit.module, type, DYNAMIC_SHARED, addrspace=SHARED_SPACE)
+            found = global_data(self.unit.module, ir.ArrayType(I8, 0), DYNAMIC_SHARED, SHARED_SPACE)
             found.linkage, found.align = "external", VECTOR_BYTES
-            found.type = ir.PointerType(addrspace=SHARED_SPACE)
         return found
 
     @property
@@ -153,6 +139,7 @@ class KernelLowering(Lowering):
         """A variable of the thread that says which of two places is next; it begins as 0."""
         if self._parity is None:
             self._parity = self.variable(I32)
+            # In the entry block, which comes before all uses wherever the first of them is translated.
             ir.IRBuilder(self.entry).store(ir.Constant(I32, 0), self._parity)
         return self._parity
 
@@ -209,8 +196,7 @@ class KernelLowering(Lowering):
             yield self._buffer(self.builder.addrspacecast(base, POINTER), buffer)
         for buffer in self.op.private_buffers:
             type = cast(MemRefType, buffer.type)
-            base = self.variable(value_type(type.element_type), element_count(type))
-            yield self._buffer(base, buffer)
+            yield self._buffer(self.variable(value_type(type.element_type), element_count(type)), buffer)
 
     def _buffer(self, base: ir.Value, buffer: BlockArgument) -> MemRef:
         self.unit.apart.add(base)
@@ -220,30 +206,12 @@ class KernelLowering(Lowering):
         """An argument from the parameters that it is passed as; what its type says is not read."""
         if not is_ranked(type):
             return parts[0]
+        # As in a descriptor: the pointer that was allocated is not needed.
+        _, base, start, *rest = parts
         rank = type.get_num_dims()
-        offsets = {ALIGNED: 1, OFFSET: 2, SIZES: 3, STRIDES: 3 + rank}
-        base = parts[offsets[ALIGNED]]
-        sizes = _known_or(constant_sizes(type), parts[offsets[SIZES] : offsets[STRIDES]])
-        strides = _known_or(strides_of(type), parts[offsets[STRIDES] :])
-        known = whole_offset(type)
-        offset = parts[offsets[OFFSET]] if known is None else index(known)
+        (offset,) = known_or([offset_of(type)], [start])
+        sizes, strides = known_or(constant_sizes(type), rest[:rank]), known_or(strides_of(type), rest[rank:])
         return MemRef(base, index(ENDLESS_BYTES), offset, sizes, strides)
-
-
-def kernel_of(lowering: Lowering) -> KernelLowering:
-    """The kernel that an operation of GPUs is in; handlers are typed for any lowering."""
-    assert isinstance(lowering, KernelLowering), "these operations are those of kernels"
-    return lowering
-
-
-def whole_offset(type: MemRefType) -> int | None:
-    """Where the elements of a memref begin, if its type says so."""
-    form = strided_form(type)
-    return None if form is None else form.offset
-
-
-def _known_or(known: Sequence[int | None], parts: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
-    return tuple(part if number is None else index(number) for number, part in zip(known, parts, strict=True))
 
 
 def _bytes_of(op: Operation, buffer: BlockArgument) -> int:
@@ -264,20 +232,17 @@ def known_block_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
     return None
 
 
-def kernels_of(module: GPUModuleOp) -> list[GPUFuncOp]:
-    return [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
-
-
 def lower_kernels(
     module: GPUModuleOp, machine: GpuMachine, handlers: Mapping[str, Handler]
 ) -> tuple[ir.Module, list[KernelFacts]]:
     """The LLVM module of a module of kernels, and what there is to know of each."""
     native = ir.Module(visible(module.sym_name.data))
-    unit = Unit(native, handlers, lambda op: 0, lambda op: None, suspends=lambda op: True)
+    unit = Unit(native, handlers)
     facts: list[KernelFacts] = []
-    for op in kernels_of(module):
+    for op in (op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel):
         if op.function_type.outputs.data:
             fail_op(op, "is a kernel with results")
+        # LLVM would put quotes around others, which PTX does not have.
         if not is_plain_word(op.symbol):
             fail_op(op, f"has a name that assemblers of GPUs cannot read: '{visible(op.symbol)}'")
         facts.append(KernelLowering(unit, machine, op).build())

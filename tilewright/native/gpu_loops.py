@@ -7,11 +7,13 @@ one constant to another by a third, up to the block that goes back to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from llvmlite import ir
 from llvmlite.ir import MDValue
 from llvmlite.ir.instructions import ConditionalBranch, ICMPInstr, Instruction, PhiInstr, SelectInstr
 
+from tilewright.native.flow import natural_loop
 from tilewright.native.values import number_of
 
 MOST_ROUNDS = 64
@@ -48,14 +50,11 @@ def mark_short_loops(function: ir.Function) -> None:
 
 def _size(loop: NaturalLoop, loops: list[NaturalLoop]) -> int:
     """The instructions of one round, with those of the loops in it unrolled if they shall be."""
-    total = 0
-    for block in loop.blocks:
-        times = 1
-        for inner in loops:
-            if loop.holds(inner) and inner.unrolled and block in inner.blocks:
-                times *= inner.rounds or 1
-        total += times * len(block.instructions)
-    return total
+    unrolled = [inner for inner in loops if loop.holds(inner) and inner.unrolled]
+    return sum(
+        prod(inner.rounds or 1 for inner in unrolled if block in inner.blocks) * len(block.instructions)
+        for block in loop.blocks
+    )
 
 
 def _loops(function: ir.Function) -> list[NaturalLoop]:
@@ -64,18 +63,10 @@ def _loops(function: ir.Function) -> list[NaturalLoop]:
         for target in _targets(block):
             before[target].append(block)
     edges = _back_edges(function.blocks[0])
-    return [NaturalLoop(latch, _natural_loop(header, latch, before), _rounds(header, latch)) for latch, header in edges]
-
-
-def _natural_loop(header: ir.Block, latch: ir.Block, before: dict[ir.Block, list[ir.Block]]) -> set[ir.Block]:
-    """The header, and the blocks from which the latch is reached without it."""
-    found, open_blocks = {header, latch}, [latch]
-    while open_blocks:
-        current = open_blocks.pop()
-        if current is not header:
-            open_blocks += [block for block in before[current] if block not in found]
-            found.update(before[current])
-    return found
+    return [
+        NaturalLoop(latch, natural_loop(header, latch, before.__getitem__), _rounds(header, latch))
+        for latch, header in edges
+    ]
 
 
 def _back_edges(entry: ir.Block) -> list[tuple[ir.Block, ir.Block]]:
@@ -110,15 +101,11 @@ def _rounds(header: ir.Block, latch: ir.Block) -> int | None:
     phi, limit = compared.operands[0], number_of(compared.operands[1])
     if not isinstance(phi, PhiInstr) or phi.parent is not header or limit is None or compared.op not in ("slt", "ult"):
         return None
-    first, step = _start(phi, latch), _step(phi, latch)
+    before = [value for value, block in phi.incomings if block is not latch]
+    first, step = number_of(before[0]) if len(before) == 1 else None, _step(phi, latch)
     if first is None or step is None or step <= 0:
         return None
     return max(0, -(-(limit - first) // step))
-
-
-def _start(phi: PhiInstr, latch: ir.Block) -> int | None:
-    before = [value for value, block in phi.incomings if block is not latch]
-    return number_of(before[0]) if len(before) == 1 else None
 
 
 def _step(phi: PhiInstr, latch: ir.Block) -> int | None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
 from tilewright.device.gpu_targets import GpuTarget
-from tilewright.native.gpu_instructions import natural_alignment, written
+from tilewright.native.gpu_instructions import written
 from tilewright.native.types import declared
-from tilewright.native.values import I32, I64, Untranslatable
+from tilewright.native.values import I32, I64, Untranslatable, index, natural_alignment, number_of
 
 if TYPE_CHECKING:
     from tilewright.native.gpu_kernel import KernelLowering
@@ -48,6 +49,9 @@ class GpuMachine(ABC):
     """What the names of LLVM's intrinsics for such a GPU begin with."""
     ASSEMBLY_OPERANDS: ClassVar[str]
     """A pattern of what inline assembly can ask its operands to be; nothing if LLVM assembles none."""
+    EXP2: ClassVar[str]
+    LOG2: ClassVar[str]
+    """Intrinsics for powers of 2 and logarithms to base 2, of an f32."""
     SCOPES: ClassVar[Mapping[str, str]]
     """Who takes part in the order of atomic accesses: the names that programs use, and LLVM's for this vendor."""
 
@@ -65,9 +69,14 @@ class GpuMachine(ABC):
         found = llvm.Target.from_triple(self.TRIPLE)
         return found.create_target_machine(cpu=self.chip, features=self.features, opt=3)
 
-    @abstractmethod
     def register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
-        """One of `thread`, `block`, `threads`, `blocks`: an i32."""
+        """One of `thread`, `block`, `threads`, `blocks`: an i32, and a constant where the program says how many."""
+        if what == "threads" and lowering.block is not None:
+            return i32(lowering.block[DIMENSIONS.index(dimension)])
+        return self.read_register(lowering, what, dimension)
+
+    @abstractmethod
+    def read_register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value: ...
 
     @abstractmethod
     def lane(self, lowering: KernelLowering) -> ir.Value:
@@ -89,14 +98,6 @@ class GpuMachine(ABC):
     def read_lane(self, lowering: KernelLowering, value: ir.Value, source: ir.Value) -> ir.Value:
         """What another lane of the wave has: an i32."""
 
-    @abstractmethod
-    def exp2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        """2 to the power of an f32."""
-
-    @abstractmethod
-    def log2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        """The logarithm to base 2 of an f32."""
-
     def mark_kernel(self, lowering: KernelLowering) -> None:
         """Say that a function is a kernel, and what is known of its launches."""
         lowering.function.calling_convention = self.CONVENTION
@@ -112,6 +113,7 @@ class GpuMachine(ABC):
         found = self.SCOPES[name]
         return f'syncscope("{found}") ' if found else ""
 
+    # Written out: llvmlite has no scopes for atomic accesses.
     def atomic_load(
         self, builder: ir.IRBuilder, pointer: ir.Value, type: ir.Type, ordering: str, scope: str
     ) -> ir.Value:
@@ -135,6 +137,7 @@ class GpuMachine(ABC):
         scope: str,
     ) -> ir.Value:
         """Compare and exchange: pointer, what is expected, what is written; gives what was there, and a success."""
+        # What was there, and whether that was expected.
         result = ir.LiteralStructType([operands[2].type, ir.IntType(1)])
         text = f"cmpxchg {{0}}, {{1}}, {{2}} {self.scope(scope)}{' '.join(orderings)}"
         return written(builder, result, text, *operands)
@@ -162,27 +165,20 @@ def thread_number(lowering: KernelLowering) -> ir.Value:
     builder, machine = lowering.builder, lowering.machine
     number: ir.Value = i32(0)
     for dimension in reversed(DIMENSIONS):
-        size = block_size(lowering, dimension)
+        size = machine.register(lowering, "threads", dimension)
         number = builder.mul(number, size)
-        if size.constant != 1 if isinstance(size, ir.Constant) else True:
+        # Where a block has one thread in a dimension, the id there is 0 and need not be read.
+        if number_of(size) != 1:
             number = builder.add(number, machine.register(lowering, "thread", dimension))
     return number
 
 
-def block_size(lowering: KernelLowering, dimension: str) -> ir.Value:
-    """How many threads a block has in a dimension; a constant where the program says so."""
-    if lowering.block is not None:
-        return i32(lowering.block[DIMENSIONS.index(dimension)])
-    return lowering.machine.register(lowering, "threads", dimension)
-
-
 def thread_count(lowering: KernelLowering) -> ir.Value:
-    count: ir.Value = i32(1)
-    for dimension in DIMENSIONS:
-        count = lowering.builder.mul(count, block_size(lowering, dimension))
-    return count
+    sizes = [lowering.machine.register(lowering, "threads", dimension) for dimension in DIMENSIONS]
+    return reduce(lowering.builder.mul, sizes, i32(1))
 
 
 def as_index(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     """A register as an index: none of those that there are is negative."""
-    return builder.zext(value, I64)
+    known = number_of(value)
+    return builder.zext(value, I64) if known is None else index(known)

@@ -16,7 +16,7 @@ from llvmlite import ir
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import GpuMachine, call, i32, thread_count, thread_number
-from tilewright.native.values import F32, I1, I8, I32, I64, Untranslatable
+from tilewright.native.values import I1, I8, I32, I64, Untranslatable
 
 if TYPE_CHECKING:
     from tilewright.native.gpu_kernel import KernelLowering
@@ -58,6 +58,8 @@ class NvptxMachine(GpuMachine):
     ASSEMBLY_OPERANDS: ClassVar[str] = r"~\{\w+\}|[=+]?&?[bchrlNqfdnis]|\d+"
     casts_numbers: ClassVar[bool] = False
     declared_bytes: ClassVar[int | None] = 48 << 10
+    EXP2: ClassVar[str] = "llvm.nvvm.ex2.approx.f"
+    LOG2: ClassVar[str] = "llvm.nvvm.lg2.approx.f"
     SCOPES: ClassVar[Mapping[str, str]] = {
         "": "",
         "agent": "device",
@@ -72,7 +74,7 @@ class NvptxMachine(GpuMachine):
     def features(self) -> str:
         return NEWER_PTX.get(self.chip, PTX_VERSION)
 
-    def register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
+    def read_register(self, lowering: KernelLowering, what: str, dimension: str) -> ir.Value:
         return call(lowering, f"llvm.nvvm.read.ptx.sreg.{REGISTERS[what]}.{dimension}", I32)
 
     def lane(self, lowering: KernelLowering) -> ir.Value:
@@ -165,12 +167,6 @@ class NvptxMachine(GpuMachine):
         address = builder.ptrtoint(pointer, I64)  # casts of pointers behind those of parameters LLVM 22 fails on
         type = ir.FunctionType(value.type, [I64, value.type])
         return builder.asm(type, text, f"={register},l,{register},~{{memory}}", [address, value], side_effect=True)
-
-    def exp2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        return call(lowering, "llvm.nvvm.ex2.approx.f", F32, value)
-
-    def log2(self, lowering: KernelLowering, value: ir.Value) -> ir.Value:
-        return call(lowering, "llvm.nvvm.lg2.approx.f", F32, value)
 
     def finish_module(self, module: ir.Module) -> None:
         """Nothing: PTX says all in its functions."""

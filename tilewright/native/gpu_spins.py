@@ -7,7 +7,7 @@ they have to meet again behind such a wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -15,7 +15,7 @@ from xdsl.traits import Pure
 
 from tilewright.dialects import cf, scf
 from tilewright.dialects.gpu.kernels import GPUFuncOp
-from tilewright.native.flow import reverse_postorder, writes
+from tilewright.native.flow import natural_loop, reverse_postorder, successors, writes
 
 LOADS = frozenset(("memref.load", "llvm.load", "vector.load", "affine.load"))
 
@@ -43,28 +43,23 @@ class SpinWaits:
 def find_waiting(function: GPUFuncOp) -> SpinWaits:
     """All that is waited for in a kernel and in functions that are put in place of calls."""
     waiting = SpinWaits()
-    for region in _regions(function):
-        _find_in_blocks(region, waiting)
     for op in function.walk():
+        for region in op.regions:
+            _find_in_blocks(region, waiting)
         if isinstance(op, scf.WhileOp):
             _collect(list(op.walk()), (), waiting)
     waiting.joins.update(op for op in _top_level(function.body) if isinstance(op, scf.IfOp) and _some_wait(op))
     return waiting
 
 
-def _regions(op: Operation) -> Iterator[Region]:
-    for inner in op.walk():
-        yield from inner.regions
-
-
 def _some_wait(op: scf.IfOp) -> bool:
     """Whether in a branch that not all lanes may take something is waited for."""
-    loops = (inner for inner in op.walk() if isinstance(inner, scf.WhileOp))
-    return any(_waits(loop) for loop in loops) and not is_uniform(op.cond)
+    return any(isinstance(inner, scf.WhileOp) and _waits(inner) for inner in op.walk()) and not is_uniform(op.cond)
 
 
 def _waits(loop: Operation) -> bool:
     """Whether a loop is over when something from outside of it has changed: it writes nothing but what it polls."""
+    # By names: operations that poll are of several dialects.
     names = {inner.name for inner in loop.walk()}
     polls = {"memref.atomic_rmw", "llvm.atomicrmw", "llvm.cmpxchg"}
     return bool(names & (LOADS | polls)) and not any(
@@ -72,7 +67,7 @@ def _waits(loop: Operation) -> bool:
     )
 
 
-def _collect(ops: Sequence[Operation], blocks: Sequence[Block], waiting: SpinWaits) -> None:
+def _collect(ops: Sequence[Operation], blocks: Collection[Block], waiting: SpinWaits) -> None:
     """Note the loads of a loop that wait; `blocks` are those of the loop itself, if it is one of branches."""
     if any(writes(op) for op in ops):
         return
@@ -96,31 +91,17 @@ def _find_in_blocks(region: Region, waiting: SpinWaits) -> None:
     after = _postdominators(blocks, order)
     behind = {block: _nearest(block, after) for block in blocks}
     always = _chain(blocks[0], behind)
+    before = {block: [other for other in blocks if block in successors(other)] for block in blocks}
     for block in blocks:
-        for target in _successors(block):
+        for target in successors(block):
             if order[target] <= order[block]:
-                loop = _natural_loop(target, block, blocks)
+                loop = natural_loop(target, block, before.__getitem__)
                 if _collect_all(loop, waiting) and not _all_come(target, blocks, after):
                     meeting = next((found for found in _chain(target, behind) if found in always), None)
                     waiting.meetings.update([] if meeting is None else [meeting])
 
 
-def _successors(block: Block) -> Sequence[Block]:
-    return block.last_op.successors if block.last_op is not None else ()
-
-
-def _natural_loop(header: Block, latch: Block, blocks: Sequence[Block]) -> list[Block]:
-    """The header, and the blocks from which the latch is reached without it."""
-    found, open_blocks = {header, latch}, [latch]
-    while open_blocks:
-        current = open_blocks.pop()
-        before = [block for block in blocks if current in _successors(block)] if current is not header else []
-        open_blocks += [block for block in before if block not in found]
-        found.update(before)
-    return [header, *(found - {header})]
-
-
-def _collect_all(loop: Sequence[Block], waiting: SpinWaits) -> bool:
+def _collect_all(loop: Collection[Block], waiting: SpinWaits) -> bool:
     """Note the loads of a loop that wait; whether there are some that only some lanes may wait for."""
     ops = [inner for block in loop for op in block.ops for inner in op.walk()]
     known = len(waiting.loads)
@@ -134,7 +115,8 @@ def _all_come(header: Block, blocks: Sequence[Block], after: dict[Block, set[Blo
     while open_blocks:
         current = open_blocks.pop()
         for block in blocks:
-            decides = current not in after[block] - {block} and any(current in after[s] for s in _successors(block))
+            # A branch decides about a block if one way surely leads there and not all do.
+            decides = current not in after[block] - {block} and any(current in after[s] for s in successors(block))
             if not decides or block in seen or block is current:
                 continue
             seen.add(block)
@@ -157,25 +139,17 @@ def _chain(block: Block, behind: dict[Block, Block | None]) -> list[Block]:
 
 def _postdominators(blocks: Sequence[Block], order: dict[Block, int]) -> dict[Block, set[Block]]:
     """The blocks that are passed after each, itself included, whatever happens; blocks are few."""
-    everything = set(blocks)
-    after = {block: set(everything) for block in blocks}
+    # Begins with too many and takes away until nothing changes: the greatest solution, as loops need it.
+    after = {block: set(blocks) for block in blocks}
     changed = True
     while changed:
         changed = False
         for block in reversed(blocks):
-            sets = [after[target] for target in _successors(block) if target in order]
-            found = {block} | _common(sets)
+            sets = [after[target] for target in successors(block) if target in order]
+            found = {block} | (set[Block].intersection(*sets) if sets else set[Block]())
             if found != after[block]:
                 after[block], changed = found, True
     return after
-
-
-def _common(sets: Sequence[set[Block]]) -> set[Block]:
-    """What is in all of them; nothing if there are none."""
-    found = set(sets[0]) if sets else set[Block]()
-    for other in sets[1:]:
-        found &= other
-    return found
 
 
 def _nearest(block: Block, after: dict[Block, set[Block]]) -> Block | None:
@@ -188,6 +162,7 @@ def _top_level(region: Region) -> Iterator[Operation]:
     for block in region.blocks:
         for op in block.ops:
             yield op
+            # Counted loops take as many turns in all lanes.
             if isinstance(op, scf.ForOp):
                 yield from _top_level(op.body)
 
@@ -213,6 +188,7 @@ def _is_uniform_argument(value: SSAValue, block: Block, assumed: set[SSAValue]) 
         parent = block.parent_op()
         return parent is not None and parent.name in ("gpu.func", "func.func")
     number = block.args.index(value)
+    # Values that are being looked at are assumed to be uniform: what a loop carries round may depend on itself.
     carried = [found for other in region.blocks for found in _carried(other.last_op, block, number)]
     return all(found is not None and is_uniform(found, assumed) for found in carried)
 

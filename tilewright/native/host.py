@@ -54,11 +54,9 @@ def initialize_targets() -> None:
 def _host_machine(optimize: int) -> llvm.TargetMachine:
     """Code generation for just this computer."""
     initialize_targets()
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=optimize, codemodel="jitdefault"
-    )
+    return target.create_target_machine(cpu=cpu, features=features, opt=optimize, codemodel="jitdefault")
 
 
 def _library_machine(triple: str) -> llvm.TargetMachine:

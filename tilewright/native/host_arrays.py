@@ -65,6 +65,7 @@ def dtype_of(type: Attribute) -> np.dtype[Any]:
     match type:
         case IntegerType():
             unsigned = type.signedness.data is Signedness.UNSIGNED
+            # Integers of less than 8 bits take a byte each, as in MLIR's memrefs.
             width = max(8, type.width.data)
             if width not in (8, 16, 32, 64):
                 raise NotInNumPy(f"NumPy has no integers of {width} bits")
@@ -115,6 +116,7 @@ def check_array(what: str, value: object, type: MemRefType[Attribute] | None = N
         raise ArgumentError(f"{what} is a buffer{wanted}, got {shown(value)}; pass a NumPy array{_remedy(value)}")
     if isinstance(value, np.ma.MaskedArray):
         raise ArgumentError(f"{what} is a masked array; pass its elements: .filled(value), or .data for all of them")
+    # Subclasses, such as np.matrix, change what indexing and products mean.
     array = cast(Array, value).view(np.ndarray)
     if type is not None:
         _check_elements(what, array, type)
@@ -131,6 +133,7 @@ def _check_elements(what: str, array: Array, type: MemRefType[Attribute]) -> Non
     if array.dtype in accepted:
         return
     size_bytes, needed = element_bytes(type), (element_count(type) or 0) * element_bytes(type)
+    # Raw bytes stand for anything, but elements have to be whole.
     if array.dtype == RAW and array.nbytes >= needed and array.nbytes % size_bytes == 0:
         return
     names = [dtype.name for dtype in accepted]
@@ -229,6 +232,7 @@ def _check_writeable(name: str, array: Array) -> None:
 def overlaps_itself(array: Array) -> bool:
     """Whether two elements of an array have a byte in common."""
     steps = sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True) if size > 1)
+    # The usual case needs no search: each stride steps over all that the smaller ones reach.
     reach, nested = array.itemsize, array.size > 0
     for stride, size in steps:
         nested &= stride >= reach
@@ -237,6 +241,7 @@ def overlaps_itself(array: Array) -> bool:
         return False
     if any(stride == 0 for stride, _ in steps):
         return True
+    # Otherwise all offsets are listed, and neighbours looked at.
     offsets = np.zeros(1, np.int64)
     for stride, size in steps:
         offsets = (offsets[:, None] + stride * np.arange(size, dtype=np.int64)).reshape(-1)
@@ -246,6 +251,7 @@ def overlaps_itself(array: Array) -> bool:
 
 def _check_shared(arrays: Mapping[int, LentArray], written: Container[int]) -> None:
     """A copy does not see what is written to the memory that it is a copy of."""
+    # Two arrays that are lent as they are see each other's writes, as in any program.
     for (n, one), (m, other) in combinations(arrays.items(), 2):
         separate = one.is_copy or other.is_copy
         if separate and (n in written or m in written) and share_memory(one.given, other.given):

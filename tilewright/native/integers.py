@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from tilewright.dialects.arith.meaning import MEANING, Integers
+from tilewright.dialects.arith.meaning import Integers
 from tilewright.native.values import element_of, with_element
 
 _INSTRUCTIONS = {"+": "add", "-": "sub", "*": "mul", "&": "and_", "|": "or_", "^": "xor", "/": "div", "%": "rem"}
@@ -45,6 +45,7 @@ class LlvmIntegers(Integers[ir.Value]):
     def where_divisible(
         self, a: ir.Value, b: ir.Value, signed: bool, compute: Callable[[ir.Value, ir.Value], ir.Value]
     ) -> ir.Value:
+        # A processor traps on these, so that the divisor is replaced before and the result behind.
         zero, one = ir.Constant(a.type, 0), ir.Constant(a.type, 1)
         bad = self.compare("==", b, zero, signed)
         if signed:
@@ -56,19 +57,10 @@ class LlvmIntegers(Integers[ir.Value]):
     def where_shiftable(
         self, a: ir.Value, b: ir.Value, signed: bool, compute: Callable[[ir.Value, ir.Value], ir.Value]
     ) -> ir.Value:
+        # LLVM's own result would be poison.
         width, zero = ir.Constant(a.type, a.type.width), ir.Constant(a.type, 0)
         fits = self.compare("<", b, width, signed=False)
         return self.builder.select(fits, compute(a, self.builder.select(fits, b, zero)), zero)
-
-
-def combine(builder: ir.IRBuilder, name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """A binary operation of `arith` by its full name."""
-    return MEANING[name](LlvmIntegers(builder), lhs, rhs)
-
-
-def compare(builder: ir.IRBuilder, predicate: int, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """`arith.cmpi`, and others that number their predicates as it does."""
-    return LlvmIntegers(builder).cmpi(predicate, lhs, rhs)
 
 
 def resize(builder: ir.IRBuilder, value: ir.Value, element: ir.Type, unsigned: bool) -> ir.Value:

@@ -63,6 +63,7 @@ def scalar_constant(type: Attribute, number: float) -> ir.Constant:
             width = type.width.data if isinstance(type, IntegerType) else INDEX_BITS
             half = 1 << width - 1
             return ir.Constant(value_type(type), (int(number) + half) % (2 * half) - half)
+        # Bits, as all bf16 values here.
         case BFloat16Type():
             return ir.Constant(value_type(type), struct.unpack("<H", type.pack((float(number),)))[0])
         case _:

@@ -9,7 +9,8 @@ from llvmlite import ir
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import memref, scf
-from tilewright.native.integers import combine
+from tilewright.dialects.arith.meaning import MEANING
+from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import I64, Value, number_of
 
@@ -35,10 +36,12 @@ def counted_loop(
     phis = lowering.phis([index_type, *types])
     phis.add([low, *(value for _, value in carried)], before)
     variable = cast(ir.Value, phis.values[0])
+    # Tested before the first turn too: a loop may not run at all.
     below = (builder.icmp_signed if signed else builder.icmp_unsigned)("<", variable, high)
     lowering.choose(below, inside, after)
     lowering.at(inside)
     results = body(variable, phis.values[1:])
+    # A loop that is known to be short need not let others run.
     if not _is_short(low, high, step):
         lowering.go_round([op])
     elif any(inner.regions for region in op.regions for block in region.blocks for inner in block.ops):
@@ -73,13 +76,17 @@ def positive_step(lowering: Lowering, op: Operation, step: ir.Value) -> None:
         lowering.trap_unless(op, fine, "the step of this loop is not positive, so that it never ends")
 
 
-def _for(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, scf.ForOp)
+def _for(lowering: Lowering, op: scf.ForOp) -> None:
     positive_step(lowering, op, lowering[op.step])
     # Delay loops: LLVM would remove them, and with them the cycles that they take.
     if op.body.block.first_op is op.body.block.last_op and not op.results:
         _pass_time(lowering, lowering[op.lb], lowering[op.ub], lowering[op.step])
-        return
+    else:
+        for_loop(lowering, op)
+
+
+def for_loop(lowering: Lowering, op: scf.ForOp) -> None:
+    """A loop whose step is known to be positive."""
     results = counted_loop(
         lowering,
         op,
@@ -95,24 +102,21 @@ def _for(lowering: Lowering, op: Operation) -> None:
 def _pass_time(lowering: Lowering, low: ir.Value, high: ir.Value, step: ir.Value) -> None:
     """A loop with nothing in it takes a cycle each time."""
     builder = lowering.builder
-    trips = combine(builder, "arith.divsi", builder.sub(high, low), step)
+    trips = MEANING["arith.divsi"](LlvmIntegers(builder), builder.sub(high, low), step)
     trips = builder.select(builder.icmp_signed("<", low, high), trips, ir.Constant(low.type, 0))
     lowering.spend()
-    builder.store(builder.add(builder.load(lowering.cycles, typ=I64), _as_i64(builder, trips)), lowering.cycles)
+    trips = resize(builder, trips, I64, unsigned=False)
+    builder.store(builder.add(builder.load(lowering.cycles, typ=I64), trips), lowering.cycles)
 
 
-def _as_i64(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    return value if value.type.width == I64.width else builder.sext(value, I64)
-
-
-def _while(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, scf.WhileOp)
+def _while(lowering: Lowering, op: scf.WhileOp) -> None:
     head, inside, after = (lowering.new_block(name) for name in ("while", "body", "done"))
     initial = [lowering.get(value) for value in op.arguments]
     before = lowering.branch(head)
     lowering.at(head)
     phis = lowering.phis([value.type for value in op.arguments])
     phis.add(initial, before)
+    # The condition comes first; the rest goes to the body, or out as results.
     condition, *passed = lowering.lower_region(op.before_region, phis.values)
     lowering.choose(cast(ir.Value, condition), inside, after)
     lowering.at(inside)
@@ -143,13 +147,7 @@ def two_ways(lowering: Lowering, op: Operation, condition: ir.Value) -> None:
     alternatives(lowering, op, [(yes, 0), (no, 1 if op.regions[1].blocks else -1)])
 
 
-def _if(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, scf.IfOp)
-    two_ways(lowering, op, lowering[op.cond])
-
-
-def _index_switch(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, scf.IndexSwitchOp)
+def _index_switch(lowering: Lowering, op: scf.IndexSwitchOp) -> None:
     flag, default = lowering[op.arg], lowering.new_block("default")
     lowering.spend()
     switch = lowering.builder.switch(flag, default)
@@ -166,9 +164,8 @@ def _run_region(lowering: Lowering, op: Operation) -> None:
     lowering.values.update(zip(op.results, lowering.lower_region(op.regions[0], (), op.result_types), strict=False))
 
 
-def _parallel(lowering: Lowering, op: Operation) -> None:
+def _parallel(lowering: Lowering, op: scf.ParallelOp) -> None:
     """One iteration after the other, which is one of the orders that are allowed."""
-    assert isinstance(op, scf.ParallelOp)
     bounds = [
         (lowering[low], lowering[high], lowering[step])
         for low, high, step in zip(op.lowerBound, op.upperBound, op.step, strict=True)
@@ -207,7 +204,7 @@ def _reduced(lowering: Lowering, op: scf.ParallelOp, variables: list[Value], car
 HANDLERS: dict[str, Handler] = {
     "scf.for": _for,
     "scf.while": _while,
-    "scf.if": _if,
+    "scf.if": lambda lowering, op: two_ways(lowering, op, lowering[op.cond]),
     "scf.index_switch": _index_switch,
     "scf.execute_region": _run_region,
     "scf.parallel": _parallel,

@@ -6,10 +6,10 @@ What can go wrong in the running program is a trap: the code leaves with the tra
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from xdsl.dialects.builtin import LocationAttr
@@ -40,7 +40,8 @@ from tilewright.native.values import (
     with_parts,
 )
 
-Handler: TypeAlias = "Callable[[Lowering, Operation], None]"
+# Each takes the class of the operation that its row in the table names, and the kind of lowering that has such ones.
+Handler: TypeAlias = Callable[[Any, Any], None]
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,10 @@ class Unit:
 
     module: ir.Module
     handlers: Mapping[str, Handler]
-    cycles_of: Callable[[Operation], int]
-    declared_cycles: Callable[[Operation], int | None]
+    cycles_of: Callable[[Operation], int] = lambda op: 0
+    declared_cycles: Callable[[Operation], int | None] = lambda op: None
     """How long a function says that it takes, whatever its operations would."""
-    suspends: Callable[[Operation], bool]
+    suspends: Callable[[Operation], bool] = lambda op: True
     """Whether an operation, or something in it, can make the code wait: it can be in a coroutine only."""
     buffers: list[Operation] = field(default_factory=list[Operation])
     """What defines the buffers from outside; their addresses follow the context's header, in this order."""
@@ -87,11 +88,14 @@ class Unit:
         return HEADER_BYTES + SLOT_BYTES * self.buffers.index(definition)
 
 
-class Lowering(ABC):
+class Lowering:
     """Builds one LLVM function. The block called `entry` has only stack variables."""
 
     checks = True
     """Whether the code looks where it reads and writes before it does."""
+    counts_cycles = True
+    translation = "native translation"
+    """The name of what an operation has none of, in messages."""
 
     def __init__(self, unit: Unit, function: ir.Function, context: ir.Value):
         self.unit, self.function, self.context = unit, function, context
@@ -105,24 +109,28 @@ class Lowering(ABC):
         self.builder.store(index(0), self.cycles)
         self._unspent = 0
 
-    @abstractmethod
     def leave(self, trap: int) -> None:
         """End the current block by going out of the code because of a trap."""
+        self.builder.store(index(-1 - trap), self.in_context(CODE))
+        self.leave_again()
 
-    @abstractmethod
+    # Code that has no traps and keeps no one waiting does nothing at these.
+
     def leave_again(self) -> None:
         """End the current block by going out because of a trap that has been noted already."""
 
-    @abstractmethod
     def pause(self, often: bool) -> None:
         """Let others have the machine now and then."""
 
-    def poll(self) -> None:  # noqa: B027, most code need not
+    def poll(self) -> None:
         """Called in a loop around others, which together may take long."""
 
-    @abstractmethod
     def idle(self) -> None:
         """Called in a loop that has no effect and no end."""
+
+    def remedy(self, op: Operation) -> str:
+        """A note about an operation that has no translation."""
+        return "a core of the simulator cannot execute it"
 
     def close(self) -> None:
         """Tie the two first blocks together, when all variables are known."""
@@ -144,6 +152,7 @@ class Lowering(ABC):
         found = self.values.get(value)
         if found is None:
             self.lower(_owner(value))
+            # Looked up anew at the next use: what is made here need not dominate that.
             found = self.values.pop(value)
         return found
 
@@ -156,12 +165,12 @@ class Lowering(ABC):
     def lower(self, op: Operation) -> None:
         handler = self.unit.handlers.get(op.name)
         if handler is None:
-            fail_op(op, "has no native translation", (op, "a core of the simulator cannot execute it"))
+            fail_op(op, f"has no {self.translation}", (op, self.remedy(op)))
         self._unspent += self.unit.cycles_of(op)
         try:
             handler(self, op)
         except Untranslatable as error:
-            fail_op(op, f"has no native translation: {error}")
+            fail_op(op, f"has no {self.translation}: {error}")
 
     def lower_region(
         self, region: Region, arguments: Sequence[Value] = (), results: Iterable[Attribute] = ()
@@ -172,7 +181,10 @@ class Lowering(ABC):
             found = Graph(self, blocks).lower(arguments)
         else:
             found = self.lower_block(blocks[0], arguments)
-        return found or [_undefined(type) for type in results]
+        # Behind a region that never ends nothing is computed, but the code there needs values.
+        return found or [
+            rebuild(type, [ir.Constant(part, ir.Undefined) for part in part_types(type)]) for type in results
+        ]
 
     def lower_block(self, block: Block, arguments: Sequence[Value] = ()) -> list[Value]:
         """All operations of a block but the last; gives the operands of that."""
@@ -190,7 +202,7 @@ class Lowering(ABC):
 
     def spend(self) -> None:
         """Count the cycles of what has been translated; called where control flow splits or joins."""
-        if self._unspent:
+        if self._unspent and self.counts_cycles:
             total = self.builder.add(self.builder.load(self.cycles, typ=I64), index(self._unspent))
             self.builder.store(total, self.cycles)
             self._unspent = 0
@@ -207,15 +219,14 @@ class Lowering(ABC):
     def branch(self, target: ir.Block) -> ir.Block:
         """Go to a block; gives the one that goes there."""
         self.spend()
+        # Not that in which a translation began: it may have ended in another one.
         here = self.builder.block
         self.builder.branch(target)
         return here
 
-    def choose(self, condition: ir.Value, yes: ir.Block, no: ir.Block) -> ir.Block:
+    def choose(self, condition: ir.Value, yes: ir.Block, no: ir.Block) -> None:
         self.spend()
-        here = self.builder.block
         self.builder.cbranch(condition, yes, no)
-        return here
 
     def new_block(self, name: str) -> ir.Block:
         return self.function.append_basic_block(name)
@@ -243,20 +254,36 @@ class Lowering(ABC):
     def in_context(self, offset_bytes: int) -> ir.Value:
         return self.builder.gep(self.context, [index(offset_bytes)], source_etype=I8)
 
+    @contextmanager
+    def aside(self, name: str, condition: ir.Value, after: str = "on", *, when: bool = True) -> Generator[None]:
+        """A block that runs only where a condition holds, or where it does not; code goes on behind it."""
+        names = (name, after) if when else (after, name)
+        blocks = {name: self.new_block(name) for name in names}
+        self.builder.cbranch(condition, *blocks.values())
+        self.at(blocks[name])
+        yield
+        # One that leaves the function has its terminator already.
+        if not self.builder.block.is_terminated:
+            self.builder.branch(blocks[after])
+        self.at(blocks[after])
+
     def trap_unless(self, op: Operation, fine: ir.Value, text: str, *details: ir.Value) -> None:
         """Stop the program with a located message unless a condition holds."""
-        on, off = self.new_block("on"), self.new_block("trap")
-        self.builder.cbranch(fine, on, off)
-        self.at(off)
-        for number, detail in enumerate(details):
-            self.builder.store(detail, self.in_context(DETAIL + SLOT_BYTES * number))
-        self.unit.traps.append(Trap(op, text))
-        self.leave(len(self.unit.traps) - 1)
-        self.at(on)
+        with self.aside("trap", fine, when=False):
+            for number, detail in enumerate(details):
+                self.builder.store(detail, self.in_context(DETAIL + SLOT_BYTES * number))
+            self.unit.traps.append(Trap(op, text))
+            self.leave(len(self.unit.traps) - 1)
 
 
-def _undefined(type: Attribute) -> Value:
-    return rebuild(type, [ir.Constant(part, ir.Undefined) for part in part_types(type)])
+def on_values(build: Callable[[ir.IRBuilder, Attribute, list[ir.Value]], ir.Value]) -> Handler:
+    """A handler of an operation with one result: `build` gets a builder, the type of the result and the operands."""
+
+    def lower(lowering: Lowering, op: Operation) -> None:
+        values = [lowering[operand] for operand in op.operands]
+        lowering[op.results[0]] = build(lowering.builder, op.results[0].type, values)
+
+    return lower
 
 
 def stack_room(builder: ir.IRBuilder, type: ir.Type, count: ir.Value | None = None) -> ir.Value:
@@ -285,15 +312,11 @@ def _joined(merged: Value, arrived: Sequence[Value]) -> Value:
     if not isinstance(merged, MemRef):
         return merged
     columns = zip(*(all_parts(value) for value in arrived), strict=True)
-    same = [parts[0] if all(part == parts[0] for part in parts) else None for parts in columns]
-    known = iter(same)
+    known = iter([parts[0] if all(part == parts[0] for part in parts) else None for parts in columns])
     return with_parts(merged, lambda part: found if (found := next(known)) is not None else part)
 
 
 def _owner(value: SSAValue) -> Operation:
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner
-    parent = owner.parent_op()
-    assert parent is not None, "a block argument belongs to an operation"
-    return parent
+    owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    assert owner is not None, "a block argument belongs to an operation"
+    return owner

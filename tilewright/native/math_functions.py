@@ -11,14 +11,15 @@ from functools import partial
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects.arith.meaning import MEANING
 from tilewright.dialects.vector.types import element_type
-from tilewright.native.floats import intrinsic, narrow, widen
+from tilewright.native.floats import LlvmFloats, intrinsic, narrow, widen
 from tilewright.native.functions import CHECK_SIGNALS
-from tilewright.native.integers import combine
+from tilewright.native.integers import LlvmIntegers
 from tilewright.native.lanes import constant_like, each_lane
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.lowering import Handler, Lowering, on_values
 from tilewright.native.types import declared
 from tilewright.native.values import F32, I1, element_of
 from tilewright.support.lazy import once
@@ -45,6 +46,7 @@ INTRINSICS = {
     "math.sqrt": "llvm.sqrt",
     "math.fma": "llvm.fma",
     "math.copysign": "llvm.copysign",
+    "vector.fma": "llvm.fma",
 }
 CALLED_BY_LLVM = ("fma", "floor", "ceil", "trunc", "round", "roundeven", "fmod", "sqrt")
 """What LLVM calls where the processor has no instruction for an intrinsic."""
@@ -63,7 +65,7 @@ def provide_library() -> None:
 
 
 def _provide(library: ctypes.CDLL, name: str) -> None:
-    function = getattr(library, name, None)
+    function = getattr(library, name, None)  # not all of them are in every C library
     address = ctypes.cast(function, ctypes.c_void_p).value if function is not None else None
     if address is not None:
         llvm.add_symbol(name, address)
@@ -72,6 +74,7 @@ def _provide(library: ctypes.CDLL, name: str) -> None:
 def call_library(builder: ir.IRBuilder, name: str, *values: ir.Value) -> ir.Value:
     """A function of the C library on scalars or on each element."""
     element = element_of(values[0].type)
+    # C's names of the functions in single precision.
     full = f"{name}f" if element == F32 else name
     function = declared(builder.module, full, element, [element for _ in values])
     return each_lane(builder, lambda *scalars: builder.call(function, scalars), *values)
@@ -88,18 +91,8 @@ def on_numbers(build: Callable[..., ir.Value]) -> Handler:
     return lower
 
 
-def _library(name: str) -> Handler:
-    def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
-        return call_library(builder, name, *values)
-
-    return on_numbers(build)
-
-
-def _intrinsic(name: str) -> Handler:
-    def build(builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
-        return intrinsic(builder, name, *values)
-
-    return on_numbers(build)
+def _named(call: Callable[..., ir.Value], name: str, builder: ir.IRBuilder, *values: ir.Value) -> ir.Value:
+    return call(builder, name, *values)
 
 
 def _rsqrt(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
@@ -107,7 +100,8 @@ def _rsqrt(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
 
 
 def _clamp(builder: ir.IRBuilder, value: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
-    return intrinsic(builder, "llvm.minnum", intrinsic(builder, "llvm.maxnum", value, low), high)
+    numbers = LlvmFloats(builder)
+    return numbers.extreme("<", numbers.extreme(">", value, low, numbers=True), high, numbers=True)
 
 
 def _sincos(lowering: Lowering, op: Operation) -> None:
@@ -129,24 +123,15 @@ def _classify(test: Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]) -> H
 
 
 INFINITY = float("inf")
+DEFINED_AT_ZERO = ir.Constant(I1, 0)
+"""Tells an intrinsic that zero is a number like others."""
 
 
-def _absi(lowering: Lowering, op: Operation) -> None:
-    builder, value = lowering.builder, lowering[op.operands[0]]
+def _absi(builder: ir.IRBuilder, type: Attribute, values: list[ir.Value]) -> ir.Value:
+    (value,) = values
     zero = constant_like(value, 0)
-    negative = builder.icmp_signed("<", value, zero)
-    lowering[op.results[0]] = builder.select(negative, builder.sub(zero, value), value)
-
-
-def _count_bits(name: str, of_zero: bool) -> Handler:
-    """`of_zero`: the intrinsic has to be told that zero is a number like others."""
-
-    def lower(lowering: Lowering, op: Operation) -> None:
-        builder, value = lowering.builder, lowering[op.operands[0]]
-        more = [ir.Constant(I1, 0)] if of_zero else []
-        lowering[op.results[0]] = intrinsic(builder, name, value, *more)
-
-    return lower
+    # The smallest integer stays as it is: its negation wraps around.
+    return builder.select(builder.icmp_signed("<", value, zero), builder.sub(zero, value), value)
 
 
 def _fpowi(lowering: Lowering, op: Operation) -> None:
@@ -156,17 +141,13 @@ def _fpowi(lowering: Lowering, op: Operation) -> None:
     lowering[op.results[0]] = narrow(builder, call_library(builder, "pow", base, exponent), type)
 
 
-def _ipowi(lowering: Lowering, op: Operation) -> None:
-    base, exponent = (lowering[operand] for operand in op.operands)
-    lowering[op.results[0]] = each_lane(lowering.builder, partial(integer_power, lowering), base, exponent)
-
-
-def integer_power(lowering: Lowering, base: ir.Value, exponent: ir.Value) -> ir.Value:
+def integer_power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
     """By squaring. A power below 0 is that of the inverse, which is 0 but for a base of 1 or -1."""
-    builder, type = lowering.builder, base.type
+    type = base.type
     zero, one, minus_one = (ir.Constant(type, number) for number in (0, 1, -1))
     below = builder.icmp_signed("<", exponent, zero)
-    inverse = combine(builder, "arith.divsi", one, base)
+    # Of 0 that is 0 here: what divides by zero is undefined.
+    inverse = MEANING["arith.divsi"](LlvmIntegers(builder), one, base)
     square: ir.Value = builder.select(below, inverse, base)
     left: ir.Value = builder.select(below, builder.mul(exponent, minus_one), exponent)
     power: ir.Value = one
@@ -179,19 +160,18 @@ def integer_power(lowering: Lowering, base: ir.Value, exponent: ir.Value) -> ir.
 
 
 HANDLERS: dict[str, Handler] = {
-    **{name: _library(function) for name, function in LIBRARY.items()},
-    **{name: _intrinsic(function) for name, function in INTRINSICS.items()},
-    "vector.fma": _intrinsic("llvm.fma"),
+    **{name: on_numbers(partial(_named, call_library, function)) for name, function in LIBRARY.items()},
+    **{name: on_numbers(partial(_named, intrinsic, function)) for name, function in INTRINSICS.items()},
     "math.rsqrt": on_numbers(_rsqrt),
     "math.clampf": on_numbers(_clamp),
     "math.sincos": _sincos,
     "math.isnan": _classify(lambda b, x, size: b.fcmp_unordered("uno", x, x)),
     "math.isinf": _classify(lambda b, x, size: b.fcmp_ordered("==", size, constant_like(x, INFINITY))),
     "math.isfinite": _classify(lambda b, x, size: b.fcmp_ordered("<", size, constant_like(x, INFINITY))),
-    "math.absi": _absi,
-    "math.ctlz": _count_bits("llvm.ctlz", of_zero=True),
-    "math.cttz": _count_bits("llvm.cttz", of_zero=True),
-    "math.ctpop": _count_bits("llvm.ctpop", of_zero=False),
+    "math.absi": on_values(_absi),
+    "math.ctlz": on_values(lambda b, type, x: intrinsic(b, "llvm.ctlz", x[0], DEFINED_AT_ZERO)),
+    "math.cttz": on_values(lambda b, type, x: intrinsic(b, "llvm.cttz", x[0], DEFINED_AT_ZERO)),
+    "math.ctpop": on_values(lambda b, type, x: intrinsic(b, "llvm.ctpop", x[0])),
     "math.fpowi": _fpowi,
-    "math.ipowi": _ipowi,
+    "math.ipowi": on_values(lambda b, type, x: each_lane(b, partial(integer_power, b), *x)),
 }

@@ -62,6 +62,7 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
 def package_key(*parts: str) -> str:
     """Changes with every Python file in these folders of this package, and with the programs that it is built on."""
     home, digest = Path(tilewright.__file__).parent, sha256()
+    # Sizes as well as contents, so that two files cannot be read as one.
     digest.update(repr((tilewright.__version__, sys.version_info, llvmlite.__version__)).encode())
     for path in (path for part in parts for path in sorted(home.glob(f"{part}/**/*.py" if part else "*.py"))):
         digest.update(f"{path.relative_to(home)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
@@ -100,8 +101,10 @@ class CacheFolder:
         if not CHECKS_OWNERS or not top.is_absolute():
             yield None
             return
-        if make:
-            _make_folders(top)
+        for parent in reversed(top.parents if make else ()):
+            with suppress(OSError):  # if one that is missing cannot be made, the last one cannot either
+                parent.mkdir(PRIVATE_FOLDER)
+        # Folders are opened one inside of the other: none can be exchanged after it was looked at.
         with _folder(str(top), None, make) as outer:
             if outer is None or not self.name:
                 yield outer
@@ -146,13 +149,6 @@ def _is_there(name: str, within: int | None) -> bool:
     return True
 
 
-def _make_folders(path: Path) -> None:
-    """Make the folders above a folder, where they are missing."""
-    for parent in reversed(path.parents):
-        with suppress(OSError):  # if one that is missing cannot be made, the last one cannot either
-            parent.mkdir(PRIVATE_FOLDER)
-
-
 def _check_owner(name: str, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
         raise _NotOurs(f"{name} belongs to another user")
@@ -188,6 +184,7 @@ def _write_ours(folder: int, name: str, content: bytes) -> None:
     """Replace a file by a new one, unless what is there is none that we may have made."""
     with suppress(FileNotFoundError):
         _check_file(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+    # Under another name first: readers see the old file or the new one, never a part.
     made = f".{secrets.token_hex(8)}.new"
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE, dir_fd=folder)
     try:

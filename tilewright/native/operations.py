@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.ir import Operation
-
 from tilewright.dialects import cf
 from tilewright.native import (
     access,
@@ -21,18 +19,13 @@ from tilewright.native import (
     views,
 )
 from tilewright.native.lanes import constant
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.lowering import Handler, Lowering, on_values
 
 
-def _assert(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, cf.AssertOp)
+def _assert(lowering: Lowering, op: cf.AssertOp) -> None:
+    # What a trap says is a format, with room for numbers.
     message = op.msg.data.replace("{", "{{").replace("}", "}}")
     lowering.trap_unless(op, lowering[op.arg], f"stops the program: {message}")
-
-
-def _poison(lowering: Lowering, op: Operation) -> None:
-    """A value that no program may rely on: always the same one, so that two runs are alike."""
-    lowering[op.results[0]] = constant(op.results[0].type, 0)
 
 
 OPERATIONS: Mapping[str, Handler] = {
@@ -48,5 +41,6 @@ OPERATIONS: Mapping[str, Handler] = {
     **loops.HANDLERS,
     **functions.HANDLERS,
     "cf.assert": _assert,
-    "ub.poison": _poison,
+    # A value that no program may rely on: always the same one, so that two runs are alike.
+    "ub.poison": on_values(lambda b, type, x: constant(type, 0)),
 }

@@ -7,7 +7,7 @@ from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from tilewright.dialects import llvm
 from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, AtomicRMWOp, FenceOp, Ordering
@@ -16,105 +16,86 @@ from tilewright.dialects.llvm import LLVMArrayType
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol
-from tilewright.native.arithmetic import checked_integers
-from tilewright.native.integers import compare, resize
+from tilewright.native.arithmetic import integer_binary
+from tilewright.native.casts import resizing
+from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lanes import scalar_constant
-from tilewright.native.lowering import Handler, Lowering, stack_room
-from tilewright.native.values import I8, I64, POINTER, Untranslatable, value_type
+from tilewright.native.lowering import Handler, Lowering, on_values, stack_room
+from tilewright.native.values import I8, I32, I64, POINTER, Untranslatable, global_data, natural_alignment, value_type
 
 DYNAMIC = -(1 << 31)
 """Where a list of written indices says that a value follows."""
-UPDATES = {
-    AtomicBinOp._and: "and",
-    AtomicBinOp._or: "or",
-    AtomicBinOp._xor: "xor",
-}
-"""What LLVM calls updates that MLIR spells otherwise."""
 
 
-def _int_to_pointer(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = lowering.builder.inttoptr(lowering[op.operands[0]], POINTER)
-
-
-def _pointer_to_int(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = lowering.builder.ptrtoint(lowering[op.operands[0]], value_type(op.results[0].type))
-
-
-def _element_pointer(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.GEPOp)
+def _element_pointer(lowering: Lowering, op: llvm.GEPOp) -> None:
     dynamic = iter(op.ssa_indices)
     indices: list[ir.Value] = []
     for number, written in enumerate(op.rawConstantIndices.get_values()):
-        constant = ir.Constant(I64 if number == 0 else ir.IntType(32), written)  # members of a struct need 32 bits
+        constant = ir.Constant(I64 if number == 0 else I32, written)  # members of a struct need 32 bits
         indices.append(lowering[next(dynamic)] if written == DYNAMIC else constant)
     lowering[op.result] = lowering.builder.gep(lowering[op.ptr], indices, source_etype=value_type(op.elem_type))
 
 
 def _load(lowering: Lowering, op: Operation) -> None:
     pointer, type = lowering[op.operands[0]], value_type(op.results[0].type)
-    ordering = _ordering(op.properties.get("ordering"))
-    if ordering is None:
-        lowering[op.results[0]] = lowering.builder.load(pointer, typ=type, align=_alignment(op, 1))
-    else:
-        size = _alignment(op, _natural(type))
+    if ordering := ordering_of(op):
+        size = alignment_of(op) or natural_alignment(type)
         lowering[op.results[0]] = lowering.builder.load_atomic(pointer, ordering, size, typ=type)
+    else:
+        # Programs promise nothing about addresses unless they say so.
+        lowering[op.results[0]] = lowering.builder.load(pointer, typ=type, align=alignment_of(op) or 1)
 
 
 def _store(lowering: Lowering, op: Operation) -> None:
     value, pointer = (lowering[operand] for operand in op.operands)
-    ordering = _ordering(op.properties.get("ordering"))
-    if ordering is None:
-        lowering.builder.store(value, pointer, align=_alignment(op, 1))
+    if ordering := ordering_of(op):
+        size = alignment_of(op) or natural_alignment(value.type)
+        lowering.builder.store_atomic(value, pointer, ordering, size)
     else:
-        lowering.builder.store_atomic(value, pointer, ordering, _alignment(op, _natural(value.type)))
+        lowering.builder.store(value, pointer, align=alignment_of(op) or 1)
 
 
-def _ordering(attribute: Attribute | None) -> str | None:
-    """LLVM's word for how an access is ordered; None if it is no atomic one."""
-    number = attribute.value.data if isinstance(attribute, IntegerAttr) else 0
-    return Ordering(number).name if number else None
+def ordering_of(op: Operation, name: str = "ordering") -> str:
+    """LLVM's word for how an access is ordered; none if it is no atomic one."""
+    found = op.properties.get(name)
+    number = found.value.data if isinstance(found, IntegerAttr) else 0
+    return Ordering(number).name if number else ""
 
 
-def _alignment(op: Operation, default: int) -> int:
-    found = op.properties.get("alignment")
-    return found.value.data if isinstance(found, IntegerAttr) and found.value.data else default
+def alignment_of(op: Operation) -> int | None:
+    """The bytes that an address is promised to be a multiple of."""
+    found = op.properties.get("alignment") or op.attributes.get("alignment")
+    return found.value.data if isinstance(found, IntegerAttr) else None
 
 
-def _natural(type: ir.Type) -> int:
-    return type.width // 8 if isinstance(type, ir.IntType) else 4 if isinstance(type, ir.FloatType) else 8
+def _update(lowering: Lowering, op: AtomicRMWOp) -> None:
+    ordering = ordering_of(op) or Ordering.monotonic.name
+    lowering[op.res] = lowering.builder.atomic_rmw(update_name(op), lowering[op.ptr], lowering[op.val], ordering)
 
 
-def _update(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, AtomicRMWOp)
-    kind = AtomicBinOp(op.bin_op.value.data)
-    ordering = _ordering(op.ordering) or Ordering.monotonic.name
-    pointer, value = lowering[op.ptr], lowering[op.val]
-    lowering[op.res] = lowering.builder.atomic_rmw(UPDATES.get(kind, kind.name), pointer, value, ordering)
+def update_name(op: AtomicRMWOp) -> str:
+    """LLVM's word for an update; MLIR puts a line before those that are words of C++."""
+    return AtomicBinOp(op.bin_op.value.data).name.removeprefix("_")
 
 
-def _compare_exchange(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, AtomicCmpXchgOp)
-    success, failure = (
-        _ordering(found) or Ordering.monotonic.name for found in (op.success_ordering, op.failure_ordering)
-    )
+def _compare_exchange(lowering: Lowering, op: AtomicCmpXchgOp) -> None:
+    orderings = [ordering_of(op, f"{when}_ordering") or Ordering.monotonic.name for when in ("success", "failure")]
     pointer, expected, value = lowering[op.ptr], lowering[op.cmp], lowering[op.val]
-    lowering[op.res] = lowering.builder.cmpxchg(pointer, expected, value, success, failure)
+    lowering[op.res] = lowering.builder.cmpxchg(pointer, expected, value, *orderings)
 
 
-def _fence(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, FenceOp)
-    lowering.builder.fence(_ordering(op.ordering) or Ordering.seq_cst.name)
+def _fence(lowering: Lowering, op: FenceOp) -> None:
+    lowering.builder.fence(ordering_of(op) or Ordering.seq_cst.name)
 
 
-def _allocate(lowering: Lowering, op: Operation) -> None:
+def _allocate(lowering: Lowering, op: llvm.AllocaOp) -> None:
     """Memory of the function's frame, where the program asks for it: each time anew."""
-    assert isinstance(op, llvm.AllocaOp)
+    # Not in the entry block as other variables are: in a loop each turn has its own.
     count = resize(lowering.builder, lowering[op.size], I64, unsigned=True)
     lowering[op.res] = stack_room(lowering.builder, value_type(op.elem_type), count)
 
 
-def _address_of(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.AddressOfOp)
+def _address_of(lowering: Lowering, op: llvm.AddressOfOp) -> None:
     found = lookup_symbol(op, op.global_name)
     if not isinstance(found, llvm.GlobalOp):
         fail_op(op, f"refers to @{op.global_name.string_value()}, which is no llvm.mlir.global")
@@ -128,10 +109,8 @@ def global_variable(lowering: Lowering, op: llvm.GlobalOp) -> ir.Value:
     if known is not None:
         return known
     initial = _initial(op)
-    variable = ir.GlobalVariable(lowering.unit.module, initial.type, name)
-    variable.type = POINTER  # llvmlite would give it a type that says what it points to
-    variable.initializer, variable.linkage = initial, "internal"
-    variable.global_constant = op.constant is not None
+    variable = global_data(lowering.unit.module, initial.type, name)
+    variable.initializer, variable.global_constant = initial, op.constant is not None
     return variable
 
 
@@ -159,36 +138,16 @@ def _initial(op: llvm.GlobalOp) -> ir.Constant:
             )
 
 
-def _binary(name: str) -> Handler:
-    def lower(lowering: Lowering, op: Operation) -> None:
-        lowering[op.results[0]] = checked_integers(lowering, name, *(lowering[operand] for operand in op.operands))
-
-    return lower
-
-
-def _resizing(unsigned: bool) -> Handler:
-    def lower(lowering: Lowering, op: Operation) -> None:
-        type = value_type(op.results[0].type)
-        lowering[op.results[0]] = resize(lowering.builder, lowering[op.operands[0]], type, unsigned)
-
-    return lower
-
-
-def _compare(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, llvm.ICmpOp)
-    if isinstance(lowering[op.lhs].type, ir.PointerType):
+def _compare(lowering: Lowering, op: llvm.ICmpOp) -> None:
+    lhs, rhs = lowering[op.lhs], lowering[op.rhs]
+    if isinstance(lhs.type, ir.PointerType):
         raise Untranslatable("only integers are compared; use llvm.ptrtoint")
-    lowering[op.res] = compare(lowering.builder, op.predicate.value.data, lowering[op.lhs], lowering[op.rhs])
-
-
-def _select(lowering: Lowering, op: Operation) -> None:
-    condition, yes, no = (lowering[operand] for operand in op.operands)
-    lowering[op.results[0]] = lowering.builder.select(condition, yes, no)
+    lowering[op.res] = LlvmIntegers(lowering.builder).cmpi(op.predicate.value.data, lhs, rhs)
 
 
 HANDLERS: dict[str, Handler] = {
-    "llvm.inttoptr": _int_to_pointer,
-    "llvm.ptrtoint": _pointer_to_int,
+    "llvm.inttoptr": on_values(lambda b, type, x: b.inttoptr(x[0], POINTER)),
+    "llvm.ptrtoint": on_values(lambda b, type, x: b.ptrtoint(x[0], value_type(type))),
     "llvm.getelementptr": _element_pointer,
     "llvm.load": _load,
     "llvm.store": _store,
@@ -198,9 +157,9 @@ HANDLERS: dict[str, Handler] = {
     "llvm.alloca": _allocate,
     "llvm.mlir.addressof": _address_of,
     "llvm.icmp": _compare,
-    "llvm.select": _select,
-    "llvm.trunc": _resizing(unsigned=True),
-    "llvm.zext": _resizing(unsigned=True),
-    "llvm.sext": _resizing(unsigned=False),
-    **{f"llvm.{name}": _binary(same) for name, same in SAME_IN_LLVM.items()},
+    "llvm.select": on_values(lambda b, type, x: b.select(x[0], x[1], x[2])),
+    "llvm.trunc": resizing(unsigned=True),
+    "llvm.zext": resizing(unsigned=True),
+    "llvm.sext": resizing(unsigned=False),
+    **{f"llvm.{name}": integer_binary(same) for name, same in SAME_IN_LLVM.items()},
 }

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-    AffineSymExpr,
-)
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tilewright.dialects import affine, scf
-from tilewright.dialects.arith.meaning import SAME_IN_INDEX
+from tilewright.dialects.affine.meaning import AffineNumbers
+from tilewright.dialects.arith.meaning import MEANING, SAME_IN_INDEX, Integers
 from tilewright.native.types import INDEX_BITS
 
 
@@ -48,36 +41,78 @@ def exactly(number: int) -> Range:
     return Range(number, number)
 
 
-Rule = Callable[[Range, Range], Range | None]
+MaybeRange: TypeAlias = Range | None
+"""None stands for any number."""
 
 
-def _remainder(left: Range, right: Range) -> Range | None:
-    if left.low < 0 or right.low <= 0:
+class RangeIntegers(Integers[MaybeRange]):
+    """Ranges as a system of numbers. What is below 0 is not divided."""
+
+    def constant(self, number: int, like: MaybeRange) -> MaybeRange:
+        return exactly(number)
+
+    def combine(self, operator: str, a: MaybeRange, b: MaybeRange) -> MaybeRange:
+        return _COMBINED[operator](a, b) if a is not None and b is not None and operator in _COMBINED else None
+
+    def divide(self, operator: str, a: MaybeRange, b: MaybeRange, signed: bool) -> MaybeRange:
+        assert a is not None and b is not None, "only what is known is divided"
+        if operator == "%":
+            return Range(0, min(a.high, b.high - 1))
+        return Range(a.low // b.high, a.high // b.low)
+
+    def shift(self, operator: str, a: MaybeRange, b: MaybeRange, signed: bool) -> MaybeRange:
         return None
-    return Range(0, min(left.high, right.high - 1))
+
+    def compare(self, operator: str, a: MaybeRange, b: MaybeRange, signed: bool | None) -> MaybeRange:
+        return None
+
+    def select(self, condition: MaybeRange, a: MaybeRange, b: MaybeRange) -> MaybeRange:
+        return a if a == b else None
+
+    def where_divisible(
+        self,
+        a: MaybeRange,
+        b: MaybeRange,
+        signed: bool,
+        compute: Callable[[MaybeRange, MaybeRange], MaybeRange],
+    ) -> MaybeRange:
+        return compute(a, b) if a is not None and b is not None and a.low >= 0 and b.low > 0 else None
+
+    def where_shiftable(
+        self,
+        a: MaybeRange,
+        b: MaybeRange,
+        signed: bool,
+        compute: Callable[[MaybeRange, MaybeRange], MaybeRange],
+    ) -> MaybeRange:
+        return None
+
+    def both(self, a: MaybeRange, b: MaybeRange) -> MaybeRange:
+        return b if b == NEVER else None
+
+    def compare_signs(self, a: MaybeRange, b: MaybeRange, zero: MaybeRange, same: bool) -> MaybeRange:
+        # Only of numbers that have been divided, and of these none is below 0.
+        return None if same else NEVER
+
+    def step_if(self, condition: MaybeRange, number: MaybeRange, operator: str) -> MaybeRange:
+        return number if condition == NEVER else None
+
+    def extreme(self, operator: str, a: MaybeRange, b: MaybeRange, signed: bool) -> MaybeRange:
+        if a is None or b is None or not signed:
+            return None
+        pick = min if operator == "<" else max
+        return Range(pick(a.low, b.low), pick(a.high, b.high))
 
 
-def _quotient(left: Range, right: Range) -> Range | None:
-    return Range(left.low // right.high, left.high // right.low) if left.low >= 0 and right.low > 0 else None
-
-
-_RULES: dict[str, Rule] = {
-    "arith.addi": lambda left, right: left + right,
-    "arith.subi": lambda left, right: left - right,
-    "arith.muli": lambda left, right: left * right,
-    **dict.fromkeys(("arith.remsi", "arith.remui"), _remainder),
-    **dict.fromkeys(("arith.divsi", "arith.divui", "arith.floordivsi"), _quotient),
-    "arith.minsi": lambda left, right: Range(min(left.low, right.low), min(left.high, right.high)),
-    "arith.maxsi": lambda left, right: Range(max(left.low, right.low), max(left.high, right.high)),
+_COMBINED: dict[str, Callable[[Range, Range], Range]] = {
+    "+": Range.__add__,
+    "-": Range.__sub__,
+    "*": Range.__mul__,
 }
-"""Operations of which something is known; what they compute is in `dialects.arith.meaning`."""
-_RULES.update({f"index.{name}": _RULES[same] for name, same in SAME_IN_INDEX.items() if same in _RULES})
-_AFFINE = {
-    AffineBinaryOpKind.Add: "arith.addi",
-    AffineBinaryOpKind.Mul: "arith.muli",
-    AffineBinaryOpKind.Mod: "arith.remsi",
-    AffineBinaryOpKind.FloorDiv: "arith.floordivsi",
-}
+NEVER = exactly(0)
+"""A condition that is known not to hold."""
+_INTEGERS = RangeIntegers()
+_NAMES = dict(zip(MEANING, MEANING, strict=True)) | {f"index.{name}": same for name, same in SAME_IN_INDEX.items()}
 _KEEPING = frozenset({"arith.index_cast", "arith.extsi", "index.casts"})
 _THREADS, _BLOCKS = Range(0, (1 << 16) - 1), Range(0, (1 << 31) - 1)
 """What the threads of a block and the blocks of a grid are counted with, on every GPU."""
@@ -97,6 +132,7 @@ class Ranges:
 
     def of(self, value: SSAValue) -> Range | None:
         if value not in self._known:
+            # Nothing, while it is looked for: what a loop carries round leads back to itself.
             self._known[value] = None
             found = self._of_argument(value) if isinstance(value, BlockArgument) else self._of_result(value)
             self._known[value] = found if found is not None and _fits(found, value) else None
@@ -111,9 +147,8 @@ class Ranges:
             return _IDS[op.name]
         if op.name in _KEEPING:
             return self.of(op.operands[0])
-        if op.name in _RULES:
-            left, right = (self.of(operand) for operand in op.operands)
-            return None if left is None or right is None else _RULES[op.name](left, right)
+        if op.name in _NAMES:
+            return MEANING[_NAMES[op.name]](_INTEGERS, *(self.of(operand) for operand in op.operands))
         if isinstance(op, affine.ApplyOp):
             return self.of_expression(op.map.data.results[0], op.map.data, list(op.operands))
         return None
@@ -159,38 +194,36 @@ class Ranges:
         return self.of_expression(map.results[0], map, operands) if len(map.results) == 1 else None
 
     def of_expression(self, expression: AffineExpr, map: AffineMap, operands: list[SSAValue]) -> Range | None:
-        match expression:
-            case AffineConstantExpr():
-                return exactly(expression.value)
-            case AffineBinaryOpExpr():
-                left = self.of_expression(expression.lhs, map, operands)
-                right = self.of_expression(expression.rhs, map, operands)
-                rule = _AFFINE.get(expression.kind)
-                return None if rule is None or left is None or right is None else _RULES[rule](left, right)
-            case _:
-                return self.of(operands[leaf_number(expression, map)])
+        return RangeAffine(self, map.num_dims, operands).evaluate(expression)
 
 
-def leaf_number(leaf: AffineExpr, map: AffineMap) -> int:
-    """Which operand of a map a dimension or a symbol is."""
-    if isinstance(leaf, AffineSymExpr):
-        return map.num_dims + leaf.position
-    return cast(AffineDimExpr, leaf).position
+class RangeAffine(AffineNumbers[MaybeRange]):
+    """What affine expressions of values can be."""
 
+    def __init__(self, ranges: Ranges, dims: int, operands: list[SSAValue]):
+        self.ranges, self.dims, self.operands = ranges, dims, operands
 
-def _all_of(value: SSAValue) -> Range | None:
-    """All numbers that the type of a value holds."""
-    match value.type:
-        case IntegerType():
-            half = 1 << max(value.type.width.data, 1) - 1
-        case IndexType():
-            half = 1 << INDEX_BITS - 1
-        case _:
-            return None
-    return Range(-half, half - 1)
+    def constant(self, number: int) -> Range | None:
+        return exactly(number)
+
+    def operand(self, number: int) -> Range | None:
+        return self.ranges.of(self.operands[number])
+
+    def compute(self, name: str, a: Range | None, b: Range | None) -> Range | None:
+        return MEANING[name](_INTEGERS, a, b)
+
+    def modulo(self, a: Range | None, b: Range | None) -> Range | None:
+        # The same for numbers that are not below 0, and of others nothing is known.
+        return self.compute("arith.remsi", a, b)
 
 
 def _fits(range: Range, value: SSAValue) -> bool:
     """Whether the numbers are what the value's type holds, so that nothing wrapped on the way."""
-    whole = _all_of(value)
-    return whole is not None and whole.low <= range.low and range.high <= whole.high
+    match value.type:
+        case IntegerType() as type:
+            half = 1 << max(type.width.data, 1) - 1
+        case IndexType():
+            half = 1 << INDEX_BITS - 1
+        case _:
+            return False
+    return -half <= range.low and range.high < half

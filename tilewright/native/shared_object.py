@@ -13,12 +13,12 @@ from llvmlite import ir
 
 from tilewright.native import elf
 from tilewright.native.elf import RELOCATORS, LinkError, ObjectFile, ObjectSection, ObjectSymbol, Strings
+from tilewright.native.values import I8, I32, I64, POINTER
 
 MACHINES = {elf.EM_X86_64: "x86-64", elf.EM_AARCH64: "AArch64"}
 PAGE_BYTES = {elf.EM_X86_64: 0x1000, elf.EM_AARCH64: 0x10000}  # the largest pages that kernels for them have
 READ, EXECUTE, WRITE = elf.PF_R, elf.PF_R | elf.PF_X, elf.PF_R | elf.PF_W
 PROGRAM_HEADERS = 6
-BYTE, I32, I64, POINTER = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.PointerType()
 ByteAt = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 
 
@@ -81,7 +81,12 @@ def _kept(source: ObjectFile) -> Iterator[ObjectSection]:
 class _Library:
     def __init__(self, source: ObjectFile, soname: str, exported: Collection[str]):
         self.source, self.page = source, PAGE_BYTES[source.machine]
-        self.loaded = {section.number: _copied(section) for section in _kept(source)}
+        self.loaded = {
+            section.number: LibrarySection(
+                section.name, section.type, section.flags & elf.KEPT_FLAGS, section.alignment, bytearray(section.data)
+            )
+            for section in _kept(source)
+        }
         self.symbols = [symbol for symbol in source.symbols if symbol.name in exported and symbol.section]
         if absent := set(exported) - {symbol.name for symbol in self.symbols}:
             raise LinkError(f"the object does not define {', '.join(sorted(absent))}")
@@ -97,10 +102,12 @@ class _Library:
         self.hash = LibrarySection(".hash", elf.SHT_HASH, alloc, 8, hashes, link=".dynsym", entry_bytes=4)
         self.dynsym = LibrarySection(".dynsym", elf.SHT_DYNSYM, alloc, 8, symbols, ".dynstr", 1, elf.SYMBOL.size)
         self.dynstr = LibrarySection(".dynstr", elf.SHT_STRTAB, alloc, 1, self.strings.data)
+        flags = alloc | elf.SHF_WRITE
+        # Its entries for now: addresses are not known yet, but its size is.
+        entries = self._dynamic_entries()
         self.dynamic = LibrarySection(
-            ".dynamic", elf.SHT_DYNAMIC, alloc | elf.SHF_WRITE, 8, bytearray(), ".dynstr", 0, elf.DYNAMIC_ENTRY.size
+            ".dynamic", elf.SHT_DYNAMIC, flags, 8, entries, ".dynstr", 0, elf.DYNAMIC_ENTRY.size
         )
-        self.dynamic.data = self._dynamic_entries()
         code = [section for section in self.loaded.values() if section.flags & elf.SHF_EXECINSTR]
         data = [section for section in self.loaded.values() if not section.flags & elf.SHF_EXECINSTR]
         self.segments = [
@@ -122,8 +129,8 @@ class _Library:
         offset = elf.FILE_HEADER.size + PROGRAM_HEADERS * elf.PROGRAM_HEADER.size
         skipped = 0
         for segment in self.segments:
-            first = segment is self.segments[0]
-            segment.offset = 0 if first else _aligned(offset, 16)
+            # The first one holds the headers too.
+            segment.offset = 0 if segment is self.segments[0] else _aligned(offset, 16)
             segment.address = segment.offset + skipped
             offset = max(offset, segment.offset)
             for section in segment.sections:
@@ -171,6 +178,7 @@ class _Library:
 
     def _program_headers(self) -> Iterator[bytes]:
         writable = self.segments[-1]
+        # The loader protects whole pages once it has written there, so all of the page has to be the segment's.
         protected = _aligned(writable.address + writable.size, self.page) - writable.address
         for segment in self.segments:
             memory = protected if segment is writable else segment.size
@@ -205,11 +213,6 @@ class _Library:
         return elf.FILE_HEADER.pack(*fixed, *tables)
 
 
-def _copied(section: ObjectSection) -> LibrarySection:
-    flags = section.flags & elf.KEPT_FLAGS
-    return LibrarySection(section.name, section.type, flags, section.alignment, bytearray(section.data))
-
-
 def _aligned(number: int, alignment: int) -> int:
     return -(-number // alignment) * alignment
 
@@ -239,6 +242,7 @@ def _hash_table(names: Sequence[str]) -> bytearray:
 def _hash(name: str) -> int:
     number = 0
     for byte in name.encode():
+        # 28 bits stay: the upper four are folded into lower ones.
         number = (number << 4) + byte
         high = number & 0xF0000000
         number = (number ^ high >> 24) & ~high
@@ -251,9 +255,9 @@ def define_memory_functions(module: ir.Module) -> None:
     copy = ir.Function(module, ir.FunctionType(POINTER, [POINTER, POINTER, I64]), "memcpy")
     for pointer in copy.args[:2]:
         pointer.add_attribute("noalias")
-    _fill(copy, lambda builder, index: builder.load(_byte(builder, copy.args[1], index), typ=BYTE))
+    _fill(copy, lambda builder, index: builder.load(_byte(builder, copy.args[1], index), typ=I8))
     set_to = ir.Function(module, ir.FunctionType(POINTER, [POINTER, I32, I64]), "memset")
-    _fill(set_to, lambda builder, index: builder.trunc(set_to.args[1], BYTE))
+    _fill(set_to, lambda builder, index: builder.trunc(set_to.args[1], I8))
 
 
 def _fill(function: ir.Function, byte_at: ByteAt) -> None:
@@ -276,4 +280,4 @@ def _fill(function: ir.Function, byte_at: ByteAt) -> None:
 
 
 def _byte(builder: ir.IRBuilder, base: ir.Value, index: ir.Value) -> ir.Value:
-    return builder.gep(base, [index], source_etype=BYTE)
+    return builder.gep(base, [index], source_etype=I8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, ClassVar, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +35,11 @@ class SharedState:
     """By name: which slot, and whether it is a column."""
 
     def __init_subclass__(cls) -> None:
-        hints = {name: kind for name, kind in _annotations(cls).items() if kind in (Number, Column)}
+        found = get_type_hints(cls, {**globals(), "Number": Number, "Column": Column})
+        hints = {name: kind for name, kind in found.items() if kind in (Number, Column)}
         cls._fields = {name: (slot, kind is Column) for slot, (name, kind) in enumerate(hints.items())}
         for name, (slot, is_column) in cls._fields.items():
+            # Columns are attributes of the instances.
             if not is_column:
                 setattr(cls, name, _NumberSlot(slot))
 
@@ -46,8 +48,9 @@ class SharedState:
         header = np.zeros(len(self._fields), dtype=np.int64)
         self._header = header
         self.address = header.ctypes.data
+        # The same memory twice: ctypes reads single numbers faster than NumPy.
         self.numbers = (ctypes.c_int64 * len(self._fields)).from_address(self.address)
-        for name in (name for name, (_, is_column) in self._fields.items() if is_column):
+        for name in self.columns():
             self.replace(name, np.zeros(max(sizes[name], 1), dtype=np.int64))
 
     def replace(self, name: str, column: npt.NDArray[np.int64]) -> None:
@@ -78,10 +81,6 @@ class SharedState:
     @classmethod
     def slot(cls, name: str) -> tuple[int, bool]:
         return cls._fields[name]
-
-
-def _annotations(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls, {**globals(), "Number": Number, "Column": Column})
 
 
 class _NumberSlot:

@@ -7,7 +7,7 @@ the program says what they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, cast
@@ -20,6 +20,7 @@ from tilewright.dialects._strides import strided_form
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.native.types import llvm_type
 
+# Types that are compared by what they are: llvmlite makes no difference between two of the same width.
 I1, I8, I16, I32, I64, POINTER = (*(ir.IntType(width) for width in (1, 8, 16, 32, 64)), ir.PointerType())
 F32, F64 = ir.FloatType(), ir.DoubleType()
 
@@ -69,6 +70,7 @@ def value_type(type: Attribute) -> ir.Type:
     """The LLVM type of a scalar or a vector."""
     if not isinstance(type, VectorType):
         return _scalar_type(type)
+    # Only vectors of processors with scalable registers have such dimensions.
     if any(type.get_scalable_dims()):
         raise Untranslatable(f"the length of {type} is not known")
     return ir.VectorType(_scalar_type(cast(VectorType, type).element_type), prod(type.get_shape()))
@@ -83,6 +85,41 @@ def element_of(type: ir.Type) -> ir.Type:
     return type.element if isinstance(type, ir.VectorType) else type
 
 
+def natural_alignment(type: ir.Type) -> int:
+    """The bytes that an element of a scalar or vector is aligned to."""
+    element = element_of(type)
+    if isinstance(element, ir.IntType):
+        return max(1, element.width // 8)
+    # The rest are doubles and pointers.
+    return {"half": 2, "float": 4}.get(str(element), 8)
+
+
+def size_of(type: ir.Type) -> int:
+    """The bytes that a value has in memory, without what aligns the parts of a structure."""
+    if isinstance(type, ir.ArrayType | ir.VectorType):
+        return type.count * size_of(type.element)
+    if isinstance(type, ir.LiteralStructType):
+        return sum(map(size_of, type.elements))
+    if isinstance(type, ir.IntType):
+        # LLVM rounds the bytes of an integer up to a power of two.
+        return 1 << (-(-type.width // 8) - 1).bit_length()
+    return natural_alignment(type)
+
+
+def bit_width(type: ir.Type) -> int:
+    """The bits of a scalar, or of all elements of a vector."""
+    if isinstance(type, ir.VectorType):
+        return type.count * bit_width(type.element)
+    return type.width if isinstance(type, ir.IntType) else 8 * natural_alignment(type)
+
+
+def global_data(module: ir.Module, type: ir.Type, name: str, space: int = 0) -> ir.GlobalVariable:
+    """A variable of a module. LLVM's pointers have no types; llvmlite would give this one some."""
+    variable = ir.GlobalVariable(module, type, name, addrspace=space)
+    variable.type, variable.linkage = ir.PointerType(addrspace=space), "internal"
+    return variable
+
+
 def constant_sizes(type: MemRefType) -> list[int | None]:
     return [None if size == DYNAMIC_INDEX else size for size in type.get_shape()]
 
@@ -95,6 +132,17 @@ def strides_of(type: MemRefType) -> tuple[int | None, ...]:
     return form.strides
 
 
+def offset_of(type: MemRefType) -> int | None:
+    """Where the elements of a memref begin, if its type says so."""
+    form = strided_form(type)
+    return None if form is None else form.offset
+
+
+def known_or(known: Sequence[int | None], parts: Iterable[ir.Value]) -> tuple[ir.Value, ...]:
+    """Numbers that a type has, and values where it has none."""
+    return tuple(part if number is None else index(number) for number, part in zip(known, parts, strict=True))
+
+
 def part_types(type: Attribute) -> list[ir.Type]:
     """The LLVM values that a value of this type is made of, apart from what its type already says."""
     if not is_ranked(type):
@@ -105,16 +153,12 @@ def part_types(type: Attribute) -> list[ir.Type]:
 
 def parts(value: Value, type: Attribute) -> list[ir.Value]:
     """A value as what `part_types` names."""
-    match value:
-        case MemRef():
-            memref = cast(MemRefType, type)
-            known = [*constant_sizes(memref), *strides_of(memref)]
-            rest = [part for part, fixed in zip([*value.sizes, *value.strides], known, strict=True) if fixed is None]
-            return [value.base, value.limit, value.offset, *rest]
-        case Known():
-            raise Untranslatable(f"{value.definition.name} is no number: which one it is has to be known")
-        case _:
-            return [value]
+    if not isinstance(value, MemRef):
+        return all_parts(value)
+    memref = cast(MemRefType, type)
+    known = [*constant_sizes(memref), *strides_of(memref)]
+    rest = [part for part, fixed in zip([*value.sizes, *value.strides], known, strict=True) if fixed is None]
+    return [value.base, value.limit, value.offset, *rest]
 
 
 def rebuild(type: Attribute, pieces: Sequence[ir.Value]) -> Value:
@@ -122,6 +166,7 @@ def rebuild(type: Attribute, pieces: Sequence[ir.Value]) -> Value:
     if not is_ranked(type):
         return pieces[0]
     base, limit, offset, *rest = pieces
+    # Sizes first, then strides, as `parts` has them.
     dynamic = iter(rest)
     sizes = tuple(_fill(constant_sizes(type), dynamic))
     return MemRef(base, limit, offset, sizes, tuple(_fill(strides_of(type), dynamic)))
@@ -154,8 +199,7 @@ def all_parts(value: Value) -> list[ir.Value]:
 
 def whole_buffer(base: ir.Value, limit: ir.Value, type: MemRefType) -> MemRef:
     """All of a buffer whose size is static."""
-    form = strided_form(type)
-    offset = form.offset if form is not None and form.offset is not None else 0
+    # Nothing is left for the running program to say.
     none = iter(())
     sizes, strides = (tuple(_fill(known, none)) for known in (constant_sizes(type), strides_of(type)))
-    return MemRef(base, limit, index(offset), sizes, strides)
+    return MemRef(base, limit, index(offset_of(type) or 0), sizes, strides)

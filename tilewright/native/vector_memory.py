@@ -37,13 +37,11 @@ from tilewright.native.values import (
 from tilewright.native.vectors import all_coordinates, broadcast, count_of, flat
 
 
-def _load(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.LoadOp)
+def _load(lowering: Lowering, op: vector.LoadOp) -> None:
     lowering[op.result] = load_rows(lowering, op, op.base, op.indices, op.result.type)
 
 
-def _store(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.StoreOp)
+def _store(lowering: Lowering, op: vector.StoreOp) -> None:
     store_rows(lowering, op, op.vector, op.base, op.indices)
 
 
@@ -51,15 +49,16 @@ def _whole(
     lowering: Lowering, op: Operation, base: SSAValue, indices: Sequence[SSAValue], type: VectorType
 ) -> ir.Value | None:
     """The address of all elements if they lie one after the other: a single row, or rows as long as the buffer's."""
-    memref, shape = lowering.memref(base), type.get_shape()
+    # Of a buffer of vectors it is one element.
     if memref_type(base).element_type == type:
-        return element_pointer(lowering, op, memref, memref_type(base), indices)
+        return element_pointer(lowering, op, base, indices)
     step = 1
-    for size, stride in zip(reversed(shape), reversed(memref.strides), strict=False):
+    for size, stride in zip(reversed(type.get_shape()), reversed(lowering.memref(base).strides), strict=False):
+        # Where there is one element the stride is not taken.
         if size != 1 and number_of(stride) != step:
             return None
         step *= size
-    return element_pointer(lowering, op, memref, memref_type(base), indices, count_of(type))
+    return element_pointer(lowering, op, base, indices, count_of(type))
 
 
 def load_rows(
@@ -110,14 +109,10 @@ class VectorTransfer:
 
     def _fits(self, lowering: Lowering, number: int, dim: int) -> bool:
         """Whether the buffer is known to be large enough."""
-        known = lowering.unit.ranges.of(self.indices[dim])
-        size = number_of(lowering.memref(self.base).sizes[dim])
-        return (
-            known is not None
-            and size is not None
-            and known.low >= 0
-            and known.high + self.type.get_shape()[number] <= size
-        )
+        known, size = lowering.unit.ranges.of(self.indices[dim]), number_of(lowering.memref(self.base).sizes[dim])
+        if known is None or size is None:
+            return False
+        return known.low >= 0 and known.high + self.type.get_shape()[number] <= size
 
     def is_plain(self, lowering: Lowering) -> bool:
         """Whether it is nothing but rows of the buffer, all of them there."""
@@ -134,33 +129,30 @@ class VectorTransfer:
             place = builder.add(start, lane_numbers(shape, number))
             end = splat(builder, memref.sizes[dim], count_of(self.type))
             mask = builder.and_(mask, builder.icmp_unsigned("<", place, end))
+        # There the mask has left out what is beyond the end, so that these indices need no check.
         masked = [cast(int, dims[number]) for number in self.unsure(lowering)]
         return box_lanes(lowering, self.op, self.base, self.indices, self.type, mask, self.map, masked)
 
     def _spread_mask(self, lowering: Lowering, mask: SSAValue) -> ir.Value:
         """The mask has the order of the buffer's dimensions, and none for those that repeat."""
-        dims = walked_dimensions(self.map)
-        walked = sorted(dim for dim in dims if dim is not None)
-        sizes = shape_of(mask.type)
-        order = [
-            flat([place[dims.index(dim)] for dim in walked], sizes) for place in all_coordinates(self.type.get_shape())
-        ]
+        dims, sizes = walked_dimensions(self.map), shape_of(mask.type)
+        walked = [dims.index(dim) for dim in sorted(dim for dim in dims if dim is not None)]
+        order = [flat([place[d] for d in walked], sizes) for place in all_coordinates(self.type.get_shape())]
         return shuffled(lowering.builder, lowering[mask], order)
 
 
-def _transfer_read(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.TransferReadOp)
+def _transfer_read(lowering: Lowering, op: vector.TransferReadOp) -> None:
     want_buffer(op, op.source)
     transfer = VectorTransfer(op, op.source, op.indices, op.result.type, op.mask)
     if transfer.is_plain(lowering):
         lowering[op.result] = load_rows(lowering, op, op.source, op.indices, transfer.type)
         return
+    # What is beyond the end of the buffer, or masked out, reads as this.
     padding = broadcast(lowering.builder, lowering[op.padding], (), transfer.type.get_shape())
     lowering[op.result] = gather(lowering, op, transfer.lanes(lowering), padding)
 
 
-def _transfer_write(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.TransferWriteOp)
+def _transfer_write(lowering: Lowering, op: vector.TransferWriteOp) -> None:
     want_buffer(op, op.source)
     transfer = VectorTransfer(op, op.source, op.indices, vector_type(op.vector), op.mask)
     if transfer.is_plain(lowering):

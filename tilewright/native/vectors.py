@@ -10,35 +10,26 @@ from typing import cast
 
 from llvmlite import ir
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ArrayAttr, IntegerAttr, VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir import Attribute, Operation
+from xdsl.ir.affine import AffineDimExpr
 
 from tilewright.dialects import vector
 from tilewright.dialects.vector import compute, shape
 from tilewright.dialects.vector.types import element_type, shape_of, vector_type
-from tilewright.native import floats
+from tilewright.native import arithmetic, floats
 from tilewright.native.access import plus, times
-from tilewright.native.arithmetic import combine_floats, combine_integers
-from tilewright.native.casts import resize
+from tilewright.native.casts import bitcast
+from tilewright.native.integers import resize
 from tilewright.native.lanes import assemble, constant_like, lane, shuffled, splat
-from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.lowering import Handler, Lowering, on_values
 from tilewright.native.values import I1, I32, I64, element_of, index, number_of, value_type
 from tilewright.native.views import mixed
 
 _KINDS = {
-    "add": ("arith.addi", "arith.addf"),
-    "mul": ("arith.muli", "arith.mulf"),
-    "minui": ("arith.minui", ""),
-    "minsi": ("arith.minsi", ""),
-    "maxui": ("arith.maxui", ""),
-    "maxsi": ("arith.maxsi", ""),
-    "and": ("arith.andi", ""),
-    "or": ("arith.ori", ""),
-    "xor": ("arith.xori", ""),
-    "minnumf": ("", "arith.minnumf"),
-    "maxnumf": ("", "arith.maxnumf"),
-    "minimumf": ("", "arith.minimumf"),
-    "maximumf": ("", "arith.maximumf"),
+    **{kind: (f"arith.{kind}i", f"arith.{kind}f") for kind in ("add", "mul")},
+    **{kind: (f"arith.{kind}i", "") for kind in ("and", "or", "xor")},
+    **{kind: (f"arith.{kind}", "") for kind in ("minui", "minsi", "maxui", "maxsi")},
+    **{kind: ("", f"arith.{kind}") for kind in ("minnumf", "maxnumf", "minimumf", "maximumf")},
 }
 """The operation on integers and that on other numbers."""
 
@@ -58,14 +49,14 @@ def count_of(type: Attribute) -> int:
 
 
 def _broadcast(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.BroadcastOp)
-    source, wanted = lowering[op.source], op.vector.type
-    lowering[op.vector] = broadcast(lowering.builder, source, shape_of(op.source.type), wanted.get_shape())
+    source, result = op.operands[0], op.results[0]
+    lowering[result] = broadcast(lowering.builder, lowering[source], shape_of(source.type), shape_of(result.type))
 
 
 def broadcast(builder: ir.IRBuilder, value: ir.Value, given: Sequence[int], wanted: Sequence[int]) -> ir.Value:
     if not isinstance(value.type, ir.VectorType):
         return splat(builder, value, prod(wanted))
+    # Missing dimensions are the outer ones; those of one element repeat it.
     padded = [1] * (len(wanted) - len(given)) + list(given)
     order = [
         flat([0 if size == 1 else number for number, size in zip(place, padded, strict=True)], padded)
@@ -77,42 +68,34 @@ def broadcast(builder: ir.IRBuilder, value: ir.Value, given: Sequence[int], want
 def _position(lowering: Lowering, op: vector.ExtractOp | vector.InsertOp, type: VectorType) -> tuple[ir.Value, int]:
     """The first element that an access to a sub-vector means, and how many there are."""
     builder, sizes = lowering.builder, type.get_shape()
-    given = mixed(lowering, op.dynamic_position, op.static_position.get_values())
+    given = mixed(lowering, op, op.dynamic_position, op.static_position.get_values())
     start: ir.Value = index(0)
     for number, size in zip(given, sizes, strict=False):
         start = plus(builder, times(builder, start, index(size)), number)
     length = prod(sizes[len(given) :])
     start = times(builder, start, index(length))
+    # A position that is written needs no check while the program runs.
     if DYNAMIC_INDEX in op.static_position.get_values():
         fits = builder.icmp_unsigned("<=", start, index(prod(sizes) - length))
-        text = "takes element {} of a vector that has {}"
-        lowering.trap_unless(op, fits, text, start, index(prod(sizes)))
+        lowering.trap_unless(op, fits, "takes element {} of a vector that has {}", start, index(prod(sizes)))
     return start, length
 
 
-def _extract(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.ExtractOp)
+def _extract(lowering: Lowering, op: vector.ExtractOp) -> None:
     builder, source = lowering.builder, lowering[op.vector]
     start, length = _position(lowering, op, vector_type(op.vector))
     known = number_of(start)
     if not isinstance(op.result.type, VectorType):
-        lowering[op.result] = builder.extract_element(
-            source, builder.trunc(start, I32) if known is None else _i32(known)
-        )
-        return
-    if known is not None:
+        place = builder.trunc(start, I32) if known is None else ir.Constant(I32, known)
+        lowering[op.result] = builder.extract_element(source, place)
+    elif known is not None:
         lowering[op.result] = shuffled(builder, source, range(known, known + length))
-        return
-    lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
-    lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.results[0].type)), lanes)
+    else:
+        lanes = [builder.extract_element(source, builder.add(start, index(number))) for number in range(length)]
+        lowering[op.result] = assemble(builder, cast(ir.VectorType, value_type(op.results[0].type)), lanes)
 
 
-def _i32(number: int) -> ir.Constant:
-    return ir.Constant(I32, number)
-
-
-def _insert(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.InsertOp)
+def _insert(lowering: Lowering, op: vector.InsertOp) -> None:
     builder, source, target = lowering.builder, lowering[op.source], lowering[op.dest]
     start, length = _position(lowering, op, vector_type(op.dest))
     for number in range(length):
@@ -121,21 +104,11 @@ def _insert(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = target
 
 
-def _same_lanes(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = lowering[op.operands[0]]
-
-
-def _bitcast(lowering: Lowering, op: Operation) -> None:
-    value, target = lowering[op.operands[0]], value_type(op.results[0].type)
-    lowering[op.results[0]] = value if value.type == target else lowering.builder.bitcast(value, target)
-
-
 def _integers(array: ArrayAttr[IntegerAttr]) -> list[int]:
     return [entry.value.data for entry in array]
 
 
-def _extract_slice(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, shape.ExtractStridedSliceOp)
+def _extract_slice(lowering: Lowering, op: shape.ExtractStridedSliceOp) -> None:
     sizes, offsets = vector_type(op.source).get_shape(), _integers(op.offsets)
     offsets += [0] * (len(sizes) - len(offsets))
     order = [
@@ -145,39 +118,28 @@ def _extract_slice(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = shuffled(lowering.builder, lowering[op.source], order)
 
 
-def _insert_slice(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, shape.InsertStridedSliceOp)
+def _insert_slice(lowering: Lowering, op: shape.InsertStridedSliceOp) -> None:
     builder, sizes, offsets = lowering.builder, op.result.type.get_shape(), _integers(op.offsets)
     part = vector_type(op.value_to_store).get_shape()
     padded = [1] * (len(sizes) - len(part)) + list(part)
     source, target = lowering[op.value_to_store], lowering[op.dest]
     for number, place in enumerate(all_coordinates(padded)):
         where = flat([n + offset for n, offset in zip(place, offsets, strict=True)], sizes)
-        target = builder.insert_element(target, lane(builder, source, number), _i32(where))
+        target = builder.insert_element(target, lane(builder, source, number), ir.Constant(I32, where))
     lowering[op.result] = target
 
 
-def _shuffle(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.ShuffleOp)
-    first, second = vector_type(op.v1), vector_type(op.v2)
-    row = prod(first.get_shape()[1:])
-    rows = [row_of(lowering, [op.v1, op.v2], [first, second], max(number, 0), row) for number in op.mask.get_values()]
-    lanes = [element for elements in rows for element in elements]
+def _shuffle(lowering: Lowering, op: vector.ShuffleOp) -> None:
+    count, row, lanes = count_of(op.v1.type), prod(vector_type(op.v1).get_shape()[1:]), list[ir.Value]()
+    for number in op.mask.get_values():
+        # Rows of the second vector are counted on from those of the first; -1 stands for any row.
+        first = max(number, 0) * row
+        value, start = (op.v1, first) if first < count else (op.v2, first - count)
+        lanes += [lane(lowering.builder, lowering[value], start + column) for column in range(row)]
     lowering[op.result] = assemble(lowering.builder, cast(ir.VectorType, value_type(op.result.type)), lanes)
 
 
-def row_of(
-    lowering: Lowering, values: Sequence[SSAValue], types: Sequence[VectorType], number: int, length: int
-) -> list[ir.Value]:
-    """The elements of a row of the first vector, or, if it has not so many, of the second."""
-    rows = count_of(types[0]) // length
-    side, first = (0, number) if number < rows else (1, number - rows)
-    native = lowering[values[side]]
-    return [lane(lowering.builder, native, first * length + column) for column in range(length)]
-
-
-def _transpose(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, shape.TransposeOp)
+def _transpose(lowering: Lowering, op: shape.TransposeOp) -> None:
     sizes, order = vector_type(op.vector).get_shape(), op.permutation.get_values()
 
     def source_of(place: tuple[int, ...]) -> int:
@@ -188,22 +150,10 @@ def _transpose(lowering: Lowering, op: Operation) -> None:
     lowering[op.result] = shuffled(lowering.builder, lowering[op.vector], lanes)
 
 
-def _from_elements(lowering: Lowering, op: Operation) -> None:
-    native = cast(ir.VectorType, value_type(op.results[0].type))
-    lowering[op.results[0]] = assemble(lowering.builder, native, [lowering[element] for element in op.operands])
-
-
 def _to_elements(lowering: Lowering, op: Operation) -> None:
     source = lowering[op.operands[0]]
     for number, result in enumerate(op.results):
         lowering[result] = lane(lowering.builder, source, number)
-
-
-def _interleave(lowering: Lowering, op: Operation) -> None:
-    lhs, rhs = (lowering[operand] for operand in op.operands)
-    count = count_of(op.operands[0].type)
-    order = [number for pair in zip(range(count), range(count, 2 * count), strict=True) for number in pair]
-    lowering[op.results[0]] = shuffled(lowering.builder, lhs, order, rhs)
 
 
 def _deinterleave(lowering: Lowering, op: Operation) -> None:
@@ -212,25 +162,14 @@ def _deinterleave(lowering: Lowering, op: Operation) -> None:
         lowering[result] = shuffled(lowering.builder, source, range(first, count, 2))
 
 
-def _scalar_broadcast(lowering: Lowering, op: Operation) -> None:
-    lowering[op.results[0]] = splat(lowering.builder, lowering[op.operands[0]], count_of(op.results[0].type))
-
-
-def _step(lowering: Lowering, op: Operation) -> None:
-    native = cast(ir.VectorType, value_type(op.results[0].type))
-    lowering[op.results[0]] = ir.Constant(native, list(range(native.count)))
-
-
-def _constant_mask(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, compute.ConstantMaskOp)
+def _constant_mask(lowering: Lowering, op: compute.ConstantMaskOp) -> None:
     limits = op.mask_dim_sizes.get_values()
     places = all_coordinates(op.result.type.get_shape() or (1,))
     bits = [int(all(n < limit for n, limit in zip(place, limits, strict=False))) for place in places]
     lowering[op.result] = ir.Constant(value_type(op.result.type), [ir.Constant(I1, bit) for bit in bits])
 
 
-def _create_mask(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, vector.CreateMaskOp)
+def _create_mask(lowering: Lowering, op: vector.CreateMaskOp) -> None:
     builder, sizes = lowering.builder, shape_of(op.mask_vector.type) or (1,)
     native = cast(ir.VectorType, value_type(op.mask_vector.type))
     mask: ir.Value = constant_like(ir.Constant(native, ir.Undefined), 1)
@@ -242,18 +181,15 @@ def _create_mask(lowering: Lowering, op: Operation) -> None:
     lowering[op.mask_vector] = mask
 
 
-def _reduction(lowering: Lowering, op: Operation) -> None:
+def _reduction(lowering: Lowering, op: vector.ReductionOp) -> None:
     """From the first element to the last, after the start value if there is one."""
-    assert isinstance(op, vector.ReductionOp)
-    source, type = lowering[op.vector], op.dest.type
+    source = lowering[op.vector]
     lanes = [lane(lowering.builder, source, number) for number in range(count_of(op.vector.type))]
     first = [] if op.acc is None else [lowering[op.acc]]
-    kind = op.kind.data
-    lowering[op.dest] = reduce(lambda x, y: combine(lowering.builder, kind, type, x, y), [*first, *lanes])
+    lowering[op.dest] = reduce(partial(combine, lowering.builder, op.kind.data, op.dest.type), [*first, *lanes])
 
 
-def _multi_reduction(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, compute.MultiDimReductionOp)
+def _multi_reduction(lowering: Lowering, op: compute.MultiDimReductionOp) -> None:
     builder, sizes = lowering.builder, vector_type(op.source).get_shape()
     source, reduced, type = lowering[op.source], set(op.reduction_dims.get_values()), element_type(op.dest.type)
     kept = [dimension for dimension in range(len(sizes)) if dimension not in reduced]
@@ -268,15 +204,11 @@ def _multi_reduction(lowering: Lowering, op: Operation) -> None:
     lowering[op.dest] = total
 
 
-def _dimensions(map: AffineMap) -> list[int]:
-    return [cast(AffineDimExpr, result).position for result in map.results]
-
-
-def _contract(lowering: Lowering, op: Operation) -> None:
+def _contract(lowering: Lowering, op: compute.ContractionOp) -> None:
     """Whole vectors of the result's shape are multiplied and added, a pair for each point of the summed dimensions."""
-    assert isinstance(op, compute.ContractionOp)
     builder, type = lowering.builder, element_type(op.result.type)
-    dims = [_dimensions(map.data) for map in op.indexing_maps]
+    # The verifier wants projections: each result is one dimension.
+    dims = [[cast(AffineDimExpr, result).position for result in map.data.results] for map in op.indexing_maps]
     shapes = [shape_of(operand.type) for operand in op.operands]
     sizes = {d: size for names, shape in zip(dims, shapes, strict=True) for d, size in zip(names, shape, strict=True)}
     summed = [dimension for dimension in sorted(sizes) if dimension not in dims[2]]
@@ -284,38 +216,27 @@ def _contract(lowering: Lowering, op: Operation) -> None:
     total, is_vector = lowering[op.acc], isinstance(op.result.type, VectorType)
     for point in all_coordinates([sizes[d] for d in summed]):
         fixed = dict(zip(summed, point, strict=True))
-        factors = [
-            _spread(builder, side, _lanes(names, shape, fixed, dims[2], shapes[2]), is_vector)
-            for side, names, shape in zip(sides, dims[:2], shapes[:2], strict=True)
-        ]
+        places = [fixed | dict(zip(dims[2], place, strict=True)) for place in all_coordinates(shapes[2])]
+        factors = list[ir.Value]()
+        for side, names, extents in zip(sides, dims[:2], shapes[:2], strict=True):
+            # For each element of the result, the element of the factor that goes with it.
+            order = [flat([place[name] for name in names], extents) for place in places]
+            factors.append(shuffled(builder, side, order) if is_vector else lane(builder, side, order[0]))
         total = combine(builder, op.kind.data, type, total, combine(builder, "mul", type, *factors))
     lowering[op.result] = total
 
 
-def _lanes(
-    names: Sequence[int], shape: Sequence[int], fixed: dict[int, int], result: Sequence[int], wanted: Sequence[int]
-) -> list[int]:
-    """For each element of the result, the element of a factor that goes with it."""
-    places = (fixed | dict(zip(result, place, strict=True)) for place in all_coordinates(wanted))
-    return [flat([place[name] for name in names], shape) for place in places]
-
-
-def _spread(builder: ir.IRBuilder, value: ir.Value, order: Sequence[int], is_vector: bool) -> ir.Value:
-    return shuffled(builder, value, order) if is_vector else lane(builder, value, order[0])
-
-
-def _outer_product(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, compute.OuterProductOp)
+def _outer_product(lowering: Lowering, op: compute.OuterProductOp) -> None:
     builder, type = lowering.builder, op.result.type.element_type
-    multiply = partial(combine, builder, "mul", type)
     lhs, rhs = lowering[op.lhs], lowering[op.rhs]
     (rows,), wide = shape_of(op.lhs.type), shape_of(op.rhs.type)
     if wide:
         (columns,) = wide
-        left = shuffled(builder, lhs, [row for row in range(rows) for _ in range(columns)])
-        found = multiply(left, shuffled(builder, rhs, [column for _ in range(rows) for column in range(columns)]))
+        lhs = shuffled(builder, lhs, [row for row in range(rows) for _ in range(columns)])
+        rhs = shuffled(builder, rhs, [column for _ in range(rows) for column in range(columns)])
     else:
-        found = multiply(lhs, splat(builder, rhs, rows))
+        rhs = splat(builder, rhs, rows)  # a scalar, which makes it a product of all elements
+    found = combine(builder, "mul", type, lhs, rhs)
     if op.acc is not None:
         found = combine(builder, op.kind.data, type, lowering[op.acc], found)
     lowering[op.result] = found
@@ -323,38 +244,38 @@ def _outer_product(lowering: Lowering, op: Operation) -> None:
 
 def combine(builder: ir.IRBuilder, kind: str, type: Attribute, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
     """Two scalars or vectors of the given element type made one."""
-    on_integers, on_floats = _KINDS[kind]
-    if isinstance(type, AnyFloat):
-        return combine_floats(builder, on_floats, type, lhs, rhs)
-    return combine_integers(builder, on_integers, lhs, rhs)
+    return arithmetic.combine(builder, _KINDS[kind][isinstance(type, AnyFloat)], type, lhs, rhs)
 
 
 def convert(builder: ir.IRBuilder, value: ir.Value, source: Attribute, target: Attribute) -> ir.Value:
     """Elements of a product as those of what it is added to, which may be wider."""
-    if source == target:
-        return value
     element = element_of(value_type(target))
-    if isinstance(target, AnyFloat):
-        return floats.extend(builder, value, source, element)
-    return resize(builder, value, element, unsigned=False)
+    if not isinstance(target, AnyFloat):
+        return resize(builder, value, element, unsigned=False)
+    return value if source == target else floats.extend(builder, value, source, element)
+
+
+def _alternating(count: int) -> list[int]:
+    """An element of the first vector, one of the second, and so on; those of the second are counted on."""
+    return [number for pair in zip(range(count), range(count, 2 * count), strict=True) for number in pair]
 
 
 HANDLERS: dict[str, Handler] = {
     "vector.broadcast": _broadcast,
-    "vector.splat": _scalar_broadcast,
+    "vector.splat": _broadcast,
     "vector.extract": _extract,
     "vector.insert": _insert,
-    "vector.shape_cast": _same_lanes,
-    "vector.bitcast": _bitcast,
+    "vector.shape_cast": on_values(lambda b, type, x: x[0]),
+    "vector.bitcast": bitcast,
     "vector.extract_strided_slice": _extract_slice,
     "vector.insert_strided_slice": _insert_slice,
     "vector.shuffle": _shuffle,
     "vector.transpose": _transpose,
-    "vector.from_elements": _from_elements,
+    "vector.from_elements": on_values(lambda b, type, x: assemble(b, cast(ir.VectorType, value_type(type)), x)),
     "vector.to_elements": _to_elements,
-    "vector.interleave": _interleave,
+    "vector.interleave": on_values(lambda b, type, x: shuffled(b, x[0], _alternating(count_of(type) // 2), x[1])),
     "vector.deinterleave": _deinterleave,
-    "vector.step": _step,
+    "vector.step": on_values(lambda b, type, x: ir.Constant(value_type(type), list(range(count_of(type))))),
     "vector.constant_mask": _constant_mask,
     "vector.create_mask": _create_mask,
     "vector.reduction": _reduction,

@@ -1,117 +1,75 @@
-"""`memref`: the same memory under another type, or a part of it."""
+"""`memref`: the same memory under another type, or a part of it. A system of numbers for `dialects.memref.meaning`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from dataclasses import replace
+from typing import NoReturn
 
 from llvmlite import ir
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects import memref
-from tilewright.dialects.memref.reshape import TransposeOp
-from tilewright.dialects.memref.types import is_ranked, kept_dimensions
-from tilewright.ir.diagnostics import fail_op
-from tilewright.native.access import (
-    ExactNumbers,
-    count_elements,
-    plus,
-    position,
-    times,
-)
+from tilewright.dialects.memref.meaning import VIEWS, Viewed, ViewNumbers
+from tilewright.native.access import ExactNumbers, plus, position, times
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.values import (
-    I8,
-    MemRef,
-    Untranslatable,
-    constant_sizes,
-    index,
-    number_of,
-    strides_of,
-)
+from tilewright.native.values import I8, MemRef, Untranslatable, index, number_of
 
 
-def mixed(lowering: Lowering, values: Sequence[SSAValue], static: Sequence[int]) -> list[ir.Value]:
+class LlvmViews(ViewNumbers[ir.Value]):
+    """Computes where a lowering stands; `op` is what a trap there is about."""
+
+    def __init__(self, lowering: Lowering, op: Operation):
+        self.lowering, self.op = lowering, op
+
+    def constant(self, number: int) -> ir.Value:
+        return index(number)
+
+    def value(self, value: SSAValue) -> ir.Value:
+        return self.lowering[value]
+
+    def known(self, number: ir.Value) -> int | None:
+        return number_of(number)
+
+    def times(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        return times(self.lowering.builder, a, b)
+
+    def scaled(self, steps: Sequence[ir.Value], strides: Sequence[ir.Value]) -> list[ir.Value]:
+        exact = ExactNumbers(self.lowering)
+        products = list(map(exact.times, steps, strides))
+        # One check for all of them.
+        exact.check(self.op)
+        return products
+
+    def position(self, source: Viewed[ir.Value], indices: Sequence[ir.Value]) -> ir.Value:
+        return position(self.lowering, self.op, source, indices)
+
+    def refuse(self, text: str) -> NoReturn:
+        raise Untranslatable(text)
+
+
+def mixed(lowering: Lowering, op: Operation, values: Sequence[SSAValue], static: Sequence[int]) -> list[ir.Value]:
     """Numbers of which some are written and the others values."""
-    dynamic = iter(values)
-    return [lowering[next(dynamic)] if number == DYNAMIC_INDEX else index(number) for number in static]
+    return LlvmViews(lowering, op).mixed(values, static)
 
 
-def _subview(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.SubviewOp)
-    source, result = lowering.memref(op.source), op.result.type
-    offsets = mixed(lowering, op.offsets, op.static_offsets.get_values())
-    sizes = mixed(lowering, op.sizes, op.static_sizes.get_values())
-    steps = mixed(lowering, op.strides, op.static_strides.get_values())
-    exact = ExactNumbers(lowering)
-    strides = [exact.times(step, stride) for step, stride in zip(steps, source.strides, strict=True)]
-    exact.check(op)
-    kept = _kept_dimensions(op.static_sizes.get_values(), [number_of(stride) for stride in strides], result)
-    offset = position(lowering, op, source, offsets)
-    lowering[op.result] = MemRef(
-        source.base, source.limit, offset, tuple(sizes[d] for d in kept), tuple(strides[d] for d in kept)
-    )
-
-
-def _kept_dimensions(sizes: Sequence[int], strides: Sequence[int | None], result: MemRefType) -> list[int]:
-    found = kept_dimensions(sizes, strides, result.get_shape(), strides_of(result))
-    if found is None:
-        raise Untranslatable(f"{result} is no part of the source")
-    return found
-
-
-def _reinterpret_cast(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ReinterpretCastOp)
-    source = lowering.memref(op.source)
-    (offset,) = mixed(lowering, op.offsets, op.static_offsets.get_values())
-    sizes = mixed(lowering, op.sizes, op.static_sizes.get_values())
-    strides = mixed(lowering, op.strides, op.static_strides.get_values())
-    lowering[op.result] = MemRef(source.base, source.limit, offset, tuple(sizes), tuple(strides))
-
-
-def _groups(op: memref.CollapseShapeOp | memref.ExpandShapeOp) -> list[list[int]]:
-    return [[number.value.data for number in group] for group in op.reassociation]
-
-
-def _collapse_shape(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.CollapseShapeOp)
-    builder, source = lowering.builder, lowering.memref(op.src)
-    sizes, strides = list[ir.Value](), list[ir.Value]()
-    for group in _groups(op):
-        sizes.append(count_elements(builder, [source.sizes[d] for d in group]))
-        inner = next((d for d in reversed(group) if number_of(source.sizes[d]) != 1), group[0])
-        strides.append(source.strides[inner])
-    lowering[op.result] = MemRef(source.base, source.limit, source.offset, tuple(sizes), tuple(strides))
-
-
-def _expand_shape(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ExpandShapeOp)
-    builder, source = lowering.builder, lowering.memref(op.src)
-    sizes = mixed(lowering, op.output_shape, op.static_output_shape.get_values())
-    strides: list[ir.Value] = [index(1)] * len(sizes)
-    for group, stride in zip(_groups(op), source.strides, strict=True):
-        for dimension in reversed(group):
-            strides[dimension] = stride
-            stride = times(builder, stride, sizes[dimension])
-    lowering[op.result] = MemRef(source.base, source.limit, source.offset, tuple(sizes), tuple(strides))
-
-
-def _same(lowering: Lowering, op: Operation) -> None:
-    """The same memory under another type; what either type knows is known."""
+def _view(lowering: Lowering, op: Operation) -> None:
     source = lowering.memref(op.operands[0])
+    # Some of these operations have no result in older programs.
     for result in op.results:
-        if not is_ranked(result.type):
-            fail_op(op, "has no native translation: its result has no rank")
-        type = result.type
-        sizes = _sharpened(source.sizes, constant_sizes(type))
-        lowering[result] = MemRef(
-            source.base, source.limit, source.offset, sizes, _sharpened(source.strides, strides_of(type))
-        )
+        view = VIEWS[op.name](LlvmViews(lowering, op), op, source)
+        lowering[result] = replace(source, **view._asdict())
 
 
-def _sharpened(values: Sequence[ir.Value], known: Sequence[int | None]) -> tuple[ir.Value, ...]:
-    return tuple(value if number is None else index(number) for value, number in zip(values, known, strict=True))
+def _shifted_view(lowering: Lowering, op: memref.ViewOp) -> None:
+    """Other elements in the same bytes: a buffer of their own, which ends where the other does."""
+    builder, source = lowering.builder, lowering.memref(op.source)
+    shift = plus(builder, source.offset, lowering[op.byte_shift])
+    fits = builder.icmp_unsigned("<=", shift, source.limit)
+    lowering.trap_unless(op, fits, "begins at byte {} of a buffer that has {}", shift, source.limit)
+    base, limit = builder.gep(source.base, [shift], source_etype=I8), builder.sub(source.limit, shift)
+    view = VIEWS[op.name](LlvmViews(lowering, op), op, source)
+    lowering[op.result] = MemRef(base, limit, view.offset, view.sizes, view.strides)
 
 
 def _distinct(lowering: Lowering, op: Operation) -> None:
@@ -119,35 +77,7 @@ def _distinct(lowering: Lowering, op: Operation) -> None:
         lowering[result] = lowering.memref(operand)
 
 
-def _view(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ViewOp)
-    builder, source, type = lowering.builder, lowering.memref(op.source), op.result.type
-    shift = plus(builder, source.offset, lowering[op.byte_shift])
-    fits = builder.icmp_unsigned("<=", shift, source.limit)
-    lowering.trap_unless(op, fits, "begins at byte {} of a buffer that has {}", shift, source.limit)
-    base = builder.gep(source.base, [shift], source_etype=I8)
-    limit = builder.sub(source.limit, shift)
-    sizes = mixed(lowering, op.sizes, type.get_shape())
-    lowering[op.result] = MemRef(base, limit, index(0), tuple(sizes), row_major(builder, sizes))
-
-
-def row_major(builder: ir.IRBuilder, sizes: Sequence[ir.Value]) -> tuple[ir.Value, ...]:
-    strides, step = list[ir.Value](), cast(ir.Value, index(1))
-    for size in reversed(sizes):
-        strides.insert(0, step)
-        step = times(builder, step, size)
-    return tuple(strides)
-
-
-def _transpose(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, TransposeOp)
-    source = lowering.memref(op.source)
-    sizes, strides = (tuple(values[d] for d in op.order) for values in (source.sizes, source.strides))
-    lowering[op.result] = MemRef(source.base, source.limit, source.offset, sizes, strides)
-
-
-def _metadata(lowering: Lowering, op: Operation) -> None:
-    assert isinstance(op, memref.ExtractStridedMetaDataOp)
+def _metadata(lowering: Lowering, op: memref.ExtractStridedMetaDataOp) -> None:
     source = lowering.memref(op.source)
     lowering[op.base_buffer] = MemRef(source.base, source.limit, index(0), (), ())
     values = [source.offset, *source.sizes, *source.strides]
@@ -155,15 +85,8 @@ def _metadata(lowering: Lowering, op: Operation) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    "memref.subview": _subview,
-    "memref.reinterpret_cast": _reinterpret_cast,
-    "memref.collapse_shape": _collapse_shape,
-    "memref.expand_shape": _expand_shape,
-    "memref.cast": _same,
-    "memref.memory_space_cast": _same,
-    "memref.assume_alignment": _same,
+    **dict.fromkeys(VIEWS, _view),
+    "memref.view": _shifted_view,
     "memref.distinct_objects": _distinct,
-    "memref.view": _view,
-    "memref.transpose": _transpose,
     "memref.extract_strided_metadata": _metadata,
 }

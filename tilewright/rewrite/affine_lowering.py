@@ -13,10 +13,8 @@ from xdsl.ir.affine import (
     AffineBinaryOpKind,
     AffineConstantExpr,
     AffineConstraintKind,
-    AffineDimExpr,
     AffineExpr,
     AffineMap,
-    AffineSymExpr,
 )
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -24,6 +22,7 @@ from tilewright.dialects import affine, arith, memref, scf, vector
 from tilewright.dialects.affine.access import PrefetchOp
 from tilewright.dialects.affine.loops import GroupedBounds, ParallelOp
 from tilewright.dialects.affine.maps import MaxOp
+from tilewright.dialects.affine.meaning import AffineNumbers
 from tilewright.dialects.arith import IntegerOverflowFlag
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.rewrite.canonicalization import fold, materialize
@@ -117,7 +116,7 @@ def _lower_if(op: affine.IfOp, rewriter: PatternRewriter) -> None:
 def _holds(op: affine.IfOp, rewriter: PatternRewriter) -> SSAValue:
     """Whether the operands are in the set that is the condition."""
     conditions = op.condition.data
-    expansion = Expansion(rewriter, op, op.args[: conditions.num_dims], op.args[conditions.num_dims :])
+    expansion = Expansion(rewriter, op, conditions.num_dims, op.args)
     emitter = expansion.emitter
     zero = emitter.index(0)
     holds: SSAValue | None = None
@@ -184,73 +183,75 @@ NO_SIGNED_WRAP = arith.IntegerOverflowAttr([IntegerOverflowFlag.NSW])
 """A product of an index expression never overflows, MLIR says."""
 
 
-class Expansion:
-    """Inserts where a rewriter stands what computes expressions of these dimensions and symbols."""
+class Expansion(AffineNumbers[SSAValue]):
+    """Inserts where a rewriter stands what computes expressions of these operands, dimensions first."""
 
-    def __init__(self, rewriter: PatternRewriter, at: Operation, dims: Sequence[SSAValue], symbols: Sequence[SSAValue]):
+    def __init__(self, rewriter: PatternRewriter, at: Operation, dims: int, operands: Sequence[SSAValue]):
         self.emitter, self._at = Emitter(rewriter), at
-        self._dims, self._symbols = dims, symbols
+        self.dims, self._operands = dims, operands
 
     def value(self, expr: AffineExpr) -> SSAValue:
-        match expr:
-            case AffineDimExpr():
-                return self._dims[expr.position]
-            case AffineSymExpr():
-                return self._symbols[expr.position]
-            case AffineConstantExpr():
-                return self.emitter.index(expr.value)
-            case AffineBinaryOpExpr():
-                return _EXPANSIONS[expr.kind](self, expr)
-            case _:
-                raise TypeError(f"{expr} is not an affine expression")
+        for part in expr.dfs():
+            match part:
+                case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=by)) if part.kind in _DIVISIONS and by <= 0:
+                    fail(self._at, f"{_DIVISIONS[part.kind]} by non-positive value is not supported")
+                case _:
+                    pass
+        return self.evaluate(expr)
 
-    def add(self, expr: AffineBinaryOpExpr) -> SSAValue:
-        return self.emitter.add(self.value(expr.lhs), self.value(expr.rhs))
+    def constant(self, number: int) -> SSAValue:
+        return self.emitter.index(number)
 
-    def multiply(self, expr: AffineBinaryOpExpr) -> SSAValue:
-        return self.emitter.value(arith.MuliOp(self.value(expr.lhs), self.value(expr.rhs), overflow=NO_SIGNED_WRAP))
+    def operand(self, number: int) -> SSAValue:
+        return self._operands[number]
 
-    def modulo(self, expr: AffineBinaryOpExpr) -> SSAValue:
+    def compute(self, name: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        return _EXPANSIONS[name](self, a, b)
+
+    def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.emitter.add(a, b)
+
+    def multiply(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.emitter.value(arith.MuliOp(a, b, overflow=NO_SIGNED_WRAP))
+
+    def modulo(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """Never negative, unlike the remainder that processors compute."""
-        lhs, rhs = self._dividend_and_divisor(expr, "modulo")
         emitter = self.emitter
-        remainder = emitter.value(arith.RemSIOp(lhs, rhs))
+        remainder = emitter.value(arith.RemSIOp(a, b))
         is_negative = emitter.compare("slt", remainder, emitter.index(0))
-        return emitter.value(arith.SelectOp(is_negative, emitter.add(remainder, rhs), remainder))
+        return emitter.value(arith.SelectOp(is_negative, emitter.add(remainder, b), remainder))
 
-    def floor_divide(self, expr: AffineBinaryOpExpr) -> SSAValue:
+    def floor_divide(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`-1 - (-1 - a) / b` for a negative `a`: processors round towards zero."""
-        lhs, rhs = self._dividend_and_divisor(expr, "division")
         value = self.emitter.value
         zero, minus_one = self.emitter.index(0), self.emitter.index(-1)
-        is_negative = self.emitter.compare("slt", lhs, zero)
-        mirrored = value(arith.SubiOp(minus_one, lhs))
-        quotient = value(arith.DivSIOp(value(arith.SelectOp(is_negative, mirrored, lhs)), rhs))
+        is_negative = self.emitter.compare("slt", a, zero)
+        mirrored = value(arith.SubiOp(minus_one, a))
+        quotient = value(arith.DivSIOp(value(arith.SelectOp(is_negative, mirrored, a)), b))
         return value(arith.SelectOp(is_negative, value(arith.SubiOp(minus_one, quotient)), quotient))
 
-    def ceil_divide(self, expr: AffineBinaryOpExpr) -> SSAValue:
+    def ceil_divide(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`(a - 1) / b + 1` for a positive `a`, `-(-a / b)` for others."""
-        lhs, rhs = self._dividend_and_divisor(expr, "division")
         value = self.emitter.value
         zero, one = self.emitter.index(0), self.emitter.index(1)
-        is_negative = self.emitter.compare("sle", lhs, zero)
-        negated, decremented = value(arith.SubiOp(zero, lhs)), value(arith.SubiOp(lhs, one))
-        quotient = value(arith.DivSIOp(value(arith.SelectOp(is_negative, negated, decremented)), rhs))
+        is_negative = self.emitter.compare("sle", a, zero)
+        negated, decremented = value(arith.SubiOp(zero, a)), value(arith.SubiOp(a, one))
+        quotient = value(arith.DivSIOp(value(arith.SelectOp(is_negative, negated, decremented)), b))
         back, up = value(arith.SubiOp(zero, quotient)), self.emitter.add(quotient, one)
         return value(arith.SelectOp(is_negative, back, up))
 
-    def _dividend_and_divisor(self, expr: AffineBinaryOpExpr, what: str) -> tuple[SSAValue, SSAValue]:
-        if isinstance(expr.rhs, AffineConstantExpr) and expr.rhs.value <= 0:
-            fail(self._at, f"{what} by non-positive value is not supported")
-        return self.value(expr.lhs), self.value(expr.rhs)
 
-
-_EXPANSIONS: Mapping[AffineBinaryOpKind, Callable[[Expansion, AffineBinaryOpExpr], SSAValue]] = {
-    AffineBinaryOpKind.Add: Expansion.add,
-    AffineBinaryOpKind.Mul: Expansion.multiply,
-    AffineBinaryOpKind.Mod: Expansion.modulo,
-    AffineBinaryOpKind.FloorDiv: Expansion.floor_divide,
-    AffineBinaryOpKind.CeilDiv: Expansion.ceil_divide,
+_DIVISIONS = {
+    AffineBinaryOpKind.Mod: "modulo",
+    AffineBinaryOpKind.FloorDiv: "division",
+    AffineBinaryOpKind.CeilDiv: "division",
+}
+"""What MLIR calls them where it refuses one."""
+_EXPANSIONS: Mapping[str, Callable[[Expansion, SSAValue, SSAValue], SSAValue]] = {
+    "arith.addi": Expansion.add,
+    "arith.muli": Expansion.multiply,
+    "arith.floordivsi": Expansion.floor_divide,
+    "arith.ceildivsi": Expansion.ceil_divide,
 }
 
 
@@ -258,7 +259,7 @@ def expand_map(
     rewriter: PatternRewriter, at: Operation, map: AffineMap, operands: Sequence[SSAValue]
 ) -> list[SSAValue]:
     """The results of a map."""
-    expansion = Expansion(rewriter, at, operands[: map.num_dims], operands[map.num_dims :])
+    expansion = Expansion(rewriter, at, map.num_dims, operands)
     return [expansion.value(expr) for expr in map.results]
 
 

@@ -1,26 +1,38 @@
-"""Integer operations mean the same everywhere: at every width, in every system of numbers, and in MLIR."""
+"""Operations on numbers mean the same everywhere: at every width, in every system of numbers, and in MLIR."""
 
 from __future__ import annotations
 
+import ctypes
+from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from cpp_harness import COMPILERS, Native, call_all, compile_cpp, interpreted, read, run_cpp
 from cpp_programs import Program
 from emulated import in_kernel, run
 from helpers import WIDTHS, lowered, mlir_opt, needs_mlir_opt, parsed
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from llvmlite import ir
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, bf16, f16, f32, f64
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineExpr, AffineMap
 
-from tilewright.dialects.arith.meaning import MEANING, PREDICATES
+from tilewright.dialects.arith.meaning import FLOAT_MEANING, MEANING, PREDICATES
 from tilewright.dialects.func import FuncOp
+from tilewright.native.functions import FunctionLowering, rebuild_all, types_of_parts
+from tilewright.native.host import NativeModule
+from tilewright.native.lowering import Unit
+from tilewright.native.math_functions import provide_library
+from tilewright.native.operations import OPERATIONS
 from tilewright.native.ranges import Ranges
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 from tilewright.passes.sequence.lint_queue_depth.state import KnownValues
+from tilewright.rewrite.folding.arith_floats import FLOATS
+from tilewright.rewrite.folding.floats import round_to
 from tilewright.rewrite.integers import compute, integers, mask, signed
 
 COMPARISONS = {f"arith.cmpi {name}": number for number, name in enumerate(PREDICATES)}
@@ -238,7 +250,7 @@ NUMPY = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64":
 def lanes_body(names: list[str], type: str, place: str) -> str:
     lines = list[str]()
     for number, name in enumerate(names):
-        compares = name in COMPARISONS
+        compares = name in COMPARISONS_OF_ALL
         lines.append(f"""%o{number} = arith.constant {number * PAIRS} : index
           %p{number} = arith.addi %o{number}, {place} : index
           %x{number} = memref.load %xs[%p{number}] : memref<?x{type}>
@@ -249,9 +261,50 @@ def lanes_body(names: list[str], type: str, place: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["each lane its own", "one for all lanes"])
+def on_lanes(shared: bool, names: list[str], type: str, *arrays: Any) -> None:
+    """The results of all pairs in kernels: in each lane one of them, or in one lane all of them."""
+    if shared:
+        run(in_kernel(looped(names, type), ARGUMENTS.format(type)), *arrays, block=(1,))
+    else:
+        body = f"%t = gpu.thread_id x {lanes_body(names, type, '%t')}"
+        run(in_kernel(body, ARGUMENTS.format(type)), *arrays, block=(PAIRS,))
+
+
+def on_host(names: list[str], type: str, *arrays: Any) -> None:
+    """The same as a native function of this process."""
+    text = f"func.func @f({ARGUMENTS.format(type)}) {{ {looped(names, type)} return }}"
+    code = native_code(text)
+    parts = [part for array in arrays for part in (array.ctypes.data, array.nbytes, 0, array.size)]
+    context = (ctypes.c_int64 * 16)()
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + len(parts)))(code.address("f"))
+    assert call(ctypes.addressof(context), *parts) >= 0
+
+
+def native_code(text: str) -> NativeModule:
+    """The only function of a program, called by the convention of native functions."""
+    (function,) = parsed(text).body.ops
+    inputs, outputs = function.function_type.inputs, function.function_type.outputs
+    unit = Unit(ir.Module("f"), OPERATIONS)
+    native = FunctionLowering(unit, function, "f", outputs, types_of_parts(inputs))
+    native.finish(outputs, native.lower_region(function.body, rebuild_all(inputs, native.arguments)))
+    native.function.linkage = "external"
+    provide_library()
+    return NativeModule(unit.module)
+
+
+ARGUMENTS = "%xs: memref<?x{0}>, %ys: memref<?x{0}>, %out: memref<?x{0}>, %bits: memref<?xi1>"
+PLACES = [partial(on_lanes, False), partial(on_lanes, True), on_host]
+PLACE_NAMES = ["each lane its own", "one for all lanes", "native code"]
+
+
+def looped(names: list[str], type: str) -> str:
+    return f"""%c0 = arith.constant 0 : index %c1 = arith.constant 1 : index %n = arith.constant {PAIRS} : index
+      scf.for %i = %c0 to %n step %c1 {{ {lanes_body(names, type, "%i")} }}"""
+
+
+@pytest.mark.parametrize("place", PLACES, ids=PLACE_NAMES)
 @pytest.mark.parametrize("type", WIDTHS)
-def test_lanes(type: str, shared: bool) -> None:
+def test_lanes_and_native_code(type: str, place: Any) -> None:
     names = [*MEANING, *COMPARISONS]
     overflow = -(1 << WIDTHS[type] - 1), -1  # LLVM's remainder of these is undefined too, MLIR's is 0
     table = [
@@ -262,18 +315,148 @@ def test_lanes(type: str, shared: bool) -> None:
     flat = [pair for pairs in table for pair in pairs]
     xs, ys = (np.array([pair[side] for pair in flat], NUMPY[type]) for side in (0, 1))
     out, bits = np.zeros(len(flat), NUMPY[type]), np.zeros(len(flat), bool)
-    if shared:
-        body = f"""%c0 = arith.constant 0 : index %c1 = arith.constant 1 : index %n = arith.constant {PAIRS} : index
-          scf.for %i = %c0 to %n step %c1 {{ {lanes_body(names, type, "%i")} }}"""
-    else:
-        body = f"%t = gpu.thread_id x {lanes_body(names, type, '%t')}"
-    arguments = f"%xs: memref<?x{type}>, %ys: memref<?x{type}>, %out: memref<?x{type}>, %bits: memref<?xi1>"
-    run(in_kernel(body, arguments), xs, ys, out, bits, block=(1 if shared else PAIRS,))
+    place(names, type, xs, ys, out, bits)
     for number, (name, pairs) in enumerate(zip(names, table, strict=True)):
         results = (bits if name in COMPARISONS else out)[number * PAIRS : (number + 1) * PAIRS].tolist()
         width = 1 if name in COMPARISONS else WIDTHS[type]
         wanted = [number_of(name, type, *pair) & mask(width) for pair in pairs]
         assert [int(result) & mask(width) for result in results] == wanted, name
+
+
+FLOAT_TYPES = {
+    "bf16": (bf16, ml_dtypes.bfloat16, np.uint16),
+    "f16": (f16, np.float16, np.uint16),
+    "f32": (f32, np.float32, np.uint32),
+    "f64": (f64, np.float64, np.uint64),
+}
+FLOAT_PREDICATES = (
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+)
+FLOAT_COMPARISONS = {f"arith.cmpf {name}": number for number, name in enumerate(FLOAT_PREDICATES)}
+COMPARISONS_OF_ALL = {*COMPARISONS, *FLOAT_COMPARISONS}
+
+
+def float_pairs(type: str) -> tuple[Any, Any]:
+    """The corners of a type with each other, then bits at random."""
+    _, dtype, integer = FLOAT_TYPES[type]
+    width, random = 8 * np.dtype(integer).itemsize, Random(type)
+    smallest, largest = np.array([1], integer).view(dtype)[0], ml_dtypes.finfo(dtype).max
+    corners = np.array([0.0, -0.0, 1.0, -3.5, np.inf, -np.inf, np.nan, smallest, largest], dtype)
+    a, b = np.repeat(corners, len(corners)), np.tile(corners, len(corners))
+    drawn = np.array([random.getrandbits(width) for _ in range(2 * (PAIRS - len(a)))], integer).view(dtype)
+    return np.concatenate([a, drawn[::2]]), np.concatenate([b, drawn[1::2]])
+
+
+def expected_floats(name: str, type: str) -> list[float]:
+    """What Python's floats give, rounded to the type; conditions are 0 and 1."""
+    xs, ys = (side.astype(np.float64).tolist() for side in float_pairs(type))
+    if name in FLOAT_COMPARISONS:
+        return [float(FLOATS.cmpf(FLOAT_COMPARISONS[name], *pair)) for pair in zip(xs, ys, strict=True)]
+    return [round_to(FLOAT_MEANING[name](FLOATS, *pair), FLOAT_TYPES[type][0]) for pair in zip(xs, ys, strict=True)]
+
+
+def alike(name: str, found: list[float], wanted: list[float], open_zeros: tuple[str, ...] = ("num",)) -> bool:
+    """All NaNs are one; which of two zeros `maxnumf` and `minnumf` give is open."""
+    unsigned = any(word in name for word in open_zeros)
+    told = [
+        ["nan" if x != x else str(abs(x) if unsigned and x == 0 else float(x)) for x in numbers]
+        for numbers in (found, wanted)
+    ]
+    return told[0] == told[1]
+
+
+FLOAT_NAMES = [*FLOAT_MEANING, *FLOAT_COMPARISONS]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=PLACE_NAMES)
+@pytest.mark.parametrize("type", FLOAT_TYPES)
+def test_floats(type: str, place: Any) -> None:
+    xs, ys = (np.tile(side, len(FLOAT_NAMES)) for side in float_pairs(type))
+    out, bits = np.zeros_like(xs), np.zeros(len(xs), bool)
+    with np.errstate(all="ignore"):
+        place(FLOAT_NAMES, type, xs, ys, out, bits)
+    for number, name in enumerate(FLOAT_NAMES):
+        found = (bits if name in FLOAT_COMPARISONS else out)[number * PAIRS : (number + 1) * PAIRS]
+        # NumPy does not tell zeros apart, so the greater and the lesser of both may be either one in lanes.
+        zeros = ("num",) if place is on_host else ("max", "min")
+        assert alike(name, found.astype(np.float64).tolist(), expected_floats(name, type), zeros), name
+
+
+def float_module() -> str:
+    functions = list[str]()
+    for (number, name), type in product(enumerate(FLOAT_MEANING), FLOAT_TYPES):
+        vector, integer = f"vector<{PAIRS}x{type}>", FLOAT_TYPES[type][2]
+        a, b = (", ".join(map(hex, side.view(integer).tolist())) for side in float_pairs(type))
+        functions.append(
+            f"""func.func @{type}_{number}() -> {vector} {{
+              %a = arith.constant dense<[{a}]> : {vector}
+              %b = arith.constant dense<[{b}]> : {vector}
+              %r = {name} %a, %b : {vector}
+              return %r : {vector}
+            }}"""
+        )
+    return "\n".join(functions)
+
+
+def check_folded_floats(module: ModuleOp) -> None:
+    found = folded_results(module)
+    for (number, name), type in product(enumerate(FLOAT_MEANING), FLOAT_TYPES):
+        assert alike(name, found[f"{type}_{number}"], expected_floats(name, type)), (name, type)
+
+
+def test_folded_floats() -> None:
+    check_folded_floats(lowered(float_module(), "canonicalize"))
+
+
+@needs_mlir_opt
+def test_floats_in_mlir() -> None:
+    check_folded_floats(parsed(mlir_opt(float_module(), "--canonicalize")))
+
+
+def drawn_expression(random: Random, depth: int) -> AffineExpr:
+    """An expression of two dimensions and a symbol; what divides is a constant above 0."""
+    kind = random.choice("dscc" if depth == 0 else "+*/^%+*")
+    if kind in "dsc":
+        number = random.randrange(2)
+        leaves = {"d": AffineExpr.dimension(number), "s": AffineExpr.symbol(0)}
+        return leaves.get(kind, AffineExpr.constant(random.randrange(-9, 9)))
+    inner = drawn_expression(random, depth - 1)
+    if kind == "+":
+        return inner + drawn_expression(random, depth - 1)
+    factor = AffineExpr.constant(random.randrange(1, 9))
+    return {"*": inner * -factor, "/": inner // factor, "^": inner.ceil_div(factor), "%": inner % factor}[kind]
+
+
+def test_affine_expressions() -> None:
+    """In xDSL, folded, as operations of `arith`, in native code, and as ranges."""
+    random = Random("affine")
+    maps = [AffineMap(2, 1, (drawn_expression(random, 3),)) for _ in range(60)]
+    points = [(0, 0, 0), (-1, 1, -7), (5, -8, 3), *(tuple(random.randrange(-99, 99) for _ in "dds") for _ in range(5))]
+    results = " ".join(f"%r{n} = affine.apply affine_map<{map}>(%d, %e)[%s]" for n, map in enumerate(maps))
+    values, types = ", ".join(f"%r{n}" for n in range(len(maps))), ", ".join("index" for _ in maps)
+    code = native_code(
+        f"func.func @f(%d: index, %e: index, %s: index) -> ({types}) {{ {results} return {values} : {types} }}"
+    )
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + len(maps) + 3))(code.address("f"))
+    for point in points:
+        wanted = [map.eval(point[:2], point[2:])[0] for map in maps]
+        given = " ".join(
+            f"%{name} = arith.constant {number} : index" for name, number in zip("des", point, strict=True)
+        )
+        text = f"func.func @f() -> ({types}) {{ {given} {results} return {values} : {types} }}"
+        for passes in (["canonicalize"], ["lower-affine", "canonicalize"]):
+            (function,) = lowered(text, *passes).body.ops
+            found = [value.owner.properties["value"].value.data for value in function.body.block.last_op.operands]
+            assert found == wanted, (passes, point)
+        rooms, context = (ctypes.c_int64 * len(maps))(), (ctypes.c_int64 * 16)()
+        places = [ctypes.addressof(rooms) + 8 * number for number in range(len(maps))]
+        assert call(ctypes.addressof(context), *places, *point) >= 0
+        assert list(rooms) == wanted, point
+        module, ranges = parsed(text), Ranges()
+        applied = [op.results[0] for op in module.walk() if op.name == "affine.apply"]
+        for number, value in zip(wanted, applied, strict=True):
+            assert (found := ranges.of(value)) is None or found.low <= number <= found.high
 
 
 @pytest.mark.parametrize("type", WIDTHS)

@@ -1,11 +1,11 @@
-"""The meaning of integer operations, written once over an abstract system of numbers.
+"""The meaning of operations on numbers, written once over abstract systems of numbers.
 
-`Integers` is such a system: it says how it adds, divides, shifts and compares. `MEANING` has a row for each operation.
-The systems live with their users:
+`Integers` and `Floats` are such systems: they say how they add, divide, shift and compare. `MEANING` and
+`FLOAT_MEANING` have a row for each operation. The systems live with their users:
 
-    rewrite/integers.py                           Python integers: folding, evaluation, the interpreter
-    native/integers.py                            LLVM instructions
-    passes/cpp/convert_aiex_to_emitc/arith.py     C++ operators
+    rewrite/integers.py, folding/arith_floats.py  Python's numbers: folding, evaluation, the interpreter
+    native/integers.py, native/floats.py          LLVM instructions
+    passes/cpp/convert_aiex_to_emitc/arith.py     C++ operators, on integers
     native/ranges.py, lint_queue_depth/values.py  ranges and known bits; they know some of the operations only
     gpu/emulator/write_numbers.py                 lanes, in NumPy; one instruction for each operation of `index`
 
@@ -19,7 +19,8 @@ All of them agree where MLIR defines the result. Where it does not, they differ:
     ceildivsi of, or by, the      stays, as in MLIR, whose folder negates both
     smallest integer                             quotient      quotient    quotient
 
-MLIR's own folding of `index.ceildivs` gives the smallest integer's quotient the wrong sign; ours does not.
+Of two zeros `maxnumf` and `minnumf` give either one, and in lanes `maximumf` and `minimumf` do too: NumPy does not tell
+them apart. MLIR's own folding of `index.ceildivs` gives the smallest integer's quotient the wrong sign; ours does not.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class Integers(ABC, Generic[V]):
     def where_shiftable(self, a: V, b: V, signed: bool, compute: Callable[[V, V], V]) -> V:
         """`compute`, but not where the shift is by the width or more."""
 
+    # Of `index.cmp` and `llvm.icmp` too: their predicates have the same numbers.
     def cmpi(self, predicate: int, a: V, b: V) -> V:
         operator, signed = COMPARISONS[predicate]
         return self.compare(operator, a, b, signed)
@@ -124,9 +126,11 @@ def _rounded_division(up: bool, signed: bool) -> Meaning:
 def _rounded(n: Integers[V], a: V, b: V, up: bool, signed: bool) -> V:
     """The quotient towards zero is off by one if something remains and the exact one lies on the other side."""
     quotient, remainder = n.divide("/", a, b, signed), n.divide("%", a, b, signed)
+    # The remainder has the dividend's sign: with the divisor's it tells the sign of the exact quotient.
     zero = n.constant(0, remainder)
     off = n.differ(remainder, zero)
     if signed:
+        # Upwards, a positive quotient was cut; downwards, a negative one.
         off = n.both(off, n.compare_signs(remainder, b, zero, same=up))
     return n.step_if(off, quotient, "+" if up else "-")
 
@@ -158,6 +162,7 @@ MEANING: dict[str, Meaning] = {
     "arith.minui": lambda n, a, b: n.extreme("<", a, b, signed=False),
 }
 """What operations on two integers compute, in any system."""
+# By name, since all of them, and no others, have one of these words in theirs.
 DIVISIONS = frozenset(name for name in MEANING if "div" in name or "rem" in name)
 
 SAME_IN_INDEX = {
@@ -198,3 +203,47 @@ SAME_IN_LLVM = {
     "ashr": "arith.shrsi",
     "lshr": "arith.shrui",
 }
+
+
+class Floats(ABC, Generic[V]):
+    """Numbers of a floating-point type, rounded to nearest, ties to even. A condition is what integers have."""
+
+    @abstractmethod
+    def combine(self, operator: str, a: V, b: V) -> V:
+        """`+`, `-`, `*`, `/`, or `%` with the sign of the dividend."""
+
+    @abstractmethod
+    def negate(self, a: V) -> V: ...
+
+    @abstractmethod
+    def extreme(self, operator: str, a: V, b: V, numbers: bool) -> V:
+        """The greater (`>`) or the lesser (`<`), -0 below +0. With a NaN that, or the other if only `numbers` count."""
+
+    @abstractmethod
+    def compare(self, operator: str, a: V, b: V, ordered: bool) -> Any:
+        """With `ord` and `uno` too, which ask for NaNs alone; what a NaN gives is whether it is not `ordered`."""
+
+    @abstractmethod
+    def truth(self, answer: bool, like: V) -> Any:
+        """A condition that is known."""
+
+    def cmpf(self, predicate: int, a: V, b: V) -> Any:
+        if not 1 <= predicate <= len(FLOAT_COMPARISONS):
+            # The first predicate is never true, the last one always.
+            return self.truth(predicate != 0, a)
+        operator, ordered = FLOAT_COMPARISONS[predicate - 1]
+        return self.compare(operator, a, b, ordered)
+
+
+FLOAT_MEANING: dict[str, Callable[[Floats[Any], Any, Any], Any]] = {
+    "arith.addf": lambda n, a, b: n.combine("+", a, b),
+    "arith.subf": lambda n, a, b: n.combine("-", a, b),
+    "arith.mulf": lambda n, a, b: n.combine("*", a, b),
+    "arith.divf": lambda n, a, b: n.combine("/", a, b),
+    "arith.remf": lambda n, a, b: n.combine("%", a, b),
+    "arith.maximumf": lambda n, a, b: n.extreme(">", a, b, numbers=False),
+    "arith.minimumf": lambda n, a, b: n.extreme("<", a, b, numbers=False),
+    "arith.maxnumf": lambda n, a, b: n.extreme(">", a, b, numbers=True),
+    "arith.minnumf": lambda n, a, b: n.extreme("<", a, b, numbers=True),
+}
+"""What operations on two numbers compute, in any system."""

@@ -168,7 +168,7 @@ def _finish(body: HostBody, op: Operation) -> None:
 def _allocate(lowering: Lowering, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     body, type = host_body(lowering), memref_type(op.memref)
-    sizes = mixed(lowering, op.dynamic_sizes, type.get_shape())
+    sizes = mixed(lowering, op, op.dynamic_sizes, type.get_shape())
     # before the product of sizes is computed, which might wrap
     check_size(lowering, op, sizes, type)
     wanted = sized_memref(lowering, op, type, sizes)

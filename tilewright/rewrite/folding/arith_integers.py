@@ -17,7 +17,6 @@ from tilewright.rewrite.folding.constants import (
     IN_PLACE,
     Folded,
     Rule,
-    as_float,
     bool_attr,
     constant_of,
     defining,
@@ -33,7 +32,7 @@ from tilewright.rewrite.folding.constants import (
     width_of,
     zero_attr,
 )
-from tilewright.rewrite.folding.predicates import EQ, NE, SGE, SLE, SWAPPED, UGE, ULE, compare, compare_floats
+from tilewright.rewrite.folding.predicates import EQ, NE, SGE, SLE, SWAPPED, UGE, ULE, compare
 from tilewright.rewrite.integers import compute, fits_signed, mask, signed
 
 
@@ -202,20 +201,6 @@ def _fold_cmpi(op: arith.CmpiOp) -> Folded:
     return fold_binary(op, lambda a, b: int(compare(predicate, a, b, width)))
 
 
-def _fold_cmpf(op: arith.CmpfOp) -> Folded:
-    lhs, rhs = as_float(constant_of(op.lhs)), as_float(constant_of(op.rhs))
-    a = lhs.value.data if lhs is not None else None
-    b = rhs.value.data if rhs is not None else None
-    # NaN decides alone: the other one may be anything
-    if a is not None and a != a:
-        b = a
-    if b is not None and b != b:
-        a = b
-    if a is None or b is None:
-        return None
-    return (bool_attr(compare_floats(op.predicate.value.data, a, b)),)
-
-
 def _fold_select(op: arith.SelectOp) -> Folded:
     condition = constant_of(op.cond)
     if op.lhs is op.rhs:
@@ -276,6 +261,5 @@ FOLDERS: dict[str, Callable[[Any], Folded]] = {
     "arith.mulsi_extended": _fold_multiply_extended,
     "arith.mului_extended": _fold_multiply_extended,
     "arith.cmpi": _fold_cmpi,
-    "arith.cmpf": _fold_cmpf,
     "arith.select": _fold_select,
 }
