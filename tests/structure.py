@@ -37,7 +37,17 @@ LONGEST_MODULE = 400
 """Lines that a module may have after another one joined it."""
 REASONS = {
     "tilewright.driver.artifacts": "`tilewright.load` opens what its other half writes for the command",
+    "tilewright.native.affine_maps": "operations of one dialect, as its neighbours",
+    "tilewright.native.gpu_loops": "works on LLVM functions, not on operations",
+    "tilewright.native.gpu_math": "functions of one dialect, as its neighbours",
+    "tilewright.native.gpu_nvptx": "one target, beside the other",
+    "tilewright.native.gpu_operations": "the table of what kernels may do, beside what makes a module of them",
+    "tilewright.native.vector_memory": "operations of one dialect, as its neighbours",
+    "tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place": "one protocol, beside the others",
+    "tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_ordered": "one protocol, beside the others",
     "tilewright.report.perfetto": "a format of its own, beside the page and the summary",
+    "tilewright.sim.fast.loop": "native code, which its importer calls from Python",
+    "tilewright.txn.elf": "a file format of its own",
 }
 """Modules with one importer that stay for a reason of their own."""
 

@@ -119,15 +119,14 @@ class OdsFormatParser(FormatParser):
             case _, IntConstraint(type=type):
                 return IntVariable(*shape, type)
             # Attributes that write their word in their own way, such as `<add>`, read it in their own way, too.
-            case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(
-                base, EnumAttribute
-            ) and "parse_parameter" not in _own_names(base):
+            case UniqueBaseAttributeVariable(unique_base=base), _ if _is_plain_enum(base):
                 return WordVariable(*shape, cast("type[EnumAttribute[Any]]", base))
             case _:
                 return variable
 
 
-def _own_names(kind: type[EnumAttribute[Any]]) -> set[str]:
-    """What a class or one of its bases before xDSL's defines."""
-    classes = kind.__mro__[: kind.__mro__.index(EnumAttribute)]
-    return {name for each in classes for name in vars(each)}
+def _is_plain_enum(kind: type[Attribute]) -> bool:
+    """Whether an attribute is an enumeration that is read and printed as xDSL does it."""
+    bases = kind.__mro__
+    own = bases[: bases.index(EnumAttribute)] if EnumAttribute in bases else ()
+    return bool(own) and not any("parse_parameter" in vars(base) for base in own)

@@ -82,16 +82,8 @@ def _fail_without_custom_form(parser: OperationParser) -> NoReturn:
 
 
 def _format_of(op_class: type[Operation]) -> FormatProgram | None:
-    """The format that a class is read with.
-
-    A `parse` made from a format has it as `format_program`, a function that gives it; the one that xDSL makes has it in
-    its closure.
-    """
-    generated = getattr(op_class.parse, "__func__", None)
-    program = getattr(generated, "format_program", None)
-    if program is not None:
-        return program()
-    cells = getattr(generated, "__closure__", None) or ()
+    """The format that a class is read with: a `parse` that is made from one has it in its closure."""
+    cells = getattr(getattr(op_class.parse, "__func__", None), "__closure__", None) or ()
     programs = (cell.cell_contents for cell in cells)
     return next((program for program in programs if isinstance(program, FormatProgram)), None)
 

@@ -552,6 +552,10 @@ class OperationParser(AttributeParser):
         # Inside its own syntax an operation's dialect goes without saying: `func.func` may write `return`.
         stack.append(dialect)
         op = parse(self)
+        if op.attributes and isinstance(op, IRDLOperation):
+            # As in MLIR, what stands in the attr-dict under the name of a property is that property.
+            for name in op.get_irdl_definition().properties.keys() & op.attributes.keys():
+                op.properties[name] = op.attributes.pop(name)
         stack.pop()
         self.custom_op, self.custom_op_offset = outer
         return op

@@ -154,12 +154,9 @@ OPENING, CLOSING = ("<", "(", "{", "["), (">", ")", "}", "]", ",")
 
 def format_printer(cls: type[Operation]) -> Step | None:
     """What prints operations of a class by its declared format, if it has one."""
-    # The format itself where xDSL made the method, where `_ods` did what compiles it; a method by hand holds neither.
-    compiled = getattr(cls.parse, "format_program", None)
-    held = [cell.cell_contents for cell in cls.print.__closure__ or ()]
+    # A method that was made from a format has it in its closure; one by hand does not.
+    held = (cell.cell_contents for cell in cls.print.__closure__ or ())
     program = next((one for one in held if isinstance(one, FormatProgram)), None)
-    if program is None and compiled is not None and compiled in held:
-        program = cast(FormatProgram, compiled())
     if program is None:
         return None
     try:

@@ -266,7 +266,7 @@ def _to_elements(b: ProgramBuilder, op: Operation) -> None:
 
 def _reduction(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, vector.ReductionOp)
-    kind, combine = kind_of(op.dest.type), str(op.kind.data[0] if isinstance(op.kind.data, tuple) else op.kind.data)
+    kind, combine = kind_of(op.dest.type), op.kind.data.value
     result = b.emit("vreduce", kind, b[op.vector], combine=combine)
     return result if op.acc is None else b.emit(COMBINED[combine, kind.is_float], kind, result, b[op.acc])
 

@@ -86,3 +86,19 @@ aie.device(npu2) {
 // GENERIC: "aie.dma_bd_packet"() <{packet_id = 13 : i32, packet_type = 4 : i32}> : () -> ()
 // GENERIC: "aie.next_bd"()[^bb1] : () -> ()
 // GENERIC: "aie.dma"() <{channel_dir = 1 : i32, channel_index = 0 : i32, loop = false, pad_value = 7 : i32, repeat_count = 2 : i32, sym_name = "feed"}> ({
+
+// What stands in the attr-dict under the name of a property is that property, though the syntax has a place for it.
+// CHECK: aie.dma_start(S2MM, 0, ^bb1, ^bb2, repeat_count = 5)
+// GENERIC: "aie.dma_start"{{.*}}repeat_count = 5 : i32}> : () -> i1
+aie.device(npu1) @in_attr_dict {
+  %tile = aie.tile(0, 2)
+  %buffer = aie.buffer(%tile) : memref<16xi32>
+  aie.mem(%tile) {
+    aie.dma_start(S2MM, 0, ^transfer, ^end) {repeat_count = 5 : i32}
+  ^transfer:
+    aie.dma_bd(%buffer : memref<16xi32>)
+    aie.next_bd ^end
+  ^end:
+    aie.end
+  }
+}
