@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -15,14 +15,14 @@ import pytest
 from cpp_harness import COMPILERS, Native, call_all, compile_cpp, interpreted, read, run_cpp
 from cpp_programs import Program
 from emulated import in_kernel, run
-from helpers import WIDTHS, lowered, mlir_opt, needs_mlir_opt, parsed
+from helpers import WIDTHS, first, lowered, mlir_opt, needs_mlir_opt, parsed
 from llvmlite import ir
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, bf16, f16, f32, f64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, bf16, f16, f32, f64
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tilewright.dialects.arith.meaning import FLOAT_MEANING, MEANING, PREDICATES
-from tilewright.dialects.func import FuncOp
+from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.native.functions import FunctionLowering, rebuild_all, types_of_parts
 from tilewright.native.host import NativeModule
 from tilewright.native.lowering import Unit
@@ -32,6 +32,7 @@ from tilewright.native.ranges import Ranges
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 from tilewright.passes.sequence.lint_queue_depth.state import KnownValues
 from tilewright.rewrite.folding.arith_floats import FLOATS
+from tilewright.rewrite.folding.constants import constant_of
 from tilewright.rewrite.folding.floats import round_to
 from tilewright.rewrite.integers import compute, integers, mask, signed
 
@@ -282,7 +283,7 @@ def on_host(names: list[str], type: str, *arrays: Any) -> None:
 
 def native_code(text: str) -> NativeModule:
     """The only function of a program, called by the convention of native functions."""
-    (function,) = parsed(text).body.ops
+    function = first(FuncOp, parsed(text))
     inputs, outputs = function.function_type.inputs, function.function_type.outputs
     unit = Unit(ir.Module("f"), OPERATIONS)
     native = FunctionLowering(unit, function, "f", outputs, types_of_parts(inputs))
@@ -446,8 +447,8 @@ def test_affine_expressions() -> None:
         )
         text = f"func.func @f() -> ({types}) {{ {given} {results} return {values} : {types} }}"
         for passes in (["canonicalize"], ["lower-affine", "canonicalize"]):
-            (function,) = lowered(text, *passes).body.ops
-            found = [value.owner.properties["value"].value.data for value in function.body.block.last_op.operands]
+            returned = first(ReturnOp, lowered(text, *passes)).operands
+            found = [cast("IntegerAttr", constant_of(value)).value.data for value in returned]
             assert found == wanted, (passes, point)
         rooms, context = (ctypes.c_int64 * len(maps))(), (ctypes.c_int64 * 16)()
         places = [ctypes.addressof(rooms) + 8 * number for number in range(len(maps))]
