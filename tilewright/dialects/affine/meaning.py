@@ -3,6 +3,7 @@
     rewrite/affine_lowering.py       operations of `arith`, step by step as MLIR writes them
     native/affine_maps.py            LLVM instructions
     native/ranges.py                 ranges
+    gpu/emulator/lower_memory.py     instructions of the emulator
 
 On Python integers xDSL computes them: `AffineExpr.eval`.
 """

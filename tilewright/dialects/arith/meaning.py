@@ -19,8 +19,8 @@ All of them agree where MLIR defines the result. Where it does not, they differ:
     ceildivsi of, or by, the      stays, as in MLIR, whose folder negates both
     smallest integer                             quotient      quotient    quotient
 
-Of two zeros `maxnumf` and `minnumf` give either one, and in lanes `maximumf` and `minimumf` do too: NumPy does not tell
-them apart. MLIR's own folding of `index.ceildivs` gives the smallest integer's quotient the wrong sign; ours does not.
+Of two zeros `maxnumf` and `minnumf` give either one. MLIR's own folding of `index.ceildivs` gives the smallest
+integer's quotient the wrong sign; ours does not.
 """
 
 from __future__ import annotations

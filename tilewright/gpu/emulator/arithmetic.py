@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 
 Array = Any
+_where = cast("Callable[..., Any]", np.where)  # its type fits several of its declarations
 NARROW = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
 
 
@@ -31,6 +32,16 @@ def wrap32(x: int) -> int:
 
 def wrap64(x: int) -> int:
     return x if -(1 << 63) <= x < 1 << 63 else ((x + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
+
+
+def maximumf(a: Array, b: Array) -> Array:
+    """The greater number, or NaN if one of them is; NumPy takes zeros for equal, here +0 is the greater."""
+    return _where((a == 0) & (b == 0), a + b, np.maximum(a, b))[()]
+
+
+def minimumf(a: Array, b: Array) -> Array:
+    """The lesser number, or NaN if one of them is; of zeros -0."""
+    return _where((a == 0) & (b == 0), -(-a - b), np.minimum(a, b))[()]
 
 
 NOWHERE = -(1 << 63)

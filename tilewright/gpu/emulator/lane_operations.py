@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tilewright.gpu.emulator.arithmetic import maximumf, minimumf
+
 Array = np.ndarray[Any, np.dtype[Any]]
 COMBINE: dict[str, Any] = {
     "add": np.add,
@@ -19,8 +21,8 @@ COMBINE: dict[str, Any] = {
     "maxui": np.maximum,
     "minnumf": np.fmin,
     "maxnumf": np.fmax,
-    "minimumf": np.minimum,
-    "maximumf": np.maximum,
+    "minimumf": minimumf,
+    "maximumf": maximumf,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
@@ -97,12 +99,13 @@ class LaneOperations(LaneGroup):
 
     def reduce(self, value: Array, combine: str, size: int, stride: int, m: Any) -> Array:
         """Combine the values of clusters of lanes; lanes that are not active count for nothing."""
-        work = _for_combining(value, combine)
+        work, join = _for_combining(value, combine), COMBINE[combine]
         result, active, lane = work.copy(), self.active(m), np.arange(self.lanes)
         cluster = (lane // (size * stride)) * stride + lane % stride
         for number in np.unique(cluster[active]):
             members = (cluster == number) & active
-            result[members] = COMBINE[combine].reduce(work[members])
+            # NumPy's own reduction adds short integers without a warning when they wrap.
+            result[members] = join.reduce(work[members]) if isinstance(join, np.ufunc) else reduce(join, work[members])
         return result.view(value.dtype)
 
     def count_below(self, mask: Any, start: Any, lane: Any, high: bool) -> Array:

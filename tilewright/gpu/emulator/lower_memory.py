@@ -10,21 +10,12 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineConstraintKind,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-    AffineSet,
-    AffineSymExpr,
-)
+from xdsl.ir.affine import AffineConstraintKind, AffineMap, AffineSet
 
 from tilewright.dialects import memref
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
+from tilewright.dialects.affine.meaning import AffineNumbers
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, whole_memref
 from tilewright.gpu.emulator.program import (
@@ -41,37 +32,34 @@ from tilewright.gpu.emulator.program import (
 )
 from tilewright.ir.diagnostics import fail_op
 
-_DIVISIONS = {
-    AffineBinaryOpKind.FloorDiv: "floordivs",
-    AffineBinaryOpKind.CeilDiv: "ceildivs",
-    AffineBinaryOpKind.Mod: "modulo",
-}
+_DIVISIONS = {"arith.floordivsi": "floordivs", "arith.ceildivsi": "ceildivs"}
 _COMPARISONS = {AffineConstraintKind.eq: "eq", AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle"}
 
 
-def expression(b: ProgramBuilder, expr: AffineExpr, dims: int, operands: Sequence[SSAValue]) -> Operand:
-    match expr:
-        case AffineConstantExpr():
-            return index(expr.value)
-        case AffineDimExpr():
-            return b[operands[expr.position]]
-        case AffineSymExpr():
-            return b[operands[dims + expr.position]]
-        case AffineBinaryOpExpr():
-            lhs, rhs = (expression(b, side, dims, operands) for side in (expr.lhs, expr.rhs))
-            match expr.kind:
-                case AffineBinaryOpKind.Add:
-                    return b.plus(lhs, rhs)
-                case AffineBinaryOpKind.Mul:
-                    return b.times(lhs, rhs)
-                case kind:
-                    return b.emit(_DIVISIONS[kind], I64, lhs, rhs)
-        case _:
-            raise TypeError(expr)
+class EmulatorAffine(AffineNumbers[Operand]):
+    """Affine expressions of values as instructions of the emulator."""
+
+    def __init__(self, b: ProgramBuilder, dims: int, operands: Sequence[SSAValue]):
+        self.b, self.dims, self.operands = b, dims, operands
+
+    def constant(self, number: int) -> Operand:
+        return index(number)
+
+    def operand(self, number: int) -> Operand:
+        return self.b[self.operands[number]]
+
+    def compute(self, name: str, a: Operand, b: Operand) -> Operand:
+        # Sums and products of constants are computed now: most addresses are such.
+        if name in _DIVISIONS:
+            return self.b.emit(_DIVISIONS[name], I64, a, b)
+        return self.b.plus(a, b) if name == "arith.addi" else self.b.times(a, b)
+
+    def modulo(self, a: Operand, b: Operand) -> Operand:
+        return self.b.emit("modulo", I64, a, b)
 
 
 def results(b: ProgramBuilder, map: AffineMap, operands: Sequence[SSAValue]) -> list[Operand]:
-    return [expression(b, result, map.num_dims, operands) for result in map.results]
+    return [EmulatorAffine(b, map.num_dims, operands).evaluate(result) for result in map.results]
 
 
 def map_results(b: ProgramBuilder, op: Operation, operands: Sequence[SSAValue]) -> list[Operand]:
@@ -86,8 +74,9 @@ def extreme(b: ProgramBuilder, name: str, values: Sequence[Operand]) -> Operand:
 def holds(b: ProgramBuilder, condition: AffineSet, operands: Sequence[SSAValue]) -> Operand:
     """Whether all constraints of a set do."""
     answer: Operand = Constant(I1, True)
+    numbers = EmulatorAffine(b, condition.num_dims, operands)
     for constraint in condition.constraints:
-        lhs, rhs = (expression(b, side, condition.num_dims, operands) for side in (constraint.lhs, constraint.rhs))
+        lhs, rhs = numbers.evaluate(constraint.lhs), numbers.evaluate(constraint.rhs)
         answer = b.emit("and", I1, answer, b.emit(_COMPARISONS[constraint.kind], I1, lhs, rhs))
     return answer
 

@@ -242,6 +242,7 @@ def _gather(w: Writer, i: Instruction) -> str:
 _FUNCTIONS = (
     *("wrap8", "wrap16", "wrap32", "wrap64", "divs", "rems", "floordivs", "ceildivs", "modulo", "divu", "remu"),
     *("ceildivu", "mulhigh", "to_integer", "bitcast", "call_math", "place", "shl", "shrs", "shru"),
+    *("maximumf", "minimumf"),
 )
 
 

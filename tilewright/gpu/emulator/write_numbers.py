@@ -32,7 +32,7 @@ _ON_BITS = {
 _COMPARISONS = dict(zip(PREDICATES, COMPARISONS, strict=True))
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FLOATS = {"fadd": "{} + {}", "fsub": "{} - {}", "fmul": "{} * {}", "fdiv": "{} / {}", "frem": "np.fmod({}, {})"}
-_EXTREMES = {"fmaximum": "maximum", "fminimum": "minimum", "fmaxnum": "fmax", "fminnum": "fmin"}
+_EXTREMES = {"fmaximum": "maximumf", "fminimum": "minimumf", "fmaxnum": "np.fmax", "fminnum": "np.fmin"}
 _ORDERED = (
     "{0} == {1}",
     "{0} > {1}",
@@ -163,7 +163,7 @@ def _float(w: Writer, i: Instruction) -> str:
 
 
 def _float_extreme(w: Writer, i: Instruction) -> str:
-    return f"np.{_EXTREMES[i.name]}({', '.join(map(w.text, i.ins))})"
+    return f"{_EXTREMES[i.name]}({', '.join(map(w.text, i.ins))})"
 
 
 def _fneg(w: Writer, i: Instruction) -> str:
