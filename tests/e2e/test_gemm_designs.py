@@ -96,6 +96,17 @@ def built_in(gemm: Any, m: int, k: int, n: int) -> tw.Design:
     return tw.compile(f"{text[: found.start()]}) {{\n{numbers}{sequence}")
 
 
+@pytest.mark.parametrize("gemm", [SingleCoreGemmTasks(f"{device}_1col") for device in DEVICES], ids=name)
+def test_tasks_give_their_descriptors_back(gemm: Any) -> None:
+    """Products with more tiles than a shim tile has descriptors."""
+    loaded = tw.compile(gemm.program()).load(timing="none")
+    for sizes in ((128, 64, 128), (128, 128, 128), (1024, 32, 32)):
+        a, b, wanted = random_matrices(gemm, np.random.default_rng(5), *sizes)
+        result = np.zeros_like(wanted)
+        loaded.run(a, b, result, *sizes)
+        np.testing.assert_array_equal(result, wanted, str(sizes))
+
+
 @pytest.mark.parametrize("gemm", ALL if IS_LONG else USUAL, ids=name)
 def test_one_build_serves_every_size(gemm: Any, compilations: list[str]) -> None:
     random = np.random.default_rng(7)

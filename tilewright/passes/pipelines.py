@@ -46,7 +46,7 @@ NPU_DMA_LOWERING = (
     "aie-unroll-runtime-sequence-loops",
     "canonicalize",
     "aie-decompose-large-dma-bd",
-    "aie-lower-dynamic-bd-pool{allow-while}",
+    "aie-lower-dynamic-bd-pool{allow-while free-awaited}",
     "canonicalize",
     "aie-assign-runtime-sequence-bd-ids{skip-without-tasks}",
     "aie-dma-tasks-to-npu",

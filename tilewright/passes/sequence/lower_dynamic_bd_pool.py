@@ -1,19 +1,22 @@
 """Has the descriptors of tasks in loops and branches chosen at run time, from a pool of free ones for each tile.
 
 A task takes the numbers of its descriptors from the pool when it is configured and gives them back when it is freed.
-Where a loop or a branch hands on a task, the numbers go along with it, as values of their own beside it.
+Where a loop or a branch hands on a task, the numbers go along with it, as values of their own beside it. With
+`free-awaited`, a task that is awaited once and never freed gives them back when it is awaited, as it does where loops
+are unrolled: upstream keeps them until the sequence ends, so that a loop of so many turns runs out of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.dialects import scf
@@ -21,6 +24,7 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.tasks import (
+    DmaAwaitTaskOp,
     DmaBdPoolPopOp,
     DmaBdPoolPushOp,
     DmaConfigureTaskOp,
@@ -46,6 +50,7 @@ class LowerDynamicBdPoolPass(Pass):
 
     allow_while: bool = field(default=False, metadata={"help": "accept scf.while, too"})
     avoid_used: bool = field(default=False, metadata={"help": "leave out what else the tile uses"})
+    free_awaited: bool = field(default=False, metadata={"help": "free tasks that are awaited and never freed"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
@@ -57,6 +62,8 @@ class LowerDynamicBdPoolPass(Pass):
             if any(isinstance(child, CONTROL_FLOW) for child in inside):
                 if not self.allow_while:
                     _refuse_while(inside)
+                if self.free_awaited:
+                    free_awaited_tasks(inside)
                 _PooledSequence(op.model, used_descriptors(op) if self.avoid_used else {}).lower(sequence)
 
 
@@ -69,6 +76,101 @@ def _refuse_while(ops: Sequence[Operation]) -> None:
                 "are supported",
                 (op, "the option allow-while of this pass lifts this restriction"),
             )
+
+
+def free_awaited_tasks(ops: Sequence[Operation]) -> None:
+    """Add `aiex.dma_free_task` after each wait that ends the last use of its task.
+
+    A task that is freed anywhere, that may be awaited twice, or that may be started after a wait is left alone.
+    """
+    awaits = [op for op in ops if isinstance(op, DmaAwaitTaskOp)]
+    order = {op: number for number, op in enumerate(ops)}
+    ended_once: dict[SSAValue, bool] = {}
+    for op in awaits:
+        if all(_ends_once(value, order, ended_once) for value in _may_come_from(op.task)):
+            Emitter(InsertPoint.after(op), op.location).insert(DmaFreeTaskOp(op.task))
+
+
+def _may_come_from(task: SSAValue) -> set[SSAValue]:
+    """The value of a task, and all that loops and branches may hand on as it."""
+    found, pending = set[SSAValue](), [task]
+    while pending:
+        value = pending.pop()
+        if value not in found:
+            found.add(value)
+            pending += _handed_on_as(value)
+    return found
+
+
+def _handed_on_as(value: SSAValue) -> Sequence[SSAValue]:
+    """Operands that a result or an argument of a loop or a branch stands for."""
+    if isinstance(value, OpResult):
+        op, position = value.op, value.index
+        match op:
+            case scf.ForOp():
+                return op.iter_args[position], terminator(op.body).operands[position]
+            case scf.IfOp():
+                return [terminator(region).operands[position] for region in op.regions if region.blocks]
+            case scf.WhileOp():
+                return [terminator(op.before_region).operands[position + 1]]
+            case _:
+                return ()
+    assert isinstance(value, BlockArgument)
+    op, position = value.block.parent_op(), value.index
+    match op:
+        case scf.ForOp() if position:
+            return op.iter_args[position - 1], terminator(op.body).operands[position - 1]
+        case scf.WhileOp() if value.block is only_block(op.before_region):
+            return op.arguments[position], terminator(op.after_region).operands[position]
+        case scf.WhileOp():
+            return [terminator(op.before_region).operands[position + 1]]
+        case _:
+            return ()
+
+
+def _ends_once(value: SSAValue, order: Mapping[Operation, int], known: dict[SSAValue, bool]) -> bool:
+    """Whether a task is awaited, freed or handed on at most once for each value that is made, and not started after."""
+    if value not in known:
+        ends = [use.operation for use in value.uses if not isinstance(use.operation, DmaStartTaskOp)]
+        starts = [use.operation for use in value.uses if isinstance(use.operation, DmaStartTaskOp)]
+        last = min((order[end] for end in ends), default=len(order))
+        known[value] = (
+            all(_loop_around(end) is _loop_of(value) for end in ends)
+            and all(_exclude(a, b) for a, b in combinations(ends, 2))
+            and all(order[start] < last for start in starts)
+        )
+    return known[value]
+
+
+def _loop_around(op: Operation) -> Region | None:
+    """The region of the innermost loop that an operation is in."""
+    region = op.parent_region()
+    while region is not None and not isinstance(region.parent, scf.ForOp | scf.WhileOp | RuntimeSequenceOp):
+        region = region.parent.parent_region() if region.parent is not None else None
+    return region
+
+
+def _loop_of(value: SSAValue) -> Region | None:
+    if isinstance(value, OpResult):
+        return _loop_around(value.op)
+    first = value.owner.first_op if isinstance(value.owner, Block) else None
+    return None if first is None else _loop_around(first)
+
+
+def _exclude(first: Operation, second: Operation) -> bool:
+    """Whether two operations are in the two branches of one `scf.if`, so that only one of them is executed."""
+    branches = {region.parent: region for region in _regions_around(first)}
+    return any(
+        isinstance(region.parent, scf.IfOp) and branches.get(region.parent, region) is not region
+        for region in _regions_around(second)
+    )
+
+
+def _regions_around(op: Operation) -> Iterator[Region]:
+    region = op.parent_region()
+    while region is not None:
+        yield region
+        region = region.parent.parent_region() if region.parent is not None else None
 
 
 _Positions: TypeAlias = "dict[int, PooledTask]"
