@@ -50,6 +50,17 @@ REASONS = {
     "tilewright.txn.elf": "a file format of its own",
 }
 """Modules with one importer that stay for a reason of their own."""
+NAME_REASONS = {
+    "Access": "of AIR's programs as their operations say it, and of a Python program's transfers",
+    "Channel": "the operand of `aie.dma_start`, and the simulated part",
+    "Device": "both under paths and names of mlir-aie",
+    "Lock": "mlir-aie's name in Python programs, and the simulated part",
+    "QueuedTask": "as the words of a stream tell it, and as the simulated channel has it",
+    "Tile": "mlir-aie's name in Python programs, and the simulated part",
+    "TraceShimRouting": "the attribute, and mlir-aie's name for Python programs",
+    "Transfer": "of AIR's programs as their operations say it, and of a Python program",
+}
+"""Class names that stand in several modules, and why."""
 
 
 class Module:
@@ -190,7 +201,7 @@ def main() -> int:
         for name, importer in singles.items():
             print(f"one importer: {name} <- {importer}{f' ({reasons[name]})' if reasons[name] else ''}")
         for name, where in repeated.items():
-            print(f"class {name}: {', '.join(where)}")
+            print(f"class {name}: {', '.join(where)}{f' ({NAME_REASONS[name]})' if name in NAME_REASONS else ''}")
         for name in asking:
             print(f"docstring: {name}")
     return 0
