@@ -83,12 +83,13 @@ def free_awaited_tasks(ops: Sequence[Operation]) -> None:
 
     A task that is freed anywhere, that may be awaited twice, or that may be started after a wait is left alone.
     """
-    awaits = [op for op in ops if isinstance(op, DmaAwaitTaskOp)]
     order = {op: number for number, op in enumerate(ops)}
     ended_once: dict[SSAValue, bool] = {}
-    for op in awaits:
-        if all(_ends_once(value, order, ended_once) for value in _may_come_from(op.task)):
-            Emitter(InsertPoint.after(op), op.location).insert(DmaFreeTaskOp(op.task))
+    awaits = [op for op in ops if isinstance(op, DmaAwaitTaskOp)]
+    # All are found before one is freed: a free is a use, and has no place in the order.
+    last = [op for op in awaits if all(_ends_once(value, order, ended_once) for value in _may_come_from(op.task))]
+    for op in last:
+        Emitter(InsertPoint.after(op), op.location).insert(DmaFreeTaskOp(op.task))
 
 
 def _may_come_from(task: SSAValue) -> set[SSAValue]:
@@ -133,11 +134,13 @@ def _ends_once(value: SSAValue, order: Mapping[Operation, int], known: dict[SSAV
     if value not in known:
         ends = [use.operation for use in value.uses if not isinstance(use.operation, DmaStartTaskOp)]
         starts = [use.operation for use in value.uses if isinstance(use.operation, DmaStartTaskOp)]
-        last = min((order[end] for end in ends), default=len(order))
+        # What is used outside of the sequence is no task of its own.
+        first_end = min((order.get(end, -1) for end in ends), default=len(order))
         known[value] = (
-            all(_loop_around(end) is _loop_of(value) for end in ends)
+            first_end >= 0
+            and all(_loop_around(end) is _loop_of(value) for end in ends)
             and all(_exclude(a, b) for a, b in combinations(ends, 2))
-            and all(order[start] < last for start in starts)
+            and all(order.get(start, first_end) < first_end for start in starts)
         )
     return known[value]
 

@@ -148,3 +148,20 @@ aie.device(npu1) {
     }
   }
 }
+
+// -----
+
+// What comes from outside of the sequence is no task, and is left to the passes that refuse it.
+// CHECK-LABEL: @no_task
+// CHECK:         aiex.dma_await_task(%{{.*}}tile_0_0)
+// CHECK-NOT:     aiex.dma_bd_pool_push
+aie.device(npu1) {
+  %shim = aie.tile(0, 0)
+  %other = aie.tile(0, 1)
+  aie.wire(%shim : North, %other : South)
+  aie.runtime_sequence @no_task(%yes: i1) {
+    scf.if %yes {
+      aiex.dma_await_task(%shim)
+    }
+  }
+}
