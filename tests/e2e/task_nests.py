@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -31,16 +32,16 @@ aie.device({device}) {{
 """
 
 
-class Step:
+class Step(ABC):
     """Something that a sequence does."""
 
+    @abstractmethod
     def lines(self, names: Names, loops: list[str]) -> Iterator[str]:
         """Its text; `loops` are the variables of the loops around it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def places(self, scalars: Mapping[str, int], turns: list[int]) -> Iterator[int]:
         """The places that it copies, given the scalars and the turns of the loops around it."""
-        raise NotImplementedError
 
 
 @dataclass

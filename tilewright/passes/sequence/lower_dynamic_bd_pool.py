@@ -146,11 +146,9 @@ def _ends_once(value: SSAValue, order: Mapping[Operation, int], known: dict[SSAV
 
 
 def _loop_around(op: Operation) -> Region | None:
-    """The region of the innermost loop that an operation is in."""
-    region = op.parent_region()
-    while region is not None and not isinstance(region.parent, scf.ForOp | scf.WhileOp | RuntimeSequenceOp):
-        region = region.parent.parent_region() if region.parent is not None else None
-    return region
+    """The region of the innermost loop that an operation is in; that of the sequence, if it is in none."""
+    loops = scf.ForOp | scf.WhileOp | RuntimeSequenceOp
+    return next((region for region in _regions_around(op) if isinstance(region.parent, loops)), None)
 
 
 def _loop_of(value: SSAValue) -> Region | None:
