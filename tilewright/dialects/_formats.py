@@ -147,7 +147,7 @@ class OdsFormatParser(FormatParser):
             case _, Described(constraint=ParamAttrConstraint(IntegerAttr, (_, EqAttrConstraint(type)))):
                 return NumberVariable(*shape, IntegerAttr, type)
             case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(base, BitEnumAttribute):
-                return FlagsVariable(*shape, base)
+                return FlagsVariable(*shape, cast("type[Attribute]", base))
             # Attributes that write their word in their own way, such as `<add>`, read it in their own way, too.
             case UniqueBaseAttributeVariable(unique_base=base), _ if _is_plain_enum(base):
                 return WordVariable(*shape, cast("type[EnumAttribute[Any]]", base))

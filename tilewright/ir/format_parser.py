@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
 
 _STARTS_LITERAL = DIGITS | IDENTIFIER_STARTS
+_NO_OPERANDS: Sequence[UnresolvedOperand] = ()
 Step: TypeAlias = "Callable[[OperationParser, Parts], None]"
 
 
@@ -112,10 +113,9 @@ class FormatParser:
             step(parser, parts)
         operands: list[SSAValue] = []
         resolve = parser.resolve_operand
-        for index, unresolved in enumerate(parts.operands):
-            if unresolved is None:
-                # An optional group that was not there.
-                parts.operands[index] = unresolved = ()
+        for index, written in enumerate(parts.operands):
+            # Nothing, if an optional group was not there.
+            unresolved = written or _NO_OPERANDS
             types = parts.operand_types[index]
             count = len(unresolved)
             if types is None:
