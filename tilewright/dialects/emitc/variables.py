@@ -132,6 +132,14 @@ def parse_lvalue_type(parser: Parser) -> LValueType:
     return LValueType(pointee)
 
 
+def _print_short(directive: TypeDirective, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+    (type,) = directive.get(op)
+    state.print_whitespace(printer)
+    printer.print_string("<")
+    printer.print_attribute(cast(LValueType, type).value_type)
+    printer.print_string(">")
+
+
 @irdl_custom_directive
 class LValue(CustomDirective):
     """The type of an lvalue, in short."""
@@ -142,11 +150,7 @@ class LValue(CustomDirective):
         self.type.set(state, (parse_lvalue_type(parser),))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        (type,) = self.type.get(op)
-        state.print_whitespace(printer)
-        printer.print_string("<")
-        printer.print_attribute(cast(LValueType, type).value_type)
-        printer.print_string(">")
+        _print_short(self.type, printer, state, op)
 
 
 @irdl_custom_directive
@@ -162,7 +166,7 @@ class LValueOfResult(CustomDirective):
         self.told.set(state, (type.value_type,))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        LValue(self.written).print(printer, state, op)
+        _print_short(self.written, printer, state, op)
 
 
 @op_definition

@@ -409,14 +409,14 @@ class CountedElements(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         position = parser.pos
-        VectorOfElements(self.vector, self.elements).parse(parser, state)
-        operands, types = state.operands[self.operands.index], state.operand_types[self.operands.index]
-        if len(operands or ()) != len(types or ()):
+        type, types = VectorOfElements.read(parser)
+        count = len(state.operands[self.operands.index] or ())
+        if count != len(types):
             parser.raise_error(
-                "number of operands and types do not match: "
-                f"got {len(operands or ())} operands and {len(types or ())} types",
-                position,
+                f"number of operands and types do not match: got {count} operands and {len(types)} types", position
             )
+        self.vector.set(state, (type,))
+        self.elements.set(state, types)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         self.vector.print(printer, state, op)
