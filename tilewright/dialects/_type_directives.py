@@ -20,6 +20,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from tilewright.dialects._syntax import parse_types
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 TypeT = TypeVar("TypeT", bound=ParametrizedAttribute)
@@ -38,12 +39,16 @@ def parse_type_of(parser: Parser, kind: type[TypeT]) -> TypeT:
 
 
 @irdl_custom_directive
-class TypeOfKind(CustomDirective):
+class TypeOfKind(PartDirective):
     """A type of one kind: another is an error of the reader, and not of the verifier."""
 
     type: TypeDirective
 
     KIND: ClassVar[type[ParametrizedAttribute]]
+
+    @property
+    def shown(self) -> TypeDirective:
+        return self.type
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         self.type.set(state, (parse_type_of(parser, self.KIND),))
@@ -74,11 +79,15 @@ class SomeTypes(CustomDirective):
 
 
 @irdl_custom_directive
-class TellingType(CustomDirective):
+class TellingType(PartDirective):
     """A type from which others follow."""
 
     written: TypeDirective
     told: TypeDirective
+
+    @property
+    def shown(self) -> TypeDirective:
+        return self.written
 
     @classmethod
     @abstractmethod

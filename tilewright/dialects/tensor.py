@@ -28,7 +28,6 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.irdl.declarative_assembly_format import (
-    CustomDirective,
     ParsingState,
     PrintingState,
     VariadicOperandVariable,
@@ -45,6 +44,7 @@ from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import INDEX
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 ANY_TENSOR = described(base(TensorType) | base(UnrankedTensorType), "tensor of any type values")
@@ -94,7 +94,7 @@ class RankOp(IRDLOperation):
 
 
 @irdl_custom_directive
-class Extents(CustomDirective):
+class Extents(PartDirective):
     """Operands, with upstream's space also where there are none."""
 
     operands: VariadicOperandVariable

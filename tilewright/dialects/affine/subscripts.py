@@ -19,7 +19,6 @@ from xdsl.irdl import (
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
-    CustomDirective,
     ParsingState,
     PrintingState,
     VariadicOperandVariable,
@@ -41,6 +40,7 @@ from tilewright.dialects._syntax import (
 )
 from tilewright.ir.affine_text import ExpressionReader, expr_text
 from tilewright.ir.constraints import described
+from tilewright.ir.print_operations import PartDirective
 
 if TYPE_CHECKING:
     from tilewright.ir.attribute_parser import AttributeParser
@@ -105,7 +105,7 @@ def print_subscripts(printer: Printer, map: AffineMapAttr, operands: Sequence[SS
 
 
 @irdl_custom_directive
-class AffineSubscripts(CustomDirective):
+class AffineSubscripts(PartDirective):
     """`[%i + 3, symbol(%n)]` in a format."""
 
     operands: VariadicOperandVariable
@@ -123,7 +123,7 @@ class AffineSubscripts(CustomDirective):
 
 
 @irdl_custom_directive
-class AppliedMap(CustomDirective):
+class AppliedMap(PartDirective):
     """`#map(%a)[%b]` in a format."""
 
     map: AttributeVariable

@@ -17,7 +17,6 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.irdl.declarative_assembly_format import (
-    CustomDirective,
     ParsingState,
     PrintingState,
     TypeDirective,
@@ -29,6 +28,7 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 from .operators import CExpression
@@ -141,7 +141,7 @@ def _print_short(directive: TypeDirective, printer: Printer, state: PrintingStat
 
 
 @irdl_custom_directive
-class LValue(CustomDirective):
+class LValue(PartDirective):
     """The type of an lvalue, in short."""
 
     type: TypeDirective
@@ -154,7 +154,7 @@ class LValue(CustomDirective):
 
 
 @irdl_custom_directive
-class LValueOfResult(CustomDirective):
+class LValueOfResult(PartDirective):
     """The same, which tells the type of the value."""
 
     written: TypeDirective

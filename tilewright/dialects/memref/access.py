@@ -31,7 +31,6 @@ from xdsl.irdl import (
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
-    CustomDirective,
     ParsingState,
     PrintingState,
     VariadicOperandVariable,
@@ -70,6 +69,7 @@ from tilewright.dialects.memref.types import (
     memref_type,
 )
 from tilewright.ir.constraints import described
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 
@@ -143,7 +143,7 @@ FLOAT_KINDS = {kind for kind in AtomicKind if kind.endswith("f")}
 
 
 @irdl_custom_directive
-class KindWord(CustomDirective):
+class KindWord(PartDirective):
     """A kind of update by its name; its attribute has 64 bits, and the keyword enums of formats have 32."""
 
     kind: AttributeVariable
@@ -205,7 +205,7 @@ class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
 
 
 @irdl_custom_directive
-class IndexList(CustomDirective):
+class IndexList(PartDirective):
     """Operands in square brackets; an entry that is none is an error as in operations that MLIR reads by hand."""
 
     operands: VariadicOperandVariable
@@ -272,7 +272,7 @@ class AtomicYieldOp(IRDLOperation):
 
 
 @irdl_custom_directive
-class CacheHint(CustomDirective):
+class CacheHint(PartDirective):
     """`read, locality<3>, data`, as `memref.prefetch` and `affine.prefetch` have it."""
 
     is_write: AttributeVariable

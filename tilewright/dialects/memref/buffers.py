@@ -82,6 +82,7 @@ from tilewright.dialects.memref.types import (
 )
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import lookup_symbol
 
@@ -175,7 +176,7 @@ class OptionalText(CustomDirective):
 
 
 @irdl_custom_directive
-class TypeAndValue(CustomDirective):
+class TypeAndValue(PartDirective):
     """`memref<2xf32> = dense<1.0>`: elements are those of a tensor, whose type follows and is not written."""
 
     type: AttributeVariable

@@ -27,7 +27,6 @@ from xdsl.irdl import (
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
-    CustomDirective,
     ParsingState,
     PrintingState,
     irdl_custom_directive,
@@ -56,6 +55,7 @@ from tilewright.dialects.memref.types import (
     memref_type,
 )
 from tilewright.ir.constraints import described
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 
@@ -197,7 +197,7 @@ def expanded_type(source: MemRefType, shape: Sequence[int], reassociation: Group
 
 
 @irdl_custom_directive
-class Permutation(CustomDirective):
+class Permutation(PartDirective):
     """A map without the keyword: `(d0, d1) -> (d1, d0)`."""
 
     map: AttributeVariable

@@ -31,7 +31,6 @@ from xdsl.irdl import (
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
-    CustomDirective,
     ParsingState,
     PrintingState,
     TypeDirective,
@@ -56,6 +55,7 @@ from tilewright.dialects.vector.types import (
     shape_of,
     vector_type,
 )
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 POISON = -1
@@ -299,7 +299,7 @@ class InsertStridedSliceOp(IRDLOperation):
 
 
 @irdl_custom_directive
-class ShuffledVectors(CustomDirective):
+class ShuffledVectors(PartDirective):
     """The types of both vectors, which tell that of as many rows as are listed."""
 
     first: TypeDirective
@@ -400,7 +400,7 @@ class VectorOfElements(TellingType):
 
 
 @irdl_custom_directive
-class CountedElements(CustomDirective):
+class CountedElements(PartDirective):
     """The same for elements that are written, without types: their number is compared with the shape."""
 
     vector: TypeDirective
