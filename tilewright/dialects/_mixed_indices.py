@@ -13,7 +13,6 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
-    CustomDirective,
     ParsingState,
     PrintingState,
     VariadicOperandVariable,
@@ -25,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._syntax import INDEX, Integers
 from tilewright.ir.interned import integer_array
+from tilewright.ir.print_operations import PartDirective
 
 Entries: TypeAlias = "list[SSAValue | int]"
 
@@ -96,7 +96,7 @@ def verify_mixed(values: Sequence[SSAValue], integers: Integers, what: str) -> N
 
 
 @irdl_custom_directive
-class MixedIndices(CustomDirective):
+class MixedIndices(PartDirective):
     """A list in square brackets in a format."""
 
     values: VariadicOperandVariable
