@@ -427,35 +427,126 @@ def drawn_expression(random: Random, depth: int) -> AffineExpr:
     return {"*": inner * -factor, "/": inner // factor, "^": inner.ceil_div(factor), "%": inner % factor}[kind]
 
 
-def test_affine_expressions() -> None:
-    """In xDSL, folded, as operations of `arith`, in native code, and as ranges."""
+Indices = tuple[int, ...]
+
+
+class OfIndices:
+    """Operations that make indices of others, and the points that they are computed at."""
+
+    def __init__(self, body: str, inputs: str, results: list[str], points: list[Indices]):
+        self.body, self.inputs, self.results, self.points = body, inputs, results, points
+        self.types = ", ".join("index" for _ in results)
+        self.returned = f"return {', '.join(results)} : {self.types}"
+
+    def with_constants(self, point: Indices) -> str:
+        given = [f"%{name} = arith.constant {number} : index" for name, number in zip(self.inputs, point, strict=True)]
+        return f"func.func @f() -> ({self.types}) {{ {' '.join(given)} {self.body} {self.returned} }}"
+
+    def folded(self, *passes: str) -> list[list[int]]:
+        return [returned_indices(lowered(self.with_constants(point), *passes)) for point in self.points]
+
+    def in_mlir(self, *flags: str) -> list[list[int]]:
+        return [returned_indices(parsed(mlir_opt(self.with_constants(point), *flags))) for point in self.points]
+
+    def native(self) -> list[list[int]]:
+        arguments = ", ".join(f"%{name}: index" for name in self.inputs)
+        code = native_code(f"func.func @f({arguments}) -> ({self.types}) {{ {self.body} {self.returned} }}")
+        count = len(self.results)
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + count + len(self.inputs)))(code.address("f"))
+        found = list[list[int]]()
+        for point in self.points:
+            rooms, context = (ctypes.c_int64 * count)(), (ctypes.c_int64 * 16)()
+            places = [ctypes.addressof(rooms) + 8 * number for number in range(count)]
+            assert call(ctypes.addressof(context), *places, *point) >= 0
+            found.append(list(rooms))
+        return found
+
+    def lanes(self) -> list[list[int]]:
+        """Each point in a lane of its own."""
+        return self._emulated(np.array(self.points), "%lane = gpu.thread_id x")
+
+    def shared_lanes(self) -> list[list[int]]:
+        """Points one after the other, in numbers that all lanes share."""
+        one = "%lane = arith.constant 0 : index"
+        return [self._emulated(np.array([point]), one)[0] for point in self.points]
+
+    def _emulated(self, points: Any, lane: str) -> list[list[int]]:
+        columns, rows = range(len(self.results)), len(points)
+        places = [f"%k{n} = arith.constant {n} : index" for n in range(max(len(self.inputs), len(columns)))]
+        loads = [f"%{name} = memref.load %in[%lane, %k{n}] : memref<?x?xindex>" for n, name in enumerate(self.inputs)]
+        stores = [f"memref.store {self.results[n]}, %out[%lane, %k{n}] : memref<?x?xindex>" for n in columns]
+        body, found = "\n".join([lane, *places, *loads, self.body, *stores]), np.zeros((rows, len(columns)), np.int64)
+        run(in_kernel(body, "%in: memref<?x?xindex>, %out: memref<?x?xindex>"), points, found, block=(rows,))
+        return found.tolist()
+
+
+def returned_indices(module: ModuleOp) -> list[int]:
+    returned = first(ReturnOp, module).operands
+    return [cast("IntegerAttr", constant_of(value)).value.data for value in returned]
+
+
+def drawn_maps() -> tuple[list[AffineMap], OfIndices]:
     random = Random("affine")
     maps = [AffineMap(2, 1, (drawn_expression(random, 3),)) for _ in range(60)]
     points = [(0, 0, 0), (-1, 1, -7), (5, -8, 3), *(tuple(random.randrange(-99, 99) for _ in "dds") for _ in range(5))]
-    results = " ".join(f"%r{n} = affine.apply affine_map<{map}>(%d, %e)[%s]" for n, map in enumerate(maps))
-    values, types = ", ".join(f"%r{n}" for n in range(len(maps))), ", ".join("index" for _ in maps)
-    code = native_code(
-        f"func.func @f(%d: index, %e: index, %s: index) -> ({types}) {{ {results} return {values} : {types} }}"
-    )
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + len(maps) + 3))(code.address("f"))
-    for point in points:
-        wanted = [map.eval(point[:2], point[2:])[0] for map in maps]
-        given = " ".join(
-            f"%{name} = arith.constant {number} : index" for name, number in zip("des", point, strict=True)
-        )
-        text = f"func.func @f() -> ({types}) {{ {given} {results} return {values} : {types} }}"
-        for passes in (["canonicalize"], ["lower-affine", "canonicalize"]):
-            returned = first(ReturnOp, lowered(text, *passes)).operands
-            found = [cast("IntegerAttr", constant_of(value)).value.data for value in returned]
-            assert found == wanted, (passes, point)
-        rooms, context = (ctypes.c_int64 * len(maps))(), (ctypes.c_int64 * 16)()
-        places = [ctypes.addressof(rooms) + 8 * number for number in range(len(maps))]
-        assert call(ctypes.addressof(context), *places, *point) >= 0
-        assert list(rooms) == wanted, point
-        module, ranges = parsed(text), Ranges()
-        applied = [op.results[0] for op in module.walk() if op.name == "affine.apply"]
-        for number, value in zip(wanted, applied, strict=True):
+    body = " ".join(f"%r{n} = affine.apply affine_map<{map}>(%d, %e)[%s]" for n, map in enumerate(maps))
+    return maps, OfIndices(body, "des", [f"%r{n}" for n in range(len(maps))], points)
+
+
+def test_affine_expressions() -> None:
+    """In xDSL, folded, as operations of `arith`, in native code, in lanes, and as ranges."""
+    maps, applied = drawn_maps()
+    wanted = [[map.eval(point[:2], point[2:])[0] for map in maps] for point in applied.points]
+    assert applied.folded("canonicalize") == wanted
+    assert applied.folded("lower-affine", "canonicalize") == wanted
+    assert applied.native() == wanted
+    assert applied.lanes() == wanted
+    assert applied.shared_lanes() == wanted
+    for point, numbers in zip(applied.points, wanted, strict=True):
+        module, ranges = parsed(applied.with_constants(point)), Ranges()
+        results = [op.results[0] for op in module.walk() if op.name == "affine.apply"]
+        for number, value in zip(numbers, results, strict=True):
             assert (found := ranges.of(value)) is None or found.low <= number <= found.high
+
+
+@needs_mlir_opt
+def test_affine_expressions_in_mlir() -> None:
+    maps, applied = drawn_maps()
+    wanted = [[map.eval(point[:2], point[2:])[0] for map in maps] for point in applied.points]
+    assert applied.in_mlir("--canonicalize") == wanted
+
+
+DIGITS = OfIndices(
+    """%a:3 = affine.delinearize_index %n into (%s, 3) : index, index, index
+       %b:3 = affine.delinearize_index %n into (2, %s, 4) : index, index, index
+       %c = affine.delinearize_index %n into (7) : index
+       %l = affine.linearize_index [%n, %d, %e] by (%s, 3) : index
+       %m = affine.linearize_index disjoint [%n, %d, %e] by (9, 5, %s) : index
+       %o = affine.linearize_index [%d] by () : index""",
+    "sden",
+    [*(f"%{name}#{place}" for name in "ab" for place in range(3)), "%c", "%l", "%m", "%o"],
+    [(1, 0, 0, 0), (5, 2, 1, 59), (5, -3, 7, -17), (8, 4, -9, 1 << 40), (1 << 20, 1, 1, -(1 << 50))],
+)
+"""Numbers in mixed-radix systems of which the outermost size is given or not, and some sizes are values."""
+
+
+def wanted_digits(s: int, d: int, e: int, n: int) -> list[int]:
+    a = [n // 3 // s, n // 3 % s, n % 3]
+    b = [n // 4 // s, n // 4 % s, n % 4]
+    return [signed(number, 64) for number in (*a, *b, n, (n * s + d) * 3 + e, (n * 5 + d) * s + e, d)]
+
+
+def test_digits() -> None:
+    wanted = [wanted_digits(*point) for point in DIGITS.points]
+    assert DIGITS.native() == wanted
+    assert DIGITS.lanes() == wanted
+    assert DIGITS.shared_lanes() == wanted
+
+
+@needs_mlir_opt
+def test_digits_in_mlir() -> None:
+    expanded = DIGITS.in_mlir("--affine-expand-index-ops", "--lower-affine", "--canonicalize")
+    assert expanded == [wanted_digits(*point) for point in DIGITS.points]
 
 
 @pytest.mark.parametrize("type", WIDTHS)

@@ -84,23 +84,14 @@ def holds(b: ProgramBuilder, condition: AffineSet, operands: Sequence[SSAValue])
 def _linearize(b: ProgramBuilder, op: Operation) -> Operand:
     assert isinstance(op, LinearizeIndexOp)
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
-    total, *digits = [b[value] for value in op.multi_index]
-    # a basis may begin with the size of the outermost digit, which says nothing about the sum
-    for digit, size in zip(digits, basis[len(basis) - len(digits) :], strict=True):
-        total = b.plus(b.times(total, size), digit)
-    return total
+    return EmulatorAffine(b, 0, ()).linearize([b[value] for value in op.multi_index], basis)
 
 
 def _delinearize(b: ProgramBuilder, op: Operation) -> None:
-    """Digits from the last to the first; the first has no limit."""
     assert isinstance(op, DelinearizeIndexOp)
-    rest, digits = b[op.linear_index], list[Operand]()
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
-    # a basis may begin with the size of the outermost digit, which is what remains
-    for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
-        digits.insert(0, b.emit("modulo", I64, rest, size))
-        rest = b.emit("floordivs", I64, rest, size)
-    b.values.update(zip(op.results, [rest, *digits], strict=True))
+    digits = EmulatorAffine(b, 0, ()).delinearize(b[op.linear_index], basis, len(op.results))
+    b.values.update(zip(op.results, digits, strict=True))
 
 
 @dataclass(frozen=True)
