@@ -14,7 +14,7 @@ from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflO
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts, strided
 from tilewright.gpu.emulator.lane_operations import c_format
 from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
-from tilewright.gpu.emulator.lower_numbers import COMBINED
+from tilewright.gpu.emulator.lower_numbers import combining
 from tilewright.gpu.emulator.program import (
     I1,
     I32,
@@ -136,7 +136,7 @@ def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     b.block = head
     b.branch(b.emit("slt", I1, counter, b.input("num_subgroups")), Edge(inside), Edge(after))
     b.block = inside
-    combined = b.emit(COMBINED[combine, value.kind.is_float], value.kind, total, load_value(b, scratch, [counter]))
+    combined = b.emit(combining(combine, value.kind), value.kind, total, load_value(b, scratch, [counter]))
     b.goto(head, [b.plus(counter, index(1)), combined])
     b.block = after
     # the next reduction may write to the parts while a slower wave still reads them
@@ -184,7 +184,7 @@ def _read_lane(b: ProgramBuilder, op: Operation) -> Operand:
 def _bpermute(b: ProgramBuilder, op: Operation) -> Operand:
     place, value = b.operands(op)
     # AMD counts places in bytes, four to a lane
-    lane = b.emit("shrs", I32, place, Constant(I32, 2))
+    lane = b.emit("arith.shrsi", I32, place, Constant(I32, 2))
     return _shuffled(b, "idx", value, lane, Constant(I32, b.wave_size))[0]
 
 

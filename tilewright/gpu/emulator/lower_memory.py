@@ -32,7 +32,6 @@ from tilewright.gpu.emulator.program import (
 )
 from tilewright.ir.diagnostics import fail_op
 
-_DIVISIONS = {"arith.floordivsi": "floordivs", "arith.ceildivsi": "ceildivs"}
 _COMPARISONS = {AffineConstraintKind.eq: "eq", AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle"}
 
 
@@ -50,9 +49,8 @@ class EmulatorAffine(AffineNumbers[Operand]):
 
     def compute(self, name: str, a: Operand, b: Operand) -> Operand:
         # Sums and products of constants are computed now: most addresses are such.
-        if name in _DIVISIONS:
-            return self.b.emit(_DIVISIONS[name], I64, a, b)
-        return self.b.plus(a, b) if name == "arith.addi" else self.b.times(a, b)
+        folded = {"arith.addi": self.b.plus, "arith.muli": self.b.times}.get(name)
+        return self.b.emit(name, I64, a, b) if folded is None else folded(a, b)
 
     def modulo(self, a: Operand, b: Operand) -> Operand:
         return self.b.emit("modulo", I64, a, b)
@@ -77,7 +75,7 @@ def holds(b: ProgramBuilder, condition: AffineSet, operands: Sequence[SSAValue])
     numbers = EmulatorAffine(b, condition.num_dims, operands)
     for constraint in condition.constraints:
         lhs, rhs = numbers.evaluate(constraint.lhs), numbers.evaluate(constraint.rhs)
-        answer = b.emit("and", I1, answer, b.emit(_COMPARISONS[constraint.kind], I1, lhs, rhs))
+        answer = b.emit("arith.andi", I1, answer, b.emit(_COMPARISONS[constraint.kind], I1, lhs, rhs))
     return answer
 
 
@@ -234,8 +232,8 @@ def element_pointer(b: ProgramBuilder, pointer: Operand, number: Operand, size: 
 
 HANDLERS: dict[str, Handler] = {
     "affine.apply": lambda b, op: map_results(b, op, op.operands)[0],
-    "affine.min": lambda b, op: extreme(b, "mins", map_results(b, op, op.operands)),
-    "affine.max": lambda b, op: extreme(b, "maxs", map_results(b, op, op.operands)),
+    "affine.min": lambda b, op: extreme(b, "arith.minsi", map_results(b, op, op.operands)),
+    "affine.max": lambda b, op: extreme(b, "arith.maxsi", map_results(b, op, op.operands)),
     "affine.linearize_index": _linearize,
     "affine.delinearize_index": _delinearize,
     "memref.load": _load,

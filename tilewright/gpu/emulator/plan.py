@@ -275,7 +275,7 @@ def counted(
     b.block = inside
     last = b.lower_block(body)
     b.block.lane_operations += 1
-    following = b.emit("add", b[body.args[0]].kind, b[body.args[0]], step)
+    following = b.emit("arith.addi", b[body.args[0]].kind, b[body.args[0]], step)
     b.goto(head, [following, *b.all_leaves(last.operands)])
     b.parameters(after, results)
     b.block = after
@@ -289,8 +289,8 @@ def _for(b: ProgramBuilder, op: Operation) -> None:
 
 def _affine_for(b: ProgramBuilder, op: Operation) -> None:
     assert isinstance(op, affine.ForOp)
-    low = extreme(b, "maxs", results(b, op.lowerBoundMap.data, op.lowerBoundOperands))
-    high = extreme(b, "mins", results(b, op.upperBoundMap.data, op.upperBoundOperands))
+    low = extreme(b, "arith.maxsi", results(b, op.lowerBoundMap.data, op.lowerBoundOperands))
+    high = extreme(b, "arith.minsi", results(b, op.upperBoundMap.data, op.upperBoundOperands))
     counted(b, (low, high, index(op.step.value.data)), op.body.block, op.inits, op.results)
 
 
