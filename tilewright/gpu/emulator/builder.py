@@ -43,7 +43,7 @@ from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
 """As LLVM aligns the variables of a block that vectors may be loaded from."""
-Handler = Callable[["ProgramBuilder", Operation], "Value | None"]
+Handler = Callable[["ProgramBuilder", Any], "Value | None"]
 """Translates an operation; gives the value of its first result, unless it has set the results itself."""
 FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
 """Operations that cost no lane anything."""

@@ -78,8 +78,7 @@ def _barrier(b: ProgramBuilder, op: Operation) -> None:
     b.block = after
 
 
-def _nvvm_barrier(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, BarrierOp)
+def _nvvm_barrier(b: ProgramBuilder, op: BarrierOp) -> None:
     if op.number_of_threads is not None:
         raise Unsupported("barriers are for all threads of a block here")
     _barrier(b, op)
@@ -94,14 +93,12 @@ def _shuffled(
     return found, valid
 
 
-def _shuffle(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, lanes.ShuffleOp)
+def _shuffle(b: ProgramBuilder, op: lanes.ShuffleOp) -> None:
     b[op.shuffle_result], b[op.valid] = _shuffled(b, str(op.mode.data), *b.operands(op))
 
 
-def _shfl(b: ProgramBuilder, op: Operation) -> Value:
+def _shfl(b: ProgramBuilder, op: ShflOp) -> Value:
     """NVIDIA's: the mask of segments stands beside the last lane of one."""
-    assert isinstance(op, ShflOp)
     # the mask of lanes that take part says nothing here: a shuffle refuses to read from lanes that are not active
     _, value, offset, clamp = b.operands(op)
     if not isinstance(clamp, Constant):
@@ -112,16 +109,14 @@ def _shfl(b: ProgramBuilder, op: Operation) -> Value:
     return found if op.return_value_and_is_valid is None else Struct({(0,): found, (1,): valid})
 
 
-def _subgroup_reduce(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, lanes.SubgroupReduceOp)
+def _subgroup_reduce(b: ProgramBuilder, op: lanes.SubgroupReduceOp) -> Operand:
     size = b.wave_size if op.cluster_size is None else op.cluster_size.value.data
     value, stride = b[op.value], op.cluster_stride.value.data
     return b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
 
 
-def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
+def _all_reduce(b: ProgramBuilder, op: lanes.AllReduceOp) -> Operand:
     """Of a block: a lane of each wave leaves the wave's part in memory of the block, and all combine these."""
-    assert isinstance(op, lanes.AllReduceOp)
     if op.op is None:
         raise Unsupported("a reduction by a body has no lanes of its own: name the operation")
     value, combine = b[op.value], str(op.op.data)
@@ -144,8 +139,7 @@ def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     return total
 
 
-def _printf(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, lanes.PrintfOp)
+def _printf(b: ProgramBuilder, op: lanes.PrintfOp) -> None:
     values, format = b.operands(op), c_format(op.format.data)
     # tried now, so that no lane prints half of it before
     try:
@@ -167,8 +161,7 @@ def _ballot(b: ProgramBuilder, op: Operation) -> Operand:
     return b.emit("ballot", kind_of(op.results[0].type), b[op.operands[0]])
 
 
-def _vote(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, VoteSyncOp)
+def _vote(b: ProgramBuilder, op: VoteSyncOp) -> Operand:
     kind = str(op.kind.data)
     if kind == "uni":
         raise Unsupported("whether lanes agree cannot be asked here")
@@ -192,8 +185,7 @@ def _mbcnt(high: bool) -> Handler:
     return lambda b, op: b.emit("mbcnt", I32, *b.operands(op), b.input("lane_id"), high=high)
 
 
-def _memory_barrier(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, MemoryBarrierOp)
+def _memory_barrier(b: ProgramBuilder, op: MemoryBarrierOp) -> None:
     b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
 
 

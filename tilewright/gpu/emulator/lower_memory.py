@@ -79,14 +79,12 @@ def holds(b: ProgramBuilder, condition: AffineSet, operands: Sequence[SSAValue])
     return answer
 
 
-def _linearize(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, LinearizeIndexOp)
+def _linearize(b: ProgramBuilder, op: LinearizeIndexOp) -> Operand:
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
     return EmulatorAffine(b, 0, ()).linearize([b[value] for value in op.multi_index], basis)
 
 
-def _delinearize(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, DelinearizeIndexOp)
+def _delinearize(b: ProgramBuilder, op: DelinearizeIndexOp) -> None:
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
     digits = EmulatorAffine(b, 0, ()).delinearize(b[op.linear_index], basis, len(op.results))
     b.values.update(zip(op.results, digits, strict=True))
@@ -167,13 +165,11 @@ def store_to(b: ProgramBuilder, value: Operand, buffer: MemRefParts, indices: Se
     b.effect("store", value, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def _load(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, memref.LoadOp)
+def _load(b: ProgramBuilder, op: memref.LoadOp) -> Operand:
     return load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _store(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, memref.StoreOp)
+def _store(b: ProgramBuilder, op: memref.StoreOp) -> None:
     store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
 
 
@@ -187,8 +183,7 @@ def _affine_store(b: ProgramBuilder, op: Operation) -> None:
     store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
 
 
-def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, AtomicRMWOp)
+def _atomic_rmw(b: ProgramBuilder, op: AtomicRMWOp) -> Operand:
     value, buffer = b[op.value], b.memref(op.memref)
     place = position(b, buffer, [b[number] for number in op.indices])
     name = UPDATES[op.update]
@@ -200,8 +195,7 @@ def _generic_atomic_rmw(b: ProgramBuilder, op: Operation) -> None:
     raise Unsupported("an update by a region is not atomic here: write memref.atomic_rmw or llvm.cmpxchg")
 
 
-def _dim(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, memref.DimOp)
+def _dim(b: ProgramBuilder, op: memref.DimOp) -> Operand:
     sizes, which = b.memref(op.source).sizes, b[op.index]
     if not isinstance(which, Constant):
         raise Unsupported("which dimension it asks for is not known")

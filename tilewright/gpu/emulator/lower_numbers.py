@@ -81,13 +81,11 @@ def _compare(b: ProgramBuilder, op: Operation) -> Operand:
     return b.emit(name, kind_of(op.results[0].type), *b.operands(op))
 
 
-def _index_cmp(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, index_dialect.CmpOp)
+def _index_cmp(b: ProgramBuilder, op: index_dialect.CmpOp) -> Operand:
     return b.emit(str(op.pred.data), I1, *b.operands(op))
 
 
-def _cmpf(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, arith.CmpfOp)
+def _cmpf(b: ProgramBuilder, op: arith.CmpfOp) -> Operand:
     return b.emit("arith.cmpf", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
 
 
@@ -175,13 +173,11 @@ def _store_rows(b: ProgramBuilder, value: SSAValue, base: SSAValue, indices: Seq
     b.effect("store", b[value], buffer.pointer, place, pattern=pattern, **about(buffer))
 
 
-def _load(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.LoadOp)
+def _load(b: ProgramBuilder, op: vector.LoadOp) -> Operand:
     return _load_rows(b, op.result, op.base, op.indices)
 
 
-def _store(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, vector.StoreOp)
+def _store(b: ProgramBuilder, op: vector.StoreOp) -> None:
     _store_rows(b, op.vector, op.base, op.indices)
 
 
@@ -193,14 +189,12 @@ def _check_plain(op: Operation, mask: SSAValue | None) -> None:
         raise Unsupported("only transfers of whole rows that are in bounds; lower it to loops first")
 
 
-def _transfer_read(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.TransferReadOp)
+def _transfer_read(b: ProgramBuilder, op: vector.TransferReadOp) -> Operand:
     _check_plain(op, op.mask)
     return _load_rows(b, op.result, op.source, op.indices)
 
 
-def _transfer_write(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, vector.TransferWriteOp)
+def _transfer_write(b: ProgramBuilder, op: vector.TransferWriteOp) -> None:
     _check_plain(op, op.mask)
     _store_rows(b, op.vector, op.source, op.indices)
 
@@ -210,8 +204,7 @@ def _static(position: Sequence[Operand]) -> tuple[int, ...] | None:
     return found if len(found) == len(position) else None
 
 
-def _extract(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.ExtractOp)
+def _extract(b: ProgramBuilder, op: vector.ExtractOp) -> Operand:
     position = b.mixed(op.dynamic_position, op.static_position.get_values())
     kind, value, static = kind_of(op.result.type), b[op.vector], _static(position)
     if static is not None:
@@ -221,16 +214,14 @@ def _extract(b: ProgramBuilder, op: Operation) -> Operand:
     raise Unsupported("which part it takes must be known")
 
 
-def _insert(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.InsertOp)
+def _insert(b: ProgramBuilder, op: vector.InsertOp) -> Operand:
     static = _static(b.mixed(op.dynamic_position, op.static_position.get_values()))
     if static is None:
         raise Unsupported("where it inserts must be known")
     return b.emit("vinsert", kind_of(op.result.type), b[op.source], b[op.dest], position=static)
 
 
-def _extract_slice(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, shape.ExtractStridedSliceOp)
+def _extract_slice(b: ProgramBuilder, op: shape.ExtractStridedSliceOp) -> Operand:
     kind, starts = kind_of(op.result.type), tuple(entry.value.data for entry in op.offsets)
     # dimensions behind those that are named are taken whole
     ends = tuple(start + size for start, size in zip(starts, kind.shape, strict=False))
@@ -249,8 +240,7 @@ def combining(reduction: str, kind: Kind) -> str:
     return name if name in _ROWS else name + ("f" if kind.is_float else "i")
 
 
-def _reduction(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.ReductionOp)
+def _reduction(b: ProgramBuilder, op: vector.ReductionOp) -> Operand:
     kind, combine = kind_of(op.dest.type), op.kind.data.value
     result = b.emit("vreduce", kind, b[op.vector], combine=combine)
     return result if op.acc is None else b.emit(combining(combine, kind), kind, result, b[op.acc])
