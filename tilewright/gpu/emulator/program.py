@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -109,8 +109,7 @@ class Constant:
 Operand: TypeAlias = "Register | Constant"
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(NamedTuple):
     """Python text that computes a value where it is used."""
 
     kind: Kind

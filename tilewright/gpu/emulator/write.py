@@ -80,13 +80,13 @@ class Writer:
         return any(map(self.is_array, instruction.ins)) or bool(instruction.outs[0].kind.shape)
 
     def text(self, operand: Computed) -> str:
-        if isinstance(operand, Expression):
-            return f"({operand.text})"
         if isinstance(operand, Register):
             if operand not in self.local:
                 self.line(f"r{operand.number} = f[{operand.number}]")
                 self.local.add(operand)
             return f"r{operand.number}"
+        if isinstance(operand, Expression):
+            return f"({operand.text})"
         if operand.kind.is_float or operand.kind.shape:
             return self.typed(operand)
         return f"({operand.value})" if operand.value < 0 else repr(operand.value)

@@ -39,8 +39,8 @@ def _made_of(text: str, *operands: Computed, kind: Kind | None = None) -> Expres
     return Expression(kind or operands[0].kind, text, all(map(is_uniform, operands)))
 
 
-def _condition(text: str, a: Computed, b: Computed) -> Expression:
-    return _made_of(text, a, b, kind=I1.with_shape(a.kind.shape))
+def _condition(text: str, *operands: Computed) -> Expression:
+    return _made_of(text, *operands, kind=I1.with_shape(operands[0].kind.shape))
 
 
 class LaneIntegers(Integers[Computed]):
@@ -188,7 +188,7 @@ class LaneFloats(Floats[Computed]):
 
     def truth(self, answer: bool, like: Computed) -> Computed:
         text = f"np.full_like({self.w.text(like)}, {answer}, dtype=bool)"
-        return _condition(text if self.w.makes_array(self.instruction) else str(answer), like, like)
+        return _condition(text if self.w.makes_array(self.instruction) else str(answer), like)
 
 
 def _written(w: Writer, result: Computed) -> str:
