@@ -29,7 +29,7 @@ from .registers import (
 )
 from .vendor_registers import find_register
 
-NUM_BROADCASTS = 16
+NUM_BROADCASTS, NUM_LOCK_EVENTS = 16, 8
 
 
 def fields_at(model: DeviceModel, address: int, value: int) -> dict[str, int]:
@@ -100,6 +100,22 @@ class TraceControl1(Layout):
 
     packet_type = Field(hi=14, lo=12)
     id = Field(hi=4, lo=0)
+
+
+class DmaEventChannels(Layout):
+    """The channels of a mem tile's DMA that its DMA events are about."""
+
+    mm2s_sel1_channel = Field(hi=26, lo=24)
+    mm2s_sel0_channel = Field(hi=18, lo=16)
+    s2mm_sel1_channel = Field(hi=10, lo=8)
+    s2mm_sel0_channel = Field(hi=2, lo=0)
+
+
+class LockEventSelection(Layout):
+    """The lock that lock events are about, and the value that one of them waits for; that is 63 after a reset."""
+
+    lock_select = Field(hi=21, lo=16)
+    lock_value = Field(hi=5, lo=0)
 
 
 class ComboEventControl(Layout):
@@ -195,6 +211,8 @@ def _registers(event_bits: int) -> Mapping[str, type[Layout]]:
         "Edge_Detection_event_control": EdgeDetectionControl,
         "Stream_Switch_Event_Port_Selection_0": EventPorts03,
         "Stream_Switch_Event_Port_Selection_1": EventPorts47,
+        "DMA_Event_Channel_Selection": DmaEventChannels,
+        **{f"Locks_Event_Selection_{number}": LockEventSelection for number in range(NUM_LOCK_EVENTS)},
     }
 
 

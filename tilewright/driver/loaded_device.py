@@ -35,6 +35,7 @@ from tilewright.errors import CallError, InUseError, near_match
 from tilewright.kernels.binding import DeviceKernels, check_kernels
 from tilewright.native.host_arrays import check_array, lent
 from tilewright.passes.control.number_pdis import pdi_numbers
+from tilewright.report.hardware_trace import trace_setups
 from tilewright.sim.control_code import as_control_code, bind_stream
 from tilewright.sim.controller import Image
 from tilewright.sim.core import BoundCore, CoreProgram
@@ -123,7 +124,9 @@ class LoadedDevice(SimulatedDevice):
         self.kernels = kernels
         self._device = device
         self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], LocatedStream] | None = None
-        super().__init__(lambda: make_machine(device.model, policy_of(levels), timing, Model.named(model)))
+        # trace units are modelled by the plain model alone
+        chosen = Model.PLAIN if trace_setups(device) else Model.named(model)
+        super().__init__(lambda: make_machine(device.model, policy_of(levels), timing, chosen))
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, MemRef
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.cascade import GetCascadeOp, GetStreamOp, PutCascadeOp, PutStreamOp
+from tilewright.dialects.aie.cascade import EventOp, GetCascadeOp, GetStreamOp, PutCascadeOp, PutStreamOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count, type_bytes
 from tilewright.dialects.aie.locks import UseLockOp
@@ -181,6 +181,7 @@ class Activation:
         """Do what the program waits for."""
         number = code - FIRST_WAIT
         stop = self.code.stops[number]
+        self.port.reached = number
         service = _SERVICES[type(stop.op)](self, stop)
         # Acquires write rows of their own.
         if stop.lock is not None:
@@ -276,6 +277,11 @@ def _get_stream(activation: Activation, stop: SuspendPoint) -> Process[None]:
     activation.context[stop.slots[1] : stop.slots[1] + len(data)] = data
 
 
+def _event(activation: Activation, stop: SuspendPoint) -> Process[None]:
+    """An event that a trace unit may record; the row of the stop tells of it."""
+    yield from ()
+
+
 def _call_kernel(activation: Activation, stop: SuspendPoint) -> Process[None]:
     return activation.kernel_call(stop).process()
 
@@ -287,4 +293,5 @@ _SERVICES: dict[type[Operation], Callable[[Activation, SuspendPoint], Process[No
     PutStreamOp: _put_stream,
     GetStreamOp: _get_stream,
     CallOp: _call_kernel,
+    EventOp: _event,
 }

@@ -45,6 +45,7 @@ class TileCorePort:
         self.tile = tile
         self.machine = tile.machine
         self.kernels = kernels
+        self.reached = 0
         self.part = tile.machine.part_ids.number(PartKind.CORE, tile.place)
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
@@ -57,6 +58,7 @@ class TileCorePort:
     def acquire(self, lock: LockOp, amount: int, action: LockAction, location: LocationAttr) -> Process[None]:
         found, asker = self.lock(lock), CoreAsker(self.tile.place, location)
         at_least = action is LockAction.AcquireGreaterEqual
+        self._instruction("INSTR_LOCK_ACQUIRE_REQ")
         waits = found.value < amount if at_least else found.value != amount
         if waits:
             self.record(TraceEvent.LOCK_WAIT, found.index)
@@ -66,7 +68,13 @@ class TileCorePort:
         yield self.tile.timing.lock
 
     def release(self, lock: LockOp, amount: int, location: LocationAttr) -> None:
+        self._instruction("INSTR_LOCK_RELEASE_REQ")
         self.lock(lock).release(amount, CoreAsker(self.tile.place, location))
+
+    def _instruction(self, event: str) -> None:
+        """An instruction that trace units know as an event."""
+        if self.machine.events is not None:
+            self.machine.events.core_instruction(self.tile.place, event)
 
     def lock(self, lock: LockOp) -> Lock:
         """The lock of the machine that one of the program is."""

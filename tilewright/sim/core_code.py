@@ -45,7 +45,7 @@ from tilewright.native.values import (
 )
 
 SUSPENDING = frozenset(
-    {"aie.use_lock", "aie.put_cascade", "aie.get_cascade", "aie.put_stream", "aie.get_stream", "scf.while"}
+    {"aie.use_lock", "aie.put_cascade", "aie.get_cascade", "aie.put_stream", "aie.get_stream", "aie.event", "scf.while"}
 )
 """Operations that wait; a loop of unknown length pauses."""
 LONG_WORK = 1 << 26
@@ -265,7 +265,7 @@ def _use_lock(lowering: Lowering, op: Operation) -> None:
 
 
 def _exchange(lowering: Lowering, op: Operation) -> None:
-    """A stream or the cascade: operands out, results in."""
+    """A stream, the cascade, or an event for the trace unit: operands out, results in."""
     operands = [lowering[operand] for operand in op.operands]
     _core(lowering).stop(op, operands, list(op.result_types))
 
@@ -280,10 +280,6 @@ def _call(lowering: Lowering, op: Operation) -> None:
     _core(lowering).stop(op, operands, list(op.result_types))
 
 
-def _nothing(lowering: Lowering, op: Operation) -> None:
-    """An event for the tile's trace unit: of no consequence for what the core computes."""
-
-
 HANDLERS: Mapping[str, Handler] = {
     **OPERATIONS,
     "func.call": _call,
@@ -294,7 +290,7 @@ HANDLERS: Mapping[str, Handler] = {
     "aie.get_cascade": _exchange,
     "aie.put_stream": _exchange,
     "aie.get_stream": _exchange,
-    "aie.event": _nothing,
+    "aie.event": _exchange,
 }
 
 

@@ -23,6 +23,9 @@ kernel that waits, see `kernels.on_core`."""
 class CorePort(Protocol):
     """The tile as its core sees it. What takes time or may have to wait is a process."""
 
+    reached: int
+    """The number of the place that the program has come to, among those where it reaches out of the core."""
+
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         """The bytes of a buffer on this or a neighbouring tile: the memory itself, which stays where it is."""
         ...

@@ -121,6 +121,7 @@ class Channel:
         self._ahead: BufferDescriptor | None = None
         """The first descriptor of the task that is next, while another one runs."""
         self._bursts = tile.bursts(direction)
+        self._arriving: tuple[BufferDescriptor, Words] | None = None
 
     def __str__(self) -> str:
         return f"{self.direction.name} {self.number} of tile ({self.tile.place.column}, {self.tile.place.row})"
@@ -154,7 +155,7 @@ class Channel:
         dropped = sum(task.token for task in (*self.queue, *filter(None, [self.running])))
         del self.with_token[len(self.with_token) - dropped :]
         self.queue.clear()
-        self.running = self._transfer = self._ahead = None
+        self.running = self._transfer = self._ahead = self._arriving = None
         self.overflowed = False
 
     @property
@@ -343,7 +344,8 @@ class Channel:
             yield from self._send(descriptor, self.tile.gather(descriptor.addresses(), self, self.transfer))
             self.tile.end_access(self)
         else:
-            words = yield from self._receive(descriptor.length)
+            words = yield from self._receive(descriptor)
+            self._arriving = None
             self.tile.end_access(self)
             self.tile.scatter(descriptor.addresses(), words, self, self.transfer)
             if cost := self.tile.end_cost(self.direction):
@@ -371,10 +373,17 @@ class Channel:
             ends = index == last and not descriptor.suppress_tlast
             yield from outlet.pass_on(Beat(word, ends), self.transfer, partial(self._count, index - before, index == 0))
 
-    def _receive(self, count: int) -> Process[Words]:
-        inlet = yield from self.tile.inlet(self)
+    def write_arrived(self) -> None:
+        """Put the words of a transfer that is under way into memory: a trace is read before its buffer is full."""
+        if self._arriving is not None:
+            descriptor, words = self._arriving
+            self.tile.scatter(descriptor.addresses()[: self._moved], words[: self._moved], self, self.transfer)
+
+    def _receive(self, descriptor: BufferDescriptor) -> Process[Words]:
+        inlet, count = (yield from self.tile.inlet(self)), descriptor.length
         # Words come into memory all at once, after the last: `memory_watch` says when that could be seen.
         words = np.empty(count, dtype=np.uint32)
+        self._arriving = descriptor, words
         for index in range(count):
             yield from self._take_turn(index, count)
             beat = yield from inlet.head(self.transfer)

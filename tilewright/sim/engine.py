@@ -87,6 +87,8 @@ class Actor:
 
     def resume(self) -> None:
         self.wait = None
+        if self.engine.on_wait is not None:
+            self.engine.on_wait(self)
         self.engine.schedule(self.engine.now, self)
 
     def step(self) -> None:
@@ -114,6 +116,8 @@ class Actor:
         else:
             self.wait, self.since = pause, self.engine.now
             pause.on.add(self)
+            if self.engine.on_wait is not None:
+                self.engine.on_wait(self)
 
     def stop(self) -> None:
         """Forget it, wherever it is."""
@@ -132,6 +136,8 @@ class Engine:
         self._now = 0
         self._events = 0
         self.processes: list[Actor] = []
+        self.on_wait: Callable[[Actor], None] | None = None
+        """Called when an actor begins to wait, and when what it waited for changes."""
         self._queue: list[tuple[int, int, int, Actor]] = []
         self._asked = 0
         self._looks = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 
@@ -16,10 +16,22 @@ class Beat(NamedTuple):
     last: bool
 
 
+class PortWatch(Protocol):
+    """Looks at a port of a switch, for its events."""
+
+    def moved(self, last: bool) -> None:
+        """A word goes through, which may be the last of its packet."""
+        ...
+
+    def stalled(self, full: bool) -> None:
+        """There is no room behind the port any more, or there is again."""
+        ...
+
+
 class Fifo:
     """Words enter at one end, and can leave at the other after `latency` cycles; at most `depth` are inside."""
 
-    __slots__ = ("_beats", "_passed", "_start", "changed", "depth", "engine", "latency", "name")
+    __slots__ = ("_beats", "_passed", "_start", "changed", "depth", "engine", "latency", "name", "watch")
 
     def __init__(self, engine: Engine, name: str, depth: int, latency: int):
         self.engine = engine
@@ -29,6 +41,7 @@ class Fifo:
         self.changed = Signal()
         self._start: Callable[[], object] | None = None
         self._passed = 0
+        self.watch: PortWatch | None = None
         self._beats: deque[tuple[int, Beat]] = deque()
 
     def __str__(self) -> str:
@@ -58,6 +71,9 @@ class Fifo:
         self._passed += 1
         # The latency is paid once on entry; words behind it keep one cycle apart by `pass_on`.
         self._beats.append((self.engine.now + self.latency, beat))
+        if self.watch is not None:
+            self.watch.moved(beat.last)
+            self.watch.stalled(self.is_full)
         self.changed.fire()
 
     def head(self, asker: object) -> Process[Beat]:
@@ -77,6 +93,8 @@ class Fifo:
 
     def pop(self) -> None:
         self._beats.popleft()
+        if self.watch is not None:
+            self.watch.stalled(False)
         self.changed.fire()
 
     def take(self, asker: object) -> Process[Beat]:

@@ -23,14 +23,17 @@ from tilewright.sim.host import HostMemory, HostPort
 from tilewright.sim.locks import Lock, locks_of
 from tilewright.sim.memory_watch import MemoryWatch
 from tilewright.sim.parts import PartKind, part_ids_of
-from tilewright.sim.register_roles import RegisterRole
+from tilewright.sim.register_roles import RegisterRole, event_registers
 from tilewright.sim.switch import PortName, Slave, StreamBlocks, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Output, Trace
 
 if TYPE_CHECKING:
+    from tilewright.sim.events import EventNetwork
     from tilewright.sim.tile import Tile
 
+TRACE_CONTROL = "Trace_Control0"
+"""The register that sets a trace unit up."""
 RETURN_TYPE = 0
 """Packet type of what a read sends back; switches go by the id alone."""
 
@@ -51,6 +54,8 @@ class Machine:
         self.watch = MemoryWatch(self.policy, self.name_memory)
         self._unknown = set[str]()
         self.tiles: dict[TileId, Tile] = {}
+        self.events: EventNetwork | None = None
+        """Events of the modules, once a trace unit is set up."""
         self.reset()
 
     def reset(self) -> None:
@@ -66,12 +71,18 @@ class Machine:
         self._core_actors: dict[TileId, Actor] = {}
         self._beyond: dict[TileId, Tile] = {}
         self._cascades: dict[tuple[TileId, TileId], CascadeLink] = {}
+        self.forget_events()
         self.tiles = {place: Tile(self, place) for place in self.model.tiles}
         for place, tile in self.tiles.items():
             if place in before:
                 # A reset of the array leaves its memories as they are.
                 tile.memory = before[place].memory
             self._start(tile)
+
+    def forget_events(self) -> None:
+        """No trace unit is set up any more."""
+        self.events = None
+        self.engine.on_wait = self.trace.listener = None
 
     def close(self) -> None:
         """Let go of what takes memory; nothing runs on it any more."""
@@ -110,7 +121,7 @@ class Machine:
 
     def _join(self, tile: Tile, name: PortName, fifo: Fifo) -> None:
         """Whatever reads a stream begins to when its first word comes."""
-        if (slave := self._other_end(tile, name)) is not None:
+        if (slave := self.other_end(tile, name)) is not None:
             rank = self.part_ids.number(PartKind.STREAM, tile.place, name)
             fifo.begin_with(lambda: self.engine.start(fifo.name, slave.carry(fifo), tile.place, rank))
         elif name.bundle is WireBundle.TileControl:
@@ -118,7 +129,7 @@ class Machine:
             rank = self.part_ids.number(PartKind.CONTROL_PORT, tile.place)
             fifo.begin_with(lambda: self.engine.start(port, serve_control_port(tile, fifo), tile.place, rank))
 
-    def _other_end(self, tile: Tile, name: PortName) -> Slave | None:
+    def other_end(self, tile: Tile, name: PortName) -> Slave | None:
         """The slave port that a master port is wired to."""
         # The FIFO of a switch leads back into it.
         if name.bundle is WireBundle.FIFO:
@@ -188,6 +199,16 @@ class Machine:
 
     def descriptor_touched(self, tile: Tile, bd: int) -> None:
         """A word of a descriptor is about to be written or read."""
+
+    def event_register_written(self, tile: Tile, role: RegisterRole, location: LocationAttr) -> None:
+        """A register of an event unit was written: of no consequence as long as no trace unit is set up."""
+        from tilewright.sim.events import EventNetwork
+
+        module, name, _ = event_registers(tile.type)[role.number]
+        if self.events is None and name == TRACE_CONTROL:
+            self.events = EventNetwork(self)
+        if self.events is not None:
+            self.events.configure(tile, module, name)
 
     def register_written(self, tile: Tile, role: RegisterRole) -> None:
         """A register was written, and what comes of it is done."""

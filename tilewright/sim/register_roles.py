@@ -10,9 +10,12 @@ from typing import NamedTuple
 from tilewright.device import DeviceModel, DmaDirection, TileType
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.devices import DEVICES
-from tilewright.device.enums import DeviceName
+from tilewright.device.enums import Arch, DeviceName
+from tilewright.device.events import MODULES, EventModule
 from tilewright.device.layout import WORD_BYTES
+from tilewright.device.register_fields import EVENT_REGISTERS
 from tilewright.device.registers import TileRegisters
+from tilewright.device.vendor_registers import find_register
 
 
 class RegisterEffect(Enum):
@@ -27,6 +30,8 @@ class RegisterEffect(Enum):
     SHIM_MUX = auto()
     CORE_CONTROL = auto()
     CORE_STATUS = auto()
+    EVENT = auto()
+    """Sets up what a module makes of events; the number is that of `event_registers`."""
     PLAIN = auto()
     """Holds what was written; other blocks read it when they need it."""
 
@@ -63,6 +68,7 @@ def _roles(model: DeviceModel, tile_type: TileType, table: TileRegisters) -> Ite
     if table.locks is not None:
         for lock in range(resources.locks):
             yield table.locks[lock], RegisterRole(RegisterEffect.LOCK, lock)
+    yield from _event_roles(model, tile_type)
     yield from _switch_roles(model, tile_type, table)
     for offset in (table.shim_mux, table.shim_demux):
         if offset is not None:
@@ -72,6 +78,21 @@ def _roles(model: DeviceModel, tile_type: TileType, table: TileRegisters) -> Ite
         yield table.core_status, RegisterRole(RegisterEffect.CORE_STATUS)
     if table.cascade_control is not None:
         yield table.cascade_control, RegisterRole(RegisterEffect.PLAIN)
+
+
+def _event_roles(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[int, RegisterRole]]:
+    # AIE1 has other registers.
+    if model.arch is not Arch.AIE1:
+        for number, (_, _, offset) in enumerate(event_registers(tile_type)):
+            yield offset, RegisterRole(RegisterEffect.EVENT, number)
+
+
+@cache
+def event_registers(tile_type: TileType) -> list[tuple[EventModule, str, int]]:
+    """The registers of a tile's event units: module, name and offset."""
+    named = ((module, name) for module in MODULES[tile_type] for name in EVENT_REGISTERS[module])
+    found = ((module, name, find_register(module, name)) for module, name in named)
+    return [(module, name, offset) for module, name, offset in found if offset is not None]
 
 
 def _switch_roles(model: DeviceModel, tile_type: TileType, table: TileRegisters) -> Iterator[tuple[int, RegisterRole]]:

@@ -146,6 +146,8 @@ class Runner:
             text = f"the trace of this run ends in cycle {end - self._start}: it has as many rows as are kept"
             self.machine.policy.notes.append(Diagnostic(Severity.REMARK, text, UNKNOWN_LOC))
         record = read()
+        if self.machine.events is not None:
+            self.machine.events.settle()
         # They are in the record now; the next run begins with none.
         self.machine.policy.notes.clear()
         return record
@@ -215,12 +217,14 @@ class Runner:
 
 def report_left_over(machine: Machine, controller: Controller) -> None:
     """Say what the sequence should have waited for, or need not have asked for."""
+    traces = machine.events.channels() if machine.events is not None else set[Channel]()
     for source, count in controller.tokens.items():
-        if count:
+        # A trace that fills its buffer sends a token that no sequence waits for.
+        if count and machine.find_channel(source.tile, source.direction, source.channel) not in traces:
             _report_tokens(machine, controller, source, count)
     for tile in machine.shim_tiles():
         for channel in tile.channels.values():
-            if is_unfinished(channel):
+            if is_unfinished(channel) and channel not in traces:
                 _report_transfer(channel)
                 _warn_of_missing_results(machine, channel)
 

@@ -18,7 +18,7 @@ from tilewright.device.stream_switch import STEPS, Ports
 from tilewright.device.timing import Timing
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
-from tilewright.sim.fifo import Beat, Fifo
+from tilewright.sim.fifo import Beat, Fifo, PortWatch
 
 NUM_ARBITERS = len(SlaveSlot.arbit.limits)
 """All that registers can name; `device.NUM_ARBITERS` are those that flows get."""
@@ -106,6 +106,7 @@ class Slave:
         self.name = name
         self.number = number
         self._packet: SwitchRoute | None = None
+        self.watch: PortWatch | None = None
 
     def __str__(self) -> str:
         return f"{self.name} of the switch of tile ({self.switch.tile.column}, {self.switch.tile.row})"
@@ -113,7 +114,12 @@ class Slave:
     def pass_on(self, beat: Beat, asker: object, taken: Callable[[], None] | None = None) -> Process[None]:
         """Move a word to wherever it goes as soon as there is room everywhere; `taken` is called then."""
         while isinstance(way := self._way(beat.word, asker), Wait):
+            if self.watch is not None:
+                self.watch.stalled(True)
             yield way
+        if self.watch is not None:
+            self.watch.stalled(False)
+            self.watch.moved(beat.last)
         if taken is not None:
             taken()
         for fifo in way.fifos:

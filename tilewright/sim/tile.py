@@ -143,6 +143,8 @@ class Tile:
                 self.mux_changed.fire()
             case RegisterEffect.CORE_CONTROL:
                 self._control_core(value, location)
+            case RegisterEffect.EVENT:
+                self.machine.event_register_written(self, role, location)
             case _:
                 pass
 

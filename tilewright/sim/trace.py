@@ -5,6 +5,7 @@ A row is (cycle, event, part, a, b). Parts are numbered by `PartIds`; what a and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -68,8 +69,12 @@ class Trace:
         self.ends_at: int | None = None
         """The cycle from which on there was no more room."""
         self._rows: list[tuple[int, int, int, int, int]] = []
+        self.listener: Callable[[TraceEvent, int, int, int], None] | None = None
+        """Hears of every row as it is written."""
 
     def record(self, event: TraceEvent, part: int, a: int = 0, b: int = 0) -> None:
+        if self.listener is not None:
+            self.listener(event, part, a, b)
         if len(self._rows) < LIMIT:
             self._rows.append((self._engine.now, event, part, a, b))
         elif self.ends_at is None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.layout import WORD_BYTES
+from tilewright.device.register_names import name_address
 from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
 from tilewright.sim.dma import Channel
@@ -44,7 +46,7 @@ from tilewright.sim.fifo import Fifo
 from tilewright.sim.locks import Lock
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
-from tilewright.sim.register_roles import RegisterEffect, RegisterRole
+from tilewright.sim.register_roles import RegisterEffect, RegisterRole, event_registers
 from tilewright.sim.switch import Arbiter, PortName, Slave, Switch
 from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Trace
@@ -242,7 +244,7 @@ class FastMachine(Machine):
     # Who acts.
 
     def _join(self, tile: Tile, name: PortName, fifo: Fifo) -> None:
-        slave = self._other_end(tile, name)
+        slave = self.other_end(tile, name)
         if slave is None:
             super()._join(tile, name, fifo)
             return
@@ -322,6 +324,12 @@ class FastMachine(Machine):
             tile.set_iteration(bd, int(self.state.bd_number[number * BD_NUMBERS + BdField.ITERATION]))
             # Native code asks for the descriptor again when it comes to it.
             self.state.bd_known[number] = 0
+
+    def event_register_written(self, tile: Tile, role: RegisterRole, location: LocationAttr) -> None:
+        """Events are modelled by the other machine."""
+        _, _, offset = event_registers(tile.type)[role.number]
+        address = self.model.tile_address(*tile.place, offset)
+        self.report_unknown(f"{name_address(self.model, address)} (by the fast model)", location)
 
     def register_written(self, tile: Tile, role: RegisterRole) -> None:
         if role.effect in (RegisterEffect.SHIM_MUX, RegisterEffect.PLAIN):
