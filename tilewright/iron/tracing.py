@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tilewright.dialects.aie.trace import TraceMode
+
 if TYPE_CHECKING:
     from tilewright.iron.worker import Worker
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 class Tracing:
     """What `Program.enable_trace` was told."""
 
-    size: int | None
+    size: int
     workers: Sequence[Worker] | None = None
     reuse_output_buffer: bool = False
     coretile_events: Sequence[Any] | None = None
@@ -22,21 +24,20 @@ class Tracing:
     memtile_events: Sequence[Any] | None = None
     shimtile_events: Sequence[Any] | None = None
     egress_shim_col: int = 0
-    core_trace_mode: Any = None
+    core_trace_mode: TraceMode = TraceMode.EventTime
 
     def configure(self, all_workers: Sequence[Worker]) -> None:
         """Set up the trace units of the workers' tiles."""
         from tilewright.iron.utils.trace import configure_trace
 
         chosen = [worker for worker in all_workers if worker.trace] if self.workers is None else self.workers
-        mode = {} if self.core_trace_mode is None else {"core_trace_mode": self.core_trace_mode}
         configure_trace(
             [worker.tile.op for worker in chosen],
             coretile_events=self.coretile_events,
             coremem_events=self.coremem_events,
             memtile_events=self.memtile_events,
             shimtile_events=self.shimtile_events,
-            **mode,
+            core_trace_mode=self.core_trace_mode,
         )
 
     def start(self) -> None:

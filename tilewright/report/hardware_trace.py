@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device import TileId
+from tilewright.device import DeviceModel, TileId
 from tilewright.device.event_unit import EventUnit
 from tilewright.device.events import MODULES, EventModule
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
@@ -45,7 +45,12 @@ from tilewright.errors import ArgumentError
 
 Words = npt.NDArray[np.uint32]
 SETTINGS = ("Trace_Control0", "Trace_Event0", "Trace_Event1")
-_PROCESSES = {EventModule.Core: "core", EventModule.Mem: "mem", EventModule.ShimTile: "shim", EventModule.MemTile: "memtile"}
+_PROCESSES = {
+    EventModule.Core: "core",
+    EventModule.Mem: "mem",
+    EventModule.ShimTile: "shim",
+    EventModule.MemTile: "memtile",
+}
 
 
 class TracedModule(NamedTuple):
@@ -83,21 +88,32 @@ class RecordedEvent:
 def trace_setups(device: DeviceOp) -> dict[TracedModule, TraceSetup]:
     """The trace units that the sequences of a lowered device set up."""
     model, written = device.model, defaultdict[TileId, dict[int, int]](dict)
-    for address, value in _writes(device):
-        place, offset = model.locate(address)
+    for place, offset, value in _writes(device):
         written[place][offset] = value
     found = dict[TracedModule, TraceSetup]()
-    for place, registers in sorted(written.items()):
-        if model.is_valid_tile(*place):
-            for module in MODULES[model.tile_type(*place)]:
-                unit = EventUnit(model, model.tile_type(*place), module)
-                if (setup := _setup(unit, registers)) is not None:
-                    found[TracedModule(module, place)] = setup
+    for place, registers in written.items():
+        for unit in _units(model, place):
+            if (setup := _setup(unit, registers)) is not None:
+                found[TracedModule(unit.module, place)] = setup
     return dict(sorted(found.items()))
 
 
-def _writes(device: DeviceOp) -> Iterator[tuple[int, int]]:
-    """Addresses and values of the register writes that are known."""
+def trace_registers(device: DeviceOp) -> Iterator[tuple[TileId, int, int]]:
+    """The writes of a lowered device that say what is recorded: tile, offset in it and value."""
+    for place, offset, value in _writes(device):
+        if any(unit.register(name) == offset for unit in _units(device.model, place) for name in SETTINGS):
+            yield place, offset, value
+
+
+def _units(model: DeviceModel, place: TileId) -> Iterator[EventUnit]:
+    # By row alone: where a design is put is not known, and its columns may be counted from elsewhere.
+    if model.is_valid_tile(0, place.row):
+        tile_type = model.tile_type(0, place.row)
+        yield from (EventUnit(model, tile_type, module) for module in MODULES[tile_type])
+
+
+def _writes(device: DeviceOp) -> Iterator[tuple[TileId, int, int]]:
+    """The register writes whose addresses and values are known."""
     for op in device.walk():
         match op:
             case NpuWrite32Op() if op.buffer is None:
@@ -110,7 +126,7 @@ def _writes(device: DeviceOp) -> Iterator[tuple[int, int]]:
                 continue
         if address is not None:
             numbered = ((address + WORD_BYTES * n, value) for n, value in enumerate(values))
-            yield from ((place, value & WORD_MASK) for place, value in numbered if value is not None)
+            yield from ((*device.model.locate(at), value & WORD_MASK) for at, value in numbered if value is not None)
 
 
 def _setup(unit: EventUnit, registers: Mapping[int, int]) -> TraceSetup | None:
@@ -150,8 +166,15 @@ def decode_trace(
     starts = [frame[TIMER] for _, frames in streams for frame in frames if frame.kind in (START, START_COUNTERS)]
     events = list[RecordedEvent]()
     for source, frames in sorted(streams, key=lambda stream: stream[0]):
-        events += _Reading(source, setups[source], min(starts, default=0)).events(frames)
+        events += events_of(source, setups[source], frames, min(starts, default=0))
     return events
+
+
+def events_of(
+    source: TracedModule, setup: TraceSetup, frames: Iterable[Frame], origin: int = 0
+) -> Iterator[RecordedEvent]:
+    """The events that frames of one unit tell of; `origin` is the time at which cycles begin to be counted."""
+    return _Reading(source, setup, origin).events(frames)
 
 
 def payloads_of(words: npt.NDArray[Any]) -> dict[TracedModule, bytes]:
@@ -235,9 +258,7 @@ def _slots(frame: Frame) -> Iterator[int]:
     return (slot for slot in range(SLOTS) if frame.slots >> slot & 1)
 
 
-def trace_entries(
-    events: Iterable[RecordedEvent], setups: Mapping[TracedModule, TraceSetup]
-) -> list[dict[str, Any]]:
+def trace_entries(events: Iterable[RecordedEvent], setups: Mapping[TracedModule, TraceSetup]) -> list[dict[str, Any]]:
     """Events in the Trace Event Format: a process for each unit, a thread for each slot."""
     processes = {source: number for number, source in enumerate(setups)}
     entries = list[dict[str, Any]]()
@@ -247,6 +268,11 @@ def trace_entries(
         for slot, event in enumerate(setups[source].events):
             shown = {"name": "thread_name", "ph": "M", "pid": number, "tid": slot, "args": {"name": event}}
             entries.append(shown)
+    return entries + timed_entries(events, processes)
+
+
+def timed_entries(events: Iterable[RecordedEvent], processes: Mapping[TracedModule, int]) -> list[dict[str, Any]]:
+    """The beginnings and ends of events, in order; modules are processes of these numbers."""
     timed = list[tuple[int, int, int, dict[str, Any]]]()
     for event in events:
         place = {"pid": processes[event.source], "tid": event.slot}
@@ -257,4 +283,4 @@ def trace_entries(
         for order, (phase, cycle) in enumerate((("B", event.begin), ("E", event.end))):
             entry = {"name": event.name, "ts": cycle, "ph": phase, **place, "args": {}}
             timed.append((place["pid"], cycle, 1 - order, entry))
-    return entries + [entry for *_, entry in sorted(timed, key=lambda item: item[:3])]
+    return [entry for *_, entry in sorted(timed, key=lambda item: item[:3])]

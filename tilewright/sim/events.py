@@ -127,7 +127,9 @@ class ModuleEvents:
         self._watches = []
         for slot in range(SLOTS):
             fields = self.fields(f"Stream_Switch_Event_Port_Selection_{slot // 4}")
-            self._watches.append(_PortEvents(self, slot, fields[f"port_{slot}_id"], fields[f"port_{slot}_master_slave"]))
+            self._watches.append(
+                _PortEvents(self, slot, fields[f"port_{slot}_id"], fields[f"port_{slot}_master_slave"])
+            )
 
     # Events.
 
@@ -231,7 +233,7 @@ class ModuleEvents:
         for edge in range(2):
             before, now = self._edge_sources[edge], self._holds(fields[f"edge_detection_event_{edge}"], active)
             rises, falls = (fields[f"edge_detection_{edge}_trigger_{way}"] for way in ("rising", "falling"))
-            self._edges[edge] = bool(now and not before and rises or before and not now and falls)
+            self._edges[edge] = bool((now and not before and rises) or (before and not now and falls))
             self._edge_sources[edge] = now
 
     # Names that depend on what the module is.
@@ -311,7 +313,9 @@ class EventNetwork:
         machine.engine.on_wait = self._actor_waits
         machine.trace.listener = self._row
         for tile in machine.tiles.values():
-            for module in dict.fromkeys(module for module, _, offset in event_registers(tile.type) if tile.register(offset)):
+            for module in dict.fromkeys(
+                module for module, _, offset in event_registers(tile.type) if tile.register(offset)
+            ):
                 self._add(tile, module)
 
     def configure(self, tile: Tile, module: EventModule, register: str) -> None:
@@ -382,7 +386,9 @@ class EventNetwork:
             op = core.tile.program.program.code.stops[stop].op
             if isinstance(op, CallOp):
                 # The kernels of mlir-aie raise these at their beginning and their end.
-                first, second = ("INSTR_CALL", "INSTR_EVENT_0") if event is TraceEvent.WAIT else ("INSTR_EVENT_1", "INSTR_RETURN")
+                first, second = (
+                    ("INSTR_CALL", "INSTR_EVENT_0") if event is TraceEvent.WAIT else ("INSTR_EVENT_1", "INSTR_RETURN")
+                )
                 core.pulse(first)
                 core.pulse(second)
             elif event is TraceEvent.WAIT and isinstance(op, EventOp):

@@ -73,8 +73,10 @@ class TraceEncoder:
 
     def _repeatable(self, slots: int, cycles: int) -> bool:
         # Decoders of others repeat several events only from cycle to cycle, so that is how they are written.
-        return self.mode is RecordingMode.PROGRAM_COUNTER or cycles == 0 or (
-            not slots & slots - 1 and cycles <= SINGLES[-1].room("c")
+        return (
+            self.mode is RecordingMode.PROGRAM_COUNTER
+            or cycles == 0
+            or (not slots & slots - 1 and cycles <= SINGLES[-1].room("c"))
         )
 
 

@@ -45,7 +45,7 @@ class CallableDesign:
             use_cache: whether a design that was compiled before is used again
             source_files: for the vendor's compiler, as are `aiecc_flags`, `compile_flags`, `include_paths`,
                 `object_files` and `full_elf`; they mean nothing here
-            trace_config: what hardware would trace
+            trace_config: the buffer for what trace units record, and the files that it goes to
         """
         if isinstance(mlir_generator, CompilableDesign):
             self.compilable = mlir_generator
@@ -76,7 +76,10 @@ class CallableDesign:
         design = self._design(compilable)
         tensors, numbers = compilable.split_runtime_args(runtime_args, scalars)
         compilable.validate_tensor_args(tensors, design)
-        return NPUKernel(design=design, trace_config=self.trace_config).run(tensors, numbers)
+        # a design may take the configuration as an argument of its own
+        given = runtime_kwargs.get("trace_config")
+        trace_config = given if isinstance(given, TraceConfig) else self.trace_config
+        return NPUKernel(design=design, trace_config=trace_config).run(tensors, numbers)
 
     def _design(self, compilable: CompilableDesign) -> Design:
         """One that is known by everything that it is made from need not be built again to see that."""

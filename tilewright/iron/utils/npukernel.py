@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
 from tilewright.device.timing import timing_with
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.driver.compiled_design import Design, design_from_text
 from tilewright.driver.run_result import RunResult
 from tilewright.errors import CallError, near_match
@@ -19,6 +21,9 @@ from tilewright.iron.utils.hostruntime import bfloat16_safe_allclose
 from tilewright.iron.utils.hostruntime.current_device import simulated_device
 from tilewright.iron.utils.hostruntime.tensor_class import array_of
 from tilewright.iron.utils.trace.config import TraceConfig
+from tilewright.iron.utils.trace.parse import setup_text
+from tilewright.report.hardware_trace import trace_setups
+from tilewright.support.output_files import write_file
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class KernelResult:
     npu_time: float
     """On the modelled device, in nanoseconds."""
     run: RunResult
+    trace_buffer: Any = None
+    """The words that trace units wrote, where the design has any."""
 
     @property
     def cycles(self) -> int:
@@ -80,10 +87,35 @@ class NPUKernel:
         """Run it: numbers whose names the sequence does not know are taken in order."""
         words = None if self.insts_path is None else Path(self.insts_path).read_bytes()
         design = self.design
-        result = design.run(*_ordered(design, tensors, scalars), txn=words)
+        arguments = _ordered(design, tensors, scalars)
+        with _traced(design, arguments, self.trace_config) as buffer:
+            result = design.run(*arguments, txn=words)
         # scripts of upstream take nanoseconds
         clock = timing_with(design.device(design.device_of()).model.arch, None).clock_hz
-        return KernelResult(result.cycles * 1e9 / clock, result)
+        return KernelResult(result.cycles * 1e9 / clock, result, buffer)
+
+
+@contextmanager
+def _traced(design: Design, arguments: list[Any], config: TraceConfig | None) -> Iterator[Any]:
+    """Room for what trace units write, in place of the argument that callers have no tensor for; written to files."""
+    buffer, last = None, None
+    if arguments and arguments[-1] is None and trace_setups(design.device(design.device_of())):
+        type = cast("MemRefType[Any]", design.operation().body.block.args[-1].type)
+        arguments[-1] = np.zeros((element_count(type) or 0) * element_bytes(type), np.uint8)
+        buffer = arguments[-1].view(np.uint32)
+    elif config is not None and config.reuse_output_buffer and arguments:
+        last = arguments[-1]
+        config.last_tensor_shape, config.last_tensor_dtype = last.shape, last.dtype
+        arguments[-1] = np.concatenate([last.reshape(-1).view(np.uint8), np.zeros(config.trace_size, np.uint8)])
+        buffer = arguments[-1][last.nbytes :].view(np.uint32)
+    yield buffer
+    if last is not None:
+        last.reshape(-1).view(np.uint8)[:] = arguments[-1][: last.nbytes]
+    if config is not None and buffer is not None:
+        config.write_trace(buffer)
+        described = Path(config.trace_file).with_suffix(".mlir")
+        write_file(described, setup_text(design).encode())
+        config.physical_mlir_path = str(described)
 
 
 def _design_text(path: Path) -> str:

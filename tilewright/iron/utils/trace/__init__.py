@@ -1,23 +1,18 @@
-"""Hardware traces: accepted, so that designs which ask for them run; see `config` for what they get."""
+"""Hardware traces: which tiles record which events, the buffer that they go to, and what is in it."""
 
 from __future__ import annotations
 
-from typing import Any
+from tilewright.iron.utils.trace.config import TraceConfig
+from tilewright.iron.utils.trace.parse import parse_trace
+from tilewright.iron.utils.trace.setup import configure_trace, start_trace
+from tilewright.iron.utils.trace.utils import get_cycles, get_cycles_summary, print_cycles_summary
 
-from tilewright.iron.utils.trace.config import TraceConfig, warn_not_modelled
-
-__all__ = ["TraceConfig", "configure_trace", "parse_trace", "start_trace"]
-
-
-def configure_trace(tiles_to_trace: Any, *_arguments: Any, **_settings: Any) -> None:
-    """Would have these tiles record events."""
-    warn_not_modelled()
-
-
-def start_trace(*_arguments: Any, **_settings: Any) -> None:
-    """Would start recording."""
-
-
-def parse_trace(*_arguments: Any, **_settings: Any) -> list[Any]:
-    """The events of a record that is empty."""
-    return []
+__all__ = [
+    "TraceConfig",
+    "configure_trace",
+    "get_cycles",
+    "get_cycles_summary",
+    "parse_trace",
+    "print_cycles_summary",
+    "start_trace",
+]

@@ -1,25 +1,19 @@
-"""Settings of hardware traces. The simulator does not model trace units: it accepts the settings, and records nothing.
-
-What a run did, and when, is in its result: `tilewright run --trace FILE.json`, or `KernelResult.trace`.
-"""
+"""Settings of hardware traces on the host's side: how large the buffer is, and the files that its contents go to."""
 
 from __future__ import annotations
 
-import warnings
+import json
+from pathlib import Path
 from typing import Any
 
-NOT_MODELLED = (
-    "hardware traces are not modelled: nothing is recorded; what happened when is in the run's own trace "
-    "(tilewright run --trace FILE.json)"
-)
+import numpy as np
 
-
-def warn_not_modelled() -> None:
-    warnings.warn(NOT_MODELLED, stacklevel=3)  # at the line that calls what calls this
+from tilewright.device.layout import WORD_BYTES
+from tilewright.support.output_files import write_file
 
 
 class TraceConfig:
-    """What a hardware trace would be told."""
+    """A trace buffer, and where its words are written when a run is over: a text with one in a line."""
 
     DEFAULT_TRACE_FILE = "trace.txt"
 
@@ -38,10 +32,33 @@ class TraceConfig:
         self.reuse_output_buffer, self.enable_ctrl_pkts = reuse_output_buffer, enable_ctrl_pkts
         self.last_tensor_shape, self.last_tensor_dtype = last_tensor_shape, last_tensor_dtype
         self.physical_mlir_path: str | None = None
+        """The register writes that say what was recorded; a run sets it, to a file beside `trace_file`."""
+
+    def write_trace(self, trace: Any) -> None:
+        """Write the words of a trace buffer, up to the last one that is not 0."""
+        words = np.trim_zeros(np.ascontiguousarray(trace).view(np.uint32).reshape(-1), "b")
+        write_file(Path(self.trace_file), "\n".join(f"{word:08x}" for word in words.tolist()).encode())
+
+    def read_trace(self) -> Any:
+        """The words that were written, as many as the buffer has."""
+        lines = Path(self.trace_file).read_text().split()
+        words = np.zeros(max(self.trace_size // WORD_BYTES, len(lines)), np.uint32)
+        words[: len(lines)] = [int(line, 16) for line in lines]
+        return words
 
     def trace_to_json(self, mlir_file: str | None = None, output_name: str = "trace.json") -> None:
-        """Say that there is nothing to convert."""
-        warn_not_modelled()
+        """Write the events of the trace, for ui.perfetto.dev; the design of the last run is meant if none is given."""
+        from tilewright.iron.utils.trace.parse import parse_trace
+
+        source = mlir_file or self.physical_mlir_path
+        if source is None:
+            raise ValueError("no design: give the lowered MLIR, or run a design with this configuration first")
+        events = parse_trace(self.read_trace(), Path(source).read_text())
+        write_file(Path(output_name), json.dumps(events, indent=2).encode())
 
     def __repr__(self) -> str:
-        return f"TraceConfig(trace_size={self.trace_size})"
+        parts = [f"trace_size={self.trace_size}"]
+        if self.trace_file != self.DEFAULT_TRACE_FILE:
+            parts.append(f"trace_file={self.trace_file!r}")
+        parts += [f"{name}=True" for name in ("reuse_output_buffer", "enable_ctrl_pkts") if getattr(self, name)]
+        return f"TraceConfig({', '.join(parts)})"

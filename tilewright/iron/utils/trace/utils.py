@@ -1,21 +1,151 @@
-"""Summaries of hardware traces, of which there are none."""
+"""Words, bytes and commands of hardware traces, and summaries of the files that `TraceConfig.trace_to_json` writes."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from tilewright.iron.utils.trace.config import NOT_MODELLED
+from tilewright.device.packets import ControlHeader, PacketHeader, with_parity
+from tilewright.device.trace_packets import (
+    COUNTER,
+    CYCLES,
+    EVENT,
+    EVENTS,
+    KINDS,
+    PACKET_WORDS,
+    REPEATS,
+    SLOTS,
+    START,
+    START_COUNTERS,
+    SYNC,
+    TIMER,
+    WITH_COUNTER,
+    Frame,
+    FrameKind,
+    RecordingMode,
+    frames_of,
+)
+
+Command: TypeAlias = dict[str, Any]
+"""A frame as programs for mlir-aie have it: its type, and numbers by name; `event3` is there for slot 3."""
+_TYPES: dict[FrameKind, str] = {kind: kind.name.capitalize() for kinds in KINDS.values() for kind in kinds} | {
+    START: "Start",
+    START_COUNTERS: "Start",
+    SYNC: "Event_Sync",
+    WITH_COUNTER: "EventPC",
+}
+_KINDS = {name: kind for kind, name in _TYPES.items() if kind is not START_COUNTERS}
+_UNSAID = ("Skip", "Fill")
+_FIELDS = {EVENT: "event", CYCLES: "cycles", REPEATS: "repeats", COUNTER: "pc", TIMER: "timer_value"}
 
 
-def get_cycles_summary(trace_path: Any) -> list[Any]:
-    """Cycles between events: none were recorded."""
-    return []
+def commands_of(stream: Iterable[int], mode: RecordingMode, zero: bool = True) -> list[Command]:
+    """The commands in the bytes of a trace; with `zero` starts tell no time."""
+    found = list[Command]()
+    for frame in frames_of(bytes(stream), mode):
+        if _TYPES[frame.kind] in _UNSAID:
+            continue
+        command: Command = {"type": _TYPES[frame.kind]}
+        command |= {name: frame[field] for field, name in _FIELDS.items() if field in frame.values}
+        if EVENTS in frame.values:
+            command |= {f"event{slot}": slot for slot in range(SLOTS) if frame.slots >> slot & 1}
+        if zero and TIMER in frame.values:
+            command["timer_value"] = 0
+        found.append(command)
+    return found
+
+
+def frame_of(command: Command) -> Frame:
+    """The frame that a command is."""
+    kind = _KINDS[command["type"]]
+    values = {field: int(command[name]) for field, name in _FIELDS.items() if name in command}
+    if EVENTS in kind.fields:
+        values[EVENTS] = sum(1 << slot for slot in range(SLOTS) if f"event{slot}" in command)
+    return Frame(kind, values)
+
+
+def convert_to_commands(byte_stream_list: Sequence[dict[str, list[int]]], zero: bool = True) -> list[dict[str, Any]]:
+    """The commands in bytes of traces that tell times."""
+    streams = ({place: commands_of(s, RecordingMode.TIME, zero) for place, s in of.items()} for of in byte_stream_list)
+    return list(streams)
+
+
+def decode_event_pc_stream(byte_stream: Iterable[int], zero: bool = True) -> list[Command]:
+    """The commands in bytes of a trace that tells program counters."""
+    return commands_of(byte_stream, RecordingMode.PROGRAM_COUNTER, zero)
+
+
+def split_trace_segments(trace_pkts: Iterable[str], min_gap: int = PACKET_WORDS) -> list[list[str]]:
+    """The parts of a buffer between runs of at least `min_gap` zeros: what several channels wrote."""
+    segments, gap = list[list[str]](), min_gap
+    zeros = list[str]()
+    for word in trace_pkts:
+        if word == "0" * PACKET_WORDS:
+            zeros.append(word)
+            gap += 1
+        elif word:
+            if gap >= min_gap:
+                segments.append([])
+            else:
+                segments[-1] += zeros
+            segments[-1].append(word)
+            gap, zeros = 0, []
+    return segments
+
+
+def parity(x: int) -> int:
+    """1 for an odd number of ones."""
+    return x.bit_count() & 1
+
+
+def extract_tile(data: int) -> tuple[int, int, int, int]:
+    """Column, row, type and id of a packet's header."""
+    fields = PacketHeader.decode([int(data)])
+    return fields["source_column"], fields["source_row"], fields["type"] & 3, fields["id"]
+
+
+def pack4bytes(b3: int, b2: int, b1: int, b0: int) -> int:
+    """Four bytes as a word, the upper one first."""
+    return int.from_bytes(bytes(byte & 0xFF for byte in (b3, b2, b1, b0)), "big")
+
+
+def create_ctrl_pkt(operation: int, beats: int, addr: int, ctrl_pkt_read_id: int = 28) -> int:
+    """The header of a control packet; `beats` is one less than the words."""
+    (word,) = ControlHeader.pack(return_id=ctrl_pkt_read_id, operation=operation, beats=beats, address=addr)
+    return with_parity(word)
+
+
+def get_cycles_summary(trace_path: Any) -> list[list[Any]]:
+    """For each process its name, then the cycles from each `INSTR_EVENT_0` to the `INSTR_EVENT_1` behind it."""
+    entries = json.loads(Path(trace_path).read_text())
+    names = {entry["pid"]: entry["args"]["name"] for entry in entries if entry["name"] == "process_name"}
+    return [[name, *_calls(entries, process)] for process, name in names.items()]
+
+
+def _calls(entries: list[dict[str, Any]], process: int) -> Iterator[int]:
+    begun: int | None = None
+    for entry in entries:
+        if entry["pid"] != process or entry["ph"] != "B":
+            continue
+        if entry["name"] == "INSTR_EVENT_0" and begun is None:
+            begun = entry["ts"]
+        elif entry["name"] == "INSTR_EVENT_1" and begun is not None:
+            yield entry["ts"] - begun
+            begun = None
 
 
 def print_cycles_summary(trace_path: Any) -> None:
-    """Say that nothing was recorded."""
-    print(NOT_MODELLED)
+    """Print how often kernels were called, and how long they took."""
+    for name, *cycles in get_cycles_summary(trace_path):
+        print(name)
+        print(f"Total number of full kernel invocations is {len(cycles)}")
+        if cycles:
+            average = sum(cycles) / len(cycles)
+            print(f"First/Min/Avg/Max cycles is {cycles[0]}/ {min(cycles)}/ {average}/ {max(cycles)}")
 
 
-def get_cycles(trace_path: Any) -> int:
-    return 0
+def get_cycles(trace_path: Any) -> float:
+    """Cycles of the first call of a kernel; infinitely many if there is none."""
+    return next((cycles for _, *calls in get_cycles_summary(trace_path) for cycles in calls), float("inf"))

@@ -4,21 +4,56 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from types import SimpleNamespace
 from typing import Any
 
 from tilewright.device import Arch
+from tilewright.device.devices import DEVICES
+from tilewright.device.enums import DeviceName
 from tilewright.device.events import EVENTS, EventModule
+from tilewright.iron.placed.dma import DMAChannelDir
 
 
-# numbers are of AIE2P; programs name events, and each device has its own numbers for those
-def _events(name: str, module: EventModule) -> Any:
-    return IntEnum(name, dict(EVENTS[Arch.AIE2p][module]), module=__name__)
+def _events(name: str, module: EventModule, arch: Arch) -> Any:
+    numbers = EVENTS[arch].get(module)
+    return None if numbers is None else IntEnum(name, dict(numbers), module=__name__)
 
 
-CoreEvent = _events("CoreEvent", EventModule.Core)
-MemEvent = _events("MemEvent", EventModule.Mem)
-MemTileEvent = _events("MemTileEvent", EventModule.MemTile)
-ShimTileEvent = _events("ShimTileEvent", EventModule.ShimTile)
+# programs name events, and each device has its own numbers for those
+CoreEvent = _events("CoreEvent", EventModule.Core, Arch.AIE2p)
+MemEvent = _events("MemEvent", EventModule.Mem, Arch.AIE2p)
+MemTileEvent = _events("MemTileEvent", EventModule.MemTile, Arch.AIE2p)
+ShimTileEvent = _events("ShimTileEvent", EventModule.ShimTile, Arch.AIE2p)
+_BY_ARCH = {
+    arch: SimpleNamespace(
+        CoreEvent=_events("CoreEvent", EventModule.Core, arch),
+        MemEvent=_events("MemEvent", EventModule.Mem, arch),
+        ShimTileEvent=_events("ShimTileEvent", EventModule.ShimTile, arch),
+        MemTileEvent=_events("MemTileEvent", EventModule.MemTile, arch),
+    )
+    for arch in EVENTS
+}
+
+
+class PacketType(IntEnum):
+    """Which module of which tile a packet of a trace comes from."""
+
+    CORE = 0
+    MEM = 1
+    SHIMTILE = 2
+    MEMTILE = 3
+
+
+NUM_TRACE_TYPES = len(PacketType)
+
+
+def get_events_for_device(device: str) -> Any:
+    """The events of a device, by the name of a device or of a family of them, such as `npu2p`."""
+    known: dict[str, DeviceName] = {str(name): name for name in DEVICES}
+    name = str(device)
+    if name in known:
+        return _BY_ARCH[DEVICES[known[name]].arch]
+    return _BY_ARCH[Arch.AIE2p if name.startswith("npu2") else Arch.AIE2]
 
 
 @dataclass(frozen=True)
@@ -35,6 +70,16 @@ class PortEvent(GenericEvent):
     port: Any
     channel: int
     master: bool = True
+
+    @property
+    def slot(self) -> int:
+        """The monitor."""
+        return int(self.code.name.rpartition("_")[2])
+
+    @property
+    def direction(self) -> Any:
+        """S2MM for a port that words leave the switch by."""
+        return DMAChannelDir.S2MM if self.master else DMAChannelDir.MM2S
 
 
 class MemTilePortEvent(PortEvent):
