@@ -23,6 +23,7 @@ COMMANDS = {
     "opt": "read, check, transform and print programs",
     "translate": "write programs as TXN words, C++ or JSON",
     "txn": "read, change and compare TXN binaries",
+    "trace": "read what trace units recorded",
     "kernels": "list the kernels that designs can call without bringing them",
     "devices": "show the devices that are known, as a table and as pictures",
     "show": "show what a design puts on which tile",

@@ -29,7 +29,7 @@ from .registers import (
 )
 from .vendor_registers import find_register
 
-NUM_BROADCASTS, NUM_LOCK_EVENTS = 16, 8
+NUM_BROADCASTS, NUM_LOCK_EVENTS, NUM_SHIM_LOCK_EVENTS = 16, 8, 6
 
 
 def fields_at(model: DeviceModel, address: int, value: int) -> dict[str, int]:
@@ -211,8 +211,6 @@ def _registers(event_bits: int) -> Mapping[str, type[Layout]]:
         "Edge_Detection_event_control": EdgeDetectionControl,
         "Stream_Switch_Event_Port_Selection_0": EventPorts03,
         "Stream_Switch_Event_Port_Selection_1": EventPorts47,
-        "DMA_Event_Channel_Selection": DmaEventChannels,
-        **{f"Locks_Event_Selection_{number}": LockEventSelection for number in range(NUM_LOCK_EVENTS)},
     }
 
 
@@ -225,9 +223,13 @@ class CoreTraceControl0(_NARROW["Trace_Control0"]):
     mode = Field(hi=1, lo=0)
 
 
+def _locks(count: int) -> Mapping[str, type[Layout]]:
+    return {f"Locks_Event_Selection_{number}": LockEventSelection for number in range(count)}
+
+
 EVENT_REGISTERS: Mapping[EventModule, Mapping[str, type[Layout]]] = {
     EventModule.Core: {**_NARROW, "Trace_Control0": CoreTraceControl0},
-    EventModule.Mem: _NARROW,
-    EventModule.ShimTile: _NARROW,
-    EventModule.MemTile: _WIDE,
+    EventModule.Mem: {**_NARROW, **_locks(NUM_LOCK_EVENTS)},
+    EventModule.ShimTile: {**_NARROW, **_locks(NUM_SHIM_LOCK_EVENTS)},
+    EventModule.MemTile: {**_WIDE, **_locks(NUM_LOCK_EVENTS), "DMA_Event_Channel_Selection": DmaEventChannels},
 }

@@ -1,8 +1,8 @@
 """Hardware traces: the packets that trace units wrote to a host buffer, as events with their cycles.
 
 A packet says which module of which tile recorded it, and the registers of the module's event unit what the slots mean;
-those come from the register writes of a lowered design. What `trace_json` gives has the form that mlir-aie's own decoder
-writes, so that tools for that read it.
+those come from the register writes of a lowered design. What `trace_entries` gives has the form that mlir-aie's own
+decoder writes, so that tools for that read it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Output, Trace
 
 if TYPE_CHECKING:
-    from tilewright.sim.events import EventNetwork
+    from tilewright.sim.event_network import EventNetwork
     from tilewright.sim.tile import Tile
 
 TRACE_CONTROL = "Trace_Control0"
@@ -202,7 +202,7 @@ class Machine:
 
     def event_register_written(self, tile: Tile, role: RegisterRole, location: LocationAttr) -> None:
         """A register of an event unit was written: of no consequence as long as no trace unit is set up."""
-        from tilewright.sim.events import EventNetwork
+        from tilewright.sim.event_network import EventNetwork
 
         module, name, _ = event_registers(tile.type)[role.number]
         if self.events is None and name == TRACE_CONTROL:

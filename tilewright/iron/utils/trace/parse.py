@@ -65,7 +65,7 @@ def setup_text(design: Design) -> str:
         return str(ctx.module)
 
 
-# The steps. A place is a text, row before column; streams and commands are lists of dictionaries by the type of packets.
+# The steps. A place is a text, row before column; streams and commands are listed by the type of packets.
 
 
 def parse_mlir_trace_events(
