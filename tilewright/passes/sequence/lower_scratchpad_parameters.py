@@ -54,6 +54,7 @@ from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.escapes import is_plain_word
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted, shown
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
 from tilewright.support.output_files import write_file
 
@@ -71,7 +72,7 @@ class LowerScratchpadParametersPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
-        ops = list(op.walk())
+        ops = all_operations(op)
         parameters = [child for child in ops if isinstance(child, ScratchpadParameterOp)]
         _assign_entries(op, parameters, ops)
         by_name = {parameter.sym_name.data: parameter for parameter in parameters}
