@@ -119,11 +119,10 @@ def _segment_property(accessor: BaseAttrAccessor) -> property:
     """One of the operands of an operation that says in an attribute how many belong to each name."""
 
     def segment(op: Operation) -> Any:
-        sizes = accessor.option.container(op)[accessor.option.attribute_name]
-        # Any other is read as xDSL does, until the verifier refuses it.
-        if isinstance(sizes, DenseArrayBase) and sizes.elt_type is i32:
-            return accessor.index(_numbers_of(sizes.data.data), op._operands)
-        return accessor.__get__(op)
+        sizes = cast("DenseArrayBase[Any]", accessor.option.container(op)[accessor.option.attribute_name])
+        # Any other type is read as xDSL does it, until the verifier refuses it.
+        numbers = _numbers_of(sizes.data.data) if sizes.elt_type is i32 else sizes.get_values()
+        return accessor.index(numbers, op._operands)
 
     return property(segment)
 

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, Region
+from xdsl.ir import Block, Operation, Region
 
 
-def all_operations(root: Operation | Region) -> list[Operation]:
-    """An operation and all that is nested in it, or all in a region, each before what is inside it.
+def all_operations(root: Operation | Region | Block) -> list[Operation]:
+    """An operation and all that is nested in it, or all in a region or block, each before what is inside it.
 
     A list: the program may change while it is gone through.
     """
     found: list[Operation] = []
-    if isinstance(root, Operation):
-        found.append(root)
-        for region in root.regions:
-            _collect(region, found)
-    else:
-        _collect(root, found)
+    match root:
+        case Operation():
+            found.append(root)
+            for region in root.regions:
+                _collect(region.first_block, found)
+        case Region():
+            _collect(root.first_block, found)
+        case Block():
+            _collect_block(root, found)
     return found
 
 
-def _collect(region: Region, found: list[Operation]) -> None:
-    block = region.first_block
-    while block is not None:
-        op = block.first_op
-        while op is not None:
-            found.append(op)
-            for nested in op.regions:
-                _collect(nested, found)
-            op = op.next_op
-        block = block.next_block
+def _collect(first: Block | None, found: list[Operation]) -> None:
+    while first is not None:
+        _collect_block(first, found)
+        first = first.next_block
+
+
+def _collect_block(block: Block, found: list[Operation]) -> None:
+    op = block.first_op
+    while op is not None:
+        found.append(op)
+        for region in op.regions:
+            _collect(region.first_block, found)
+        op = op.next_op

@@ -37,9 +37,10 @@ from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.create import initialize
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.interned import i32_number
 from tilewright.ir.traversal import all_operations
 
-from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer, i32_number
+from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer
 from .queue import FALSE, TRUE
 
 ZERO = IntegerAttr(0, i32)

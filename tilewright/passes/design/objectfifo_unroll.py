@@ -19,6 +19,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import UNROLL_HINT
 from tilewright.rewrite.constant_propagation import propagate_constants
 from tilewright.rewrite.driver import canonicalize
@@ -143,7 +144,7 @@ def _try_peeling(core: CoreOp) -> _Trial | None:
 
 def _runtime_values(op: Operation) -> int:
     """How many uses of locks in `op` have values that are not constants."""
-    return sum(use.constant is None for use in ops_of(op.walk(), UseLockOp))
+    return sum(use.constant is None for use in ops_of(all_operations(op), UseLockOp))
 
 
 def _drop_repeated_acquires(device: DeviceOp) -> None:

@@ -333,7 +333,7 @@ def ends(core: CoreOp) -> bool:
     """Whether a core that uses tokens is done at some time; unless it has several blocks, which are not looked into."""
     if len(core.body.blocks) != 1 or not ops_of(all_operations(core), UseTokenOp):
         return False
-    return all((iterations(loop) or 0) < ENDLESS for loop in ops_of(core.body.walk(), scf.ForOp))
+    return all((iterations(loop) or 0) < ENDLESS for loop in ops_of(all_operations(core.body), scf.ForOp))
 
 
 def always_waits(block: Block) -> bool:
