@@ -73,9 +73,7 @@ def read_words(path: str) -> npt.NDArray[np.uint32]:
         if all(WORD.fullmatch(line) for line in lines):
             return np.array([int(line, 16) for line in lines], np.uint32)
     if len(data) % 4:
-        raise InputError(
-            f"'{path}' has {len(data)} bytes, which are no whole words, and no text with words in hexadecimal"
-        )
+        raise InputError(f"'{path}' has {len(data)} bytes: no whole words, and no text with words in hexadecimal")
     return np.frombuffer(data, np.uint32)
 
 

@@ -273,14 +273,14 @@ def trace_entries(events: Iterable[RecordedEvent], setups: Mapping[TracedModule,
 
 def timed_entries(events: Iterable[RecordedEvent], processes: Mapping[TracedModule, int]) -> list[dict[str, Any]]:
     """The beginnings and ends of events, in order; modules are processes of these numbers."""
-    timed = list[tuple[int, int, int, dict[str, Any]]]()
+    timed = list[tuple[int, int, int, int, dict[str, Any]]]()
     for event in events:
         place = {"pid": processes[event.source], "tid": event.slot}
         if event.counter is not None:
             entry = {"name": event.name, "ts": event.begin, "ph": "i", "s": "t", **place, "args": {"pc": event.counter}}
-            timed.append((place["pid"], event.begin, 1, entry))
+            timed.append((place["pid"], event.begin, 1, event.slot, entry))
             continue
         for order, (phase, cycle) in enumerate((("B", event.begin), ("E", event.end))):
-            entry = {"name": event.name, "ts": cycle, "ph": phase, **place, "args": {}}
-            timed.append((place["pid"], cycle, 1 - order, entry))
-    return [entry for *_, entry in sorted(timed, key=lambda item: item[:3])]
+            entry: dict[str, Any] = {"name": event.name, "ts": cycle, "ph": phase, **place, "args": {}}
+            timed.append((place["pid"], cycle, 1 - order, event.slot, entry))
+    return [entry for *_, entry in sorted(timed, key=lambda item: item[:4])]

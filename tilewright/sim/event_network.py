@@ -6,8 +6,10 @@ A machine has these once a trace unit is set up. Which events are modelled: docs
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
+
+from xdsl.ir import Operation
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.event_unit import EventUnit
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 SETTLING_CYCLES = 256
 """How long traces under way are watched before it is asked again whether any are left."""
-_INSTRUCTIONS = {
+_INSTRUCTIONS: Mapping[type[Operation], str] = {
     PutCascadeOp: "INSTR_CASCADE_PUT",
     GetCascadeOp: "INSTR_CASCADE_GET",
     PutStreamOp: "INSTR_STREAM_PUT",
@@ -110,7 +112,7 @@ class EventNetwork:
             self._lock_row(a, b)
             return
         actor = self.machine.part_ids.parts[part]
-        if actor.tile not in self._of_tile:
+        if actor.tile is None or actor.tile not in self._of_tile:
             return
         if actor.kind is PartKind.CHANNEL and event in _CHANNEL_PULSES:
             for module, name in self._channel_names(actor):
@@ -146,7 +148,7 @@ class EventNetwork:
 
     def _actor_waits(self, actor: Actor) -> None:
         """An actor begins to wait, or ceases to."""
-        if actor.tile not in self._of_tile or actor.rank >= len(self.machine.part_ids):
+        if actor.tile is None or actor.tile not in self._of_tile or actor.rank >= len(self.machine.part_ids):
             return
         part, what = self.machine.part_ids.parts[actor.rank], actor.wait.of if actor.wait else None
         if part.kind is PartKind.CORE:

@@ -103,7 +103,7 @@ class ModuleEvents:
             return
         for watch in self._watches:
             watch.release()
-        self._watches = []
+        self._watches = list[_PortEvents]()
         for slot in range(SLOTS):
             fields = self.fields(f"Stream_Switch_Event_Port_Selection_{slot // 4}")
             self._watches.append(

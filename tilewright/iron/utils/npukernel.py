@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,9 +96,10 @@ class NPUKernel:
 
 
 @contextmanager
-def _traced(design: Design, arguments: list[Any], config: TraceConfig | None) -> Iterator[Any]:
+def _traced(design: Design, arguments: list[Any], config: TraceConfig | None) -> Generator[Any]:
     """Room for what trace units write, in place of the argument that callers have no tensor for; written to files."""
-    buffer, last = None, None
+    buffer: Any = None
+    last: Any = None
     if arguments and arguments[-1] is None and trace_setups(design.device(design.device_of())):
         type = cast("MemRefType[Any]", design.operation().body.block.args[-1].type)
         arguments[-1] = np.zeros((element_count(type) or 0) * element_bytes(type), np.uint8)

@@ -56,9 +56,9 @@ def setup_text(design: Design) -> str:
     with mlir_mod_ctx() as ctx:
 
         @device(AIEDevice[str(traced.model.name)])
-        def body() -> None:  # pyright: ignore[reportUnusedFunction]
+        def body() -> None:
             @runtime_sequence()
-            def sequence() -> None:  # pyright: ignore[reportUnusedFunction]
+            def sequence() -> None:
                 for (column, row), offset, value in trace_registers(traced):
                     npu_write32(address=offset, value=value, column=column, row=row)
 
@@ -85,7 +85,7 @@ def parse_mlir_trace_events(
     return events, modes, known
 
 
-def _convert_to_commands_by_mode(
+def _convert_to_commands_by_mode(  # pyright: ignore[reportUnusedFunction]: programs for mlir-aie call it
     byte_streams: list[dict[str, list[int]]], trace_modes: list[dict[str, int]], zero: bool = True
 ) -> list[dict[str, list[Command]]]:
     """The commands in bytes, each stream read as its mode says."""

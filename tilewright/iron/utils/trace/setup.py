@@ -173,7 +173,7 @@ def _record(
     stop_broadcast: int,
 ) -> None:
     @trace(tile, name)
-    def body() -> None:  # pyright: ignore[reportUnusedFunction]
+    def body() -> None:
         if mode is not None:
             trace_mode(mode)
         trace_packet(type=kind)
