@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,7 +100,7 @@ def compiled(text: str) -> Design:
 class Traced:
     """A run, and the events in its trace buffer."""
 
-    def __init__(self, text: str, buffer: np.ndarray | None = None, **options: str):
+    def __init__(self, text: str, buffer: np.ndarray | None = None, **options: Any):
         design = compiled(text)
         source, target = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
         self.buffer = np.zeros(8192, np.int8) if buffer is None else buffer
@@ -313,3 +315,16 @@ def test_a_trace_between_events_of_its_own_tile(change: str) -> None:
     counted = [len(run.spans(EventModule.Core, f"INSTR_EVENT_{number}")) for number in (0, 1)]
     # Begun by the end of the first call, or ended by it.
     assert counted == ([3, 3] if change == "start" else [1, 0])
+
+
+@pytest.mark.parametrize("size_bytes", [32, 8192])
+def test_a_hang_is_explained_as_without_a_trace(size_bytes: int, tmp_path: Path) -> None:
+    text = program(CORE_TRACE, ["watch"], size_bytes).replace(
+        "arith.constant 1000000 : index", "arith.constant 2 : index"
+    )
+    device = compiled(text).load(kernels={"double": double})
+    with pytest.raises(tw.Hang) as caught:
+        device.run(np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32), np.zeros(size_bytes, np.int8))
+    assert "S2MM 0 of tile (0, 0)" in str(caught.value) and "trace" not in str(caught.value)
+    assert caught.value.record is not None
+    assert tw.RunResult(caught.value.record).report(tmp_path / "hang.html").stat().st_size

@@ -169,7 +169,8 @@ def open_waits(machine: Machine, since: Mapping[int, int]) -> list[OpenWait]:
     asked = [actor for actor in machine.engine.waiting if not _is_idle(actor)]
     while asked:
         actor = asked.pop(0)
-        if actor.name in found or actor.wait is None:
+        # Trace units are no parts: a buffer that is full of theirs is nobody's hang.
+        if actor.name in found or actor.wait is None or actor.rank >= len(machine.part_ids):
             continue
         edge, by = edge_of(graph, actor), place_of(actor.wait.by)
         needs, cause = (None, edge.text) if isinstance(edge, Cause) else (edge.actor.name, None)

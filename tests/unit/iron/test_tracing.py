@@ -133,7 +133,7 @@ def test_a_run_writes_its_trace_to_files(tmp_path: Path, reuse: bool) -> None:
     passed.specialize(trace_config=config, reuse=reuse)(source, target)
     assert (target.numpy() == np.arange(N)).all()
     assert config.physical_mlir_path == str(tmp_path / "t.mlir")
-    events = parse_trace(config.read_trace(), Path(config.physical_mlir_path).read_text())
+    events = parse_trace(config.read_trace(), (tmp_path / "t.mlir").read_text())
     released = [event for event in events if event["name"] == "INSTR_LOCK_RELEASE_REQ" and event["ph"] == "B"]
     assert len(released) == 2
     config.trace_to_json(output_name=str(tmp_path / "t.json"))

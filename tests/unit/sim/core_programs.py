@@ -53,6 +53,7 @@ class FakeTile:
     stream: list[bytes] = field(default_factory=list[bytes])
     log: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
     cycles: int = 0
+    reached: int = 0
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         assert buffer.sym_name is not None

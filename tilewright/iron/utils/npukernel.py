@@ -100,18 +100,19 @@ def _traced(design: Design, arguments: list[Any], config: TraceConfig | None) ->
     """Room for what trace units write, in place of the argument that callers have no tensor for; written to files."""
     buffer: Any = None
     last: Any = None
+    joined: Any = None
     if arguments and arguments[-1] is None and trace_setups(design.device(design.device_of())):
         type = cast("MemRefType[Any]", design.operation().body.block.args[-1].type)
         arguments[-1] = np.zeros((element_count(type) or 0) * element_bytes(type), np.uint8)
         buffer = arguments[-1].view(np.uint32)
-    elif config is not None and config.reuse_output_buffer and arguments:
+    elif config is not None and config.reuse_output_buffer and arguments and arguments[-1] is not None:
         last = arguments[-1]
         config.last_tensor_shape, config.last_tensor_dtype = last.shape, last.dtype
-        arguments[-1] = np.concatenate([last.reshape(-1).view(np.uint8), np.zeros(config.trace_size, np.uint8)])
-        buffer = arguments[-1][last.nbytes :].view(np.uint32)
+        joined = np.concatenate([last.reshape(-1).view(np.uint8), np.zeros(config.trace_size, np.uint8)])
+        arguments[-1], buffer = joined, joined[last.nbytes :].view(np.uint32)
     yield buffer
     if last is not None:
-        last.reshape(-1).view(np.uint8)[:] = arguments[-1][: last.nbytes]
+        last[...] = joined[: last.nbytes].view(last.dtype).reshape(last.shape)
     if config is not None and buffer is not None:
         config.write_trace(buffer)
         described = Path(config.trace_file).with_suffix(".mlir")
