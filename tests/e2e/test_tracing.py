@@ -291,19 +291,30 @@ def test_the_mode_that_is_not_public_is_said_not_to_be_modelled() -> None:
     assert "the execution mode of the trace unit of the Core module" in str(note)
 
 
-def test_a_core_raises_events_by_instructions() -> None:
-    def with_events(text: str) -> str:
-        call = f"func.call @double(%x, %y) : (memref<{LINE}xi32>, memref<{LINE}xi32>) -> ()"
-        assert call in text
-        copy = "%n = arith.constant 16 : index\n scf.for %j = %c0 to %n step %c1 {"
-        copy += f" %v = memref.load %x[%j] : memref<{LINE}xi32>\n %w = arith.addi %v, %v : i32\n"
-        copy += f" memref.store %w, %y[%j] : memref<{LINE}xi32> }}"
-        return text.replace(call, f"aie.event(0)\n{copy}\naie.event(1)")
+def with_events(text: str) -> str:
+    """The program with a loop between two events in place of the kernel."""
+    call = f"func.call @double(%x, %y) : (memref<{LINE}xi32>, memref<{LINE}xi32>) -> ()"
+    assert call in text
+    copy = "%n = arith.constant 16 : index\n scf.for %j = %c0 to %n step %c1 {"
+    copy += f" %v = memref.load %x[%j] : memref<{LINE}xi32>\n %w = arith.addi %v, %v : i32\n"
+    copy += f" memref.store %w, %y[%j] : memref<{LINE}xi32> }}"
+    return text.replace(call, f"aie.event(0)\n{copy}\naie.event(1)")
 
+
+def test_a_core_raises_events_by_instructions() -> None:
     run = Traced(with_events(program(CORE_TRACE, ["watch"])))
     begins, ends = (run.spans(EventModule.Core, f"INSTR_EVENT_{number}") for number in (0, 1))
     assert len(begins) == len(ends) == SIZE // LINE
     assert all(begin < end for (begin, _), (end, _) in zip(begins, ends, strict=True))
+
+
+def test_events_that_nobody_records_are_the_same_on_both_models() -> None:
+    text = with_events(program("", [])).replace("aie.trace.host_config {buffer_size = 8192 : i32}", "")
+    source, design = np.arange(SIZE, dtype=np.int32), tw.compile(text)
+    targets = {model: np.zeros(SIZE, np.int32) for model in ("fast", "plain")}
+    fast, plain = (design.run(source, target, model=model).record for model, target in targets.items())
+    assert all((target == 2 * source).all() for target in targets.values())
+    assert fast.cycles == plain.cycles and sorted(fast.trace.tolist()) == sorted(plain.trace.tolist())
 
 
 @pytest.mark.parametrize("change", ["start", "stop"])
