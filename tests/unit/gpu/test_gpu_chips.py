@@ -23,7 +23,8 @@ def test_the_drivers_number_names_the_chip(version, chip):
 
 
 @pytest.mark.parametrize(
-    "chip, known", [("sm_90", "sm_90"), ("sm_87", "sm_86"), ("sm_103", "sm_100"), ("gfx942", "gfx942"), ("gfx906", "gfx906")]
+    "chip, known",
+    [("sm_90", "sm_90"), ("sm_87", "sm_86"), ("sm_103", "sm_100"), ("gfx942", "gfx942"), ("gfx906", "gfx906")],
 )
 def test_later_gpus_run_code_for_earlier_ones(chip, known):
     assert compatible_chip(chip) == known
