@@ -105,11 +105,12 @@ def design_arguments(**positional: Any) -> dict[str, Any]:
 
 def host_arguments() -> dict[str, Any]:
     """The arguments that `host_options` reads: flags of mlir-air's compiler driver."""
-    sizes = {"metavar": "N", "type": _sizes, "action": "append", "default": []}
     bytes_ = {"metavar": "BYTES", "type": int, "default": 0}
     return {
         "--air-runtime-loop-tiling-sizes": {
-            **sizes,
+            "metavar": "N",
+            "action": "append",
+            "default": [],
             "help": "of AIR host code: how many iterations of a loop of transfers to start before waiting for them; "
             "once for each loop from the outside (default: what takes the least time)",
         },
@@ -118,16 +119,13 @@ def host_arguments() -> dict[str, Any]:
     }
 
 
-def _sizes(text: str) -> list[int]:
-    return [int(word) for word in text.split(",")]
-
-
 def host_options(args: Namespace) -> HostOptions:
     """What is asked of the host code of an AIR program."""
     from tilewright.passes.host_programs import HostOptions
 
-    sizes = tuple(size for sizes in args.air_runtime_loop_tiling_sizes for size in sizes)
-    if any(size < 0 for size in sizes) or (0 in sizes and len(sizes) > 1):
+    words = [word for text in args.air_runtime_loop_tiling_sizes for word in text.split(",")]
+    sizes = tuple(int(word) for word in words if word.isdecimal())
+    if len(sizes) < len(words) or (0 in sizes and len(sizes) > 1):
         raise CommandLineError("--air-runtime-loop-tiling-sizes takes numbers of iterations, or one 0 for no tiles")
     return HostOptions(sizes, args.trace_size, args.trace_offset)
 
