@@ -112,10 +112,12 @@ def _strides(emitter: Emitter, sizes: Sequence[SSAValue | int], form: Strided) -
 
 
 def _times(emitter: Emitter, one: SSAValue | int, other: SSAValue | int) -> SSAValue | int:
-    if isinstance(one, int) and (isinstance(other, int) or one == 1):
-        return other if one == 1 else one * other
-    factors = [emitter.i64(factor) if isinstance(factor, int) else factor for factor in (one, other)]
-    return emitter.value(arith.MuliOp(*factors))
+    if isinstance(one, int) and isinstance(other, int):
+        return one * other
+    if isinstance(one, int) and one == 1:
+        return other
+    lhs, rhs = (emitter.i64(factor) if isinstance(factor, int) else factor for factor in (one, other))
+    return emitter.value(arith.MuliOp(lhs, rhs))
 
 
 def llvm_constant(emitter: Emitter, number: int, type: Attribute = i64) -> SSAValue:

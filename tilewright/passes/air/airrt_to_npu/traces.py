@@ -88,9 +88,9 @@ class _TraceWriter:
         from_tile, to_tile = tile_of(source.tile), tile_of(dest.tile)
         setup = SETUPS.get(from_tile.tile_type) if from_tile is not None else None
         # channel 1 is that of the memory module
-        if from_tile is None or setup is None or source.port.channel != 0:
+        if from_tile is None or from_tile.place is None or setup is None or source.port.channel != 0:
             fail_op(flow, "unsupported trace src.", (flow, "traces start at Trace : 0 of a core or mem tile"))
-        if to_tile is None or to_tile.tile_type is not TileType.ShimNOCTile:
+        if to_tile is None or to_tile.place is None or to_tile.tile_type is not TileType.ShimNOCTile:
             fail_op(flow, "unsupported trace dest.", (flow, "traces end at the DMA of a shim tile"))
         packet_id = flow.packet_id.value.data
         self._record(from_tile.place, EventUnit.of(self.model, from_tile.tile_type), setup, packet_id)
