@@ -1,4 +1,4 @@
-"""Which transfers of a block have ended when another one may start, by what tokens say and by what has blocked."""
+"""The order of transfers in a block: what has ended when another may start, by tokens and by what has blocked."""
 
 from __future__ import annotations
 
