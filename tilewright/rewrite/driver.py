@@ -11,7 +11,7 @@ over the region, on which an operation that changed is pushed again together wit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count
 from types import UnionType
@@ -51,6 +51,8 @@ class Config:
     remove_unreachable: bool = False
     """Erase blocks that nothing leads to before patterns see them."""
     simplify: Simplify = Simplify.DISABLED
+    closed: tuple[type[Operation], ...] = ()
+    """Operations in which nothing is visited; what is dead in them goes all the same."""
     max_iterations: int | None = 10
     max_rewrites: int | None = None
 
@@ -62,9 +64,9 @@ CANONICALIZE = Config(fold=True, remove_dead=True, remove_unreachable=True, simp
 """The defaults of MLIR's canonicalizer."""
 
 
-def canonicalize(op: Operation) -> None:
-    """Bring all that is nested in `op` to canonical form."""
-    rewrite_with(op, patterns_of, CANONICALIZE)
+def canonicalize(op: Operation, *, but: tuple[type[Operation], ...] = ()) -> None:
+    """Bring all that is nested in `op` to canonical form, but not the insides of some operations."""
+    rewrite_with(op, patterns_of, replace(CANONICALIZE, closed=but) if but else CANONICALIZE)
 
 
 def rewrite(op: Operation, *patterns: RewritePattern, config: Config | None = None) -> bool:
@@ -139,14 +141,15 @@ class GreedyDriver:
             self._worklist.reverse()
 
     def _visit(self, region: Region, pool: ConstantPool | None) -> None:
-        top_down, worklist = self._config.top_down, self._worklist
+        top_down, worklist, closed = self._config.top_down, self._worklist, self._config.closed
         has_ancestors = top_down  # they were pushed on the way down
         for block in tuple(region.blocks):
             op = block.first_op
             while op is not None:
                 following = op.next_op  # asked for now: the pool may move a constant away
+                inside = () if closed and isinstance(op, closed) else op.regions
                 if not top_down:
-                    for nested in op.regions:
+                    for nested in inside:
                         self._visit(nested, pool)
                 if pool is None or not facts_of(op).constant or pool.keep(op):
                     if has_ancestors:
@@ -155,7 +158,7 @@ class GreedyDriver:
                         worklist.push_with_ancestors(op)
                         has_ancestors = True
                 if top_down:
-                    for nested in op.regions:
+                    for nested in inside:
                         self._visit(nested, pool)
                 op = following
 

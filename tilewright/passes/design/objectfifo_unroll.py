@@ -17,6 +17,7 @@ from tilewright.dialects import scf
 from tilewright.dialects.aie.attributes import LockAction
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.traversal import all_operations
@@ -47,8 +48,6 @@ class ObjectFifoUnrollPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         peels = self._peels(device)
-        if not ops_of(device.body.ops, CoreOp):
-            return
         for core in ops_of(device.body.ops, CoreOp):
             own = core.dynamic_objfifo_lowering
             _unroll_core(core, is_dynamic=self.default_dynamic if own is None else bool(own.value.data))
@@ -56,7 +55,7 @@ class ObjectFifoUnrollPass(DevicePass):
         if peels:
             _peel_loops(device)
         _drop_repeated_acquires(device)
-        _canonicalize_cores(device)
+        _canonicalize(device)
 
     def _peels(self, device: DeviceOp) -> bool:
         choices = {"auto": not self.default_dynamic, "true": True, "false": False}
@@ -91,16 +90,16 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
 
 def _fold(device: DeviceOp) -> None:
     """Bring the counters down to constants, through the loops that are left too, and remove what they leave unused."""
-    _canonicalize_cores(device)
+    _canonicalize(device)
     # From the device on, whose constants cores may use.
-    propagate_constants(device)
-    _canonicalize_cores(device)
+    if ops_of(device.body.ops, CoreOp):
+        propagate_constants(device)
+    _canonicalize(device)
 
 
-def _canonicalize_cores(device: DeviceOp) -> None:
+def _canonicalize(device: DeviceOp) -> None:
     # Only cores have FIFOs that turn: the runtime sequences, which may be long, stay as they are.
-    for core in ops_of(device.body.ops, CoreOp):
-        canonicalize(core)
+    canonicalize(device, but=(RuntimeSequenceOp,))
 
 
 class _Trial(NamedTuple):
