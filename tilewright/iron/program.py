@@ -66,7 +66,16 @@ class Program:
         return list(dict.fromkeys([*self._workers, *self.runtime.workers]))
 
     def enable_trace(
-        self, trace_size: int | None = None, workers: Sequence[Worker] | None = None, **options: Any
+        self,
+        trace_size: int | None = None,
+        workers: Sequence[Worker] | None = None,
+        reuse_output_buffer: bool = False,
+        coretile_events: Sequence[Any] | None = None,
+        coremem_events: Sequence[Any] | None = None,
+        memtile_events: Sequence[Any] | None = None,
+        shimtile_events: Sequence[Any] | None = None,
+        egress_shim_col: int = 0,
+        core_trace_mode: Any = None,
     ) -> None:
         """Have the hardware record events of these workers, or of all that have `trace`, in `trace_size` bytes.
 
@@ -74,7 +83,14 @@ class Program:
         what is recorded of them. The record goes to a buffer of its own, the sequence's last argument, or with
         `reuse_output_buffer` behind the last output, through the shim tile of column `egress_shim_col`.
         """
-        self._tracing = Tracing(trace_size, workers, **options) if trace_size else None
+        events = (coretile_events, coremem_events, memtile_events, shimtile_events)
+        settings = (reuse_output_buffer, *events, egress_shim_col, core_trace_mode)
+        self._tracing = Tracing(trace_size, workers, *settings) if trace_size else None
+
+    @property
+    def tracing(self) -> Tracing | None:
+        """What is recorded: as this program was told, else as its runtime was."""
+        return self._tracing or self.runtime.tracing
 
     def resolve_program(self, device_name: str | Placer = "main") -> Module:
         """The program as MLIR, checked, with its device called `device_name`; older programs give a placer here."""
@@ -112,9 +128,9 @@ class Program:
         self._build_workers()
         for dma in self.runtime.tile_dmas:
             dma.resolve()
-        if self._tracing is not None:
-            self._tracing.configure(self.workers)
-        self.runtime.resolve(prologue=None if self._tracing is None else self._tracing.start)
+        if self.tracing is not None:
+            self.tracing.configure(self.workers)
+        self.runtime.resolve(prologue=None if self.tracing is None else self.tracing.start)
 
     def _build_workers(self) -> None:
         for arg in self._arguments():

@@ -27,6 +27,7 @@ from tilewright.iron.runtime.parameters import write_parameter
 from tilewright.iron.runtime.sequence import ActiveSequence
 from tilewright.iron.runtime.taskgroup import TaskGroup
 from tilewright.iron.runtime.written import WrittenSequence, sequence_op
+from tilewright.iron.tracing import Tracing
 from tilewright.iron.worker import Worker, WorkerRuntimeBarrier, flat
 from tilewright.support.tracebacks import user_facing
 
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from tilewright.iron.device.tile import Tile
     from tilewright.iron.lock import Lock
     from tilewright.iron.scratchpad_parameter import ScratchpadParameter
+
+MOST_BUFFERS = 5
+"""XRT's kernels have so many arguments that are buffers, numbered from 0."""
+BEHIND_LAST_OUTPUT = -1
 
 
 @user_facing
@@ -74,6 +79,7 @@ class Runtime(Resolvable):
         self.tile_dmas = list["TileDma"]()
         self.workers = list[Worker]()
         self.parameters = list["ScratchpadParameter"]()
+        self.tracing: Tracing | None = None
         for arg in flat(self._fn_args):
             if isinstance(arg, ObjectFifoHandle):
                 self._take(arg)
@@ -179,6 +185,33 @@ class Runtime(Resolvable):
         active_sequence()  # refuses where there is none
         inline_func(*inline_args)
 
+    def enable_trace(
+        self,
+        trace_size: int | None = None,
+        workers: Sequence[Worker] | None = None,
+        ddr_id: int = 4,
+        coretile_events: Sequence[Any] | None = None,
+        coremem_events: Sequence[Any] | None = None,
+        memtile_events: Sequence[Any] | None = None,
+        shimtile_events: Sequence[Any] | None = None,
+    ) -> None:
+        """`Program.enable_trace`, as older programs say it, in the sequence or before it.
+
+        Args:
+            trace_size: how many bytes the record has; 0 is no record
+            workers: whose tiles are recorded; all that have `trace` if none are given
+            ddr_id: -1 for a record behind the last output; it has a buffer of its own otherwise, the last argument
+            coretile_events: what is recorded of cores
+            coremem_events: of their memories
+            memtile_events: of mem tiles
+            shimtile_events: of shim tiles
+        """
+        if ddr_id not in range(BEHIND_LAST_OUTPUT, MOST_BUFFERS):
+            remedy = f"give {BEHIND_LAST_OUTPUT}, or the number of one of the {MOST_BUFFERS} buffers of a kernel"
+            refuse(f"there is no buffer {ddr_id!r} for a trace", (None, remedy))
+        events = (coretile_events, coremem_events, memtile_events, shimtile_events)
+        self.tracing = Tracing(trace_size, workers, ddr_id == BEHIND_LAST_OUTPUT, *events) if trace_size else None
+
     def set_barrier(self, barrier: WorkerRuntimeBarrier, value: int) -> None:
         """Set a `barrier` to a `value` for all of its workers."""
         barrier.set(value)
@@ -225,8 +258,9 @@ def _is_input(given: Any) -> bool:
 
 
 def _constant(given: Any) -> Any:
-    """A Python integer as a number of the program, as it would be if it were an argument; all else as it is."""
+    """An integer as a number of the program, as it would be if its type were an argument; all else as it is."""
     # switches of the program's text stay Python's
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
         return given
-    return constant(int(cast(int, given)), i32)
+    number = cast("int | np.integer[Any]", given)
+    return constant(int(number), i32 if isinstance(number, int) else type(number))
