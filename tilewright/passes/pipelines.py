@@ -8,6 +8,7 @@ from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
 from tilewright.passes import find_pass
 
+ARGUMENTS = ("tilewright-find-tile-arguments",)
 PLACEMENT = ("aie-place-tiles",)
 TRACING = (
     "aie-insert-trace-flows",
@@ -29,7 +30,7 @@ RESOURCES = (
     "aie-assign-buffer-addresses",
 )
 ROUTING = ("aie-create-pathfinder-flows",)
-DESIGN_LOWERING = (*PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
+DESIGN_LOWERING = (*ARGUMENTS, *PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
 """From a design as people write it to descriptors, locks, addresses and switch settings.
 
 The order is upstream's. Copies that tokens hold back come before the locks that they need, which upstream's users do by
