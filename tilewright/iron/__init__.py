@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tilewright.iron.utils.callabledesign import CallableDesign as CallableDesign
     from tilewright.iron.utils.compile.jit import CompilableDesign as CompilableDesign
     from tilewright.iron.utils.compile.jit import CompileTime as CompileTime
+    from tilewright.iron.utils.compile.jit import DispatchTime as DispatchTime
     from tilewright.iron.utils.compile.jit import In as In
     from tilewright.iron.utils.compile.jit import InOut as InOut
     from tilewright.iron.utils.compile.jit import Out as Out
@@ -97,7 +98,7 @@ _HOMES = {
     """,
     "utils.callabledesign": "CallableDesign",
     "utils.compile.jit": """
-        CompilableDesign CompileTime In InOut Out RunTime compile_context compileconfig get_compile_arg
+        CompilableDesign CompileTime DispatchTime In InOut Out RunTime compile_context compileconfig get_compile_arg
     """,
     "utils.jit": "jit",
     "worker": "Worker WorkerRuntimeBarrier",

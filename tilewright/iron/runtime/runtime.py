@@ -21,6 +21,7 @@ from tilewright.iron.resolvable import Resolvable
 from tilewright.iron.runtime._context import active_sequence, active_sequence_scope
 from tilewright.iron.runtime.argument_names import parameter_names, with_target_names
 from tilewright.iron.runtime.data import argument
+from tilewright.iron.runtime.dispatch import argument_names
 from tilewright.iron.runtime.dmataskhandle import Task
 from tilewright.iron.runtime.endpoint import RuntimeEndpoint
 from tilewright.iron.runtime.parameters import write_parameter
@@ -238,7 +239,7 @@ class Runtime(Resolvable):
         names = parameter_names(function, len(self._fn_args))
         with at(self.where):
             bind(function, self._fn_args, {}, f"fn_args do not fit '{getattr(function, '__name__', function)}'")
-            op = sequence_op([*inputs.values()], [names[n] for n in inputs])
+            op = sequence_op([*inputs.values()], argument_names([*inputs.values()], [names[n] for n in inputs]))
         with InsertionPoint(op.body.block):
             if prologue is not None:
                 prologue()

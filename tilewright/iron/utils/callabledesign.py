@@ -73,8 +73,8 @@ class CallableDesign:
         """Compile if that is needed, and run."""
         compilable, scalars = self._split(runtime_kwargs)
         self._check_call(runtime_args, scalars)
-        design = self._design(compilable)
         tensors, numbers = compilable.split_runtime_args(runtime_args, scalars)
+        design = self._design(compilable)
         compilable.validate_tensor_args(tensors, design)
         return NPUKernel(design=design, trace_config=self.trace_config).run(tensors, numbers)
 
@@ -89,7 +89,8 @@ class CallableDesign:
 
     def _split(self, runtime_kwargs: Mapping[str, Any]) -> tuple[CompilableDesign, dict[str, Any]]:
         """The design for the compile-time arguments of a call, and the call's other arguments."""
-        known = set(self.compilable.compile_params)
+        # what a design is specialized for is not for calls to give
+        known = set(self.compilable.compile_params) - set(self.compilable.specialized_params)
         given = {name: value for name, value in runtime_kwargs.items() if name in known}
         # designs that trace take its size as an argument
         if self.trace_config is not None and "trace_size" in known:
@@ -105,7 +106,8 @@ class CallableDesign:
                 f"  Params annotated In/Out/InOut must be passed positionally.\n"
                 f"  CompileTime[T] params (passed as kwargs): {compilable.compile_params}."
             )
-        known = [*compilable.tensor_params, *compilable.scalar_params, *compilable.compile_params]
+        numbers = [*compilable.scalar_params, *compilable.dispatch_params]
+        known = [*compilable.tensor_params, *numbers, *compilable.compile_params]
         if compilable.parameters is not None and (unknown := [given for given in scalars if given not in known]):
             hint = near_match(unknown[0], known)
             raise CallError(f"{name!r} has no parameter {unknown[0]!r}{hint}; it takes {', '.join(known)}")
@@ -115,6 +117,7 @@ class CallableDesign:
                 f"{name!r} takes at most {most} positional argument(s) (tensor: {len(compilable.tensor_params)}, "
                 f"scalar: {len(compilable.scalar_params)}) but {len(runtime_args)} were given.\n"
                 f"  CompileTime[T] parameters {compilable.compile_params} must be keyword arguments, not positional."
+                f"{_named_too(compilable.dispatch_params)}"
             )
 
     def specialize(self, **overrides: Any) -> CallableDesign:
@@ -143,3 +146,7 @@ class CallableDesign:
 
     def __repr__(self) -> str:
         return f"CallableDesign({self.compilable!r})"
+
+
+def _named_too(dispatch_params: list[str]) -> str:
+    return f"\n  So must DispatchTime[T] parameters {dispatch_params}." if dispatch_params else ""
