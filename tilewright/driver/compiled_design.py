@@ -60,7 +60,7 @@ def compile_source(source: Compilable, lowering: Sequence[str] | None = None) ->
     order = GUARDED_LOWERING if lowering is None else lowering
     pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
-    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})
+    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -70,10 +70,10 @@ def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) ->
 
 def design_from_text(text: str, name: str) -> Design:
     """A design whose sequences are lowered already."""
-    return _design(TextSource(text, name), Pipeline())
+    return design_of(TextSource(text, name), Pipeline())
 
 
-def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Design:
+def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     ctx = make_context()
     try:

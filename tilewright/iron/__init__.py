@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from tilewright.iron.utils.compile.jit import compile_context as compile_context
     from tilewright.iron.utils.compile.jit import compileconfig as compileconfig
     from tilewright.iron.utils.compile.jit import get_compile_arg as get_compile_arg
+    from tilewright.iron.utils.compile.reconfiguration import Reconfiguration as Reconfiguration
     from tilewright.iron.utils.jit import jit as jit
     from tilewright.iron.worker import Worker as Worker
     from tilewright.iron.worker import WorkerRuntimeBarrier as WorkerRuntimeBarrier
@@ -100,6 +101,7 @@ _HOMES = {
     "utils.compile.jit": """
         CompilableDesign CompileTime DispatchTime In InOut Out RunTime compile_context compileconfig get_compile_arg
     """,
+    "utils.compile.reconfiguration": "Reconfiguration",
     "utils.jit": "jit",
     "worker": "Worker WorkerRuntimeBarrier",
 }

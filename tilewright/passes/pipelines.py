@@ -91,6 +91,36 @@ SEQUENCE_LOWERING = (
 generated."""
 
 
+CONTROL_OVERLAY = (
+    "aie-generate-column-control-overlay{"
+    "route-shim-to-tct=all-tiles route-shim-to-tile-ctrl=true emit-standalone-overlay=true}",
+    "aie-assign-tile-controller-ids",  # for tiles that only the overlay uses
+)
+_OVERLAY_AT = next(
+    n for n, step in enumerate(DESIGN_LOWERING) if step.startswith("aie-generate-column-control-overlay")
+)
+RECONFIGURATION: Mapping[str, tuple[str, ...]] = {
+    "loadpdi": (*DESIGN_LOWERING, *SEQUENCE_GATHERING),
+    "write32": (*DESIGN_LOWERING, *SEQUENCE_GATHERING[:-1], "aie-expand-load-pdi", SEQUENCE_GATHERING[-1]),
+    "ctrlpkt": (
+        *DESIGN_LOWERING[:_OVERLAY_AT],
+        *CONTROL_OVERLAY,
+        *DESIGN_LOWERING[_OVERLAY_AT + 1 :],
+        *SEQUENCE_GATHERING[:-1],
+        "aie-expand-load-pdi{ctrl-pkt}",
+        "aie-legalize-ctrl-packet",
+        SEQUENCE_GATHERING[-1],
+    ),
+}
+"""From several devices, and sequences of another one that configure them, to instructions that configure: by method.
+
+Configurations are numbered at the end, since those that reset the array are only made when loads are expanded.
+"""
+
+PACKET_SENDING = ("aie-ctrl-packet-to-dma",)
+"""What sends control packets from host memory; after it, nothing knows their words any more."""
+
+
 def pipeline_of(order: Sequence[str]) -> Pipeline:
     """A pipeline on a module that runs an order; passes on devices run on each of them."""
     pipeline = Pipeline()

@@ -36,6 +36,7 @@ class CallableDesign:
         object_files: list[str | Path] | None = None,
         trace_config: TraceConfig | None = None,
         full_elf: bool = False,
+        name: str | None = None,
     ):
         """A function that builds a design, as something to call.
 
@@ -46,6 +47,7 @@ class CallableDesign:
             source_files: for the vendor's compiler, as are `aiecc_flags`, `compile_flags`, `include_paths`,
                 `object_files` and `full_elf`; they mean nothing here
             trace_config: what hardware would trace
+            name: what it is called among others, see `Reconfiguration`; without one as its function is
         """
         if isinstance(mlir_generator, CompilableDesign):
             self.compilable = mlir_generator
@@ -60,6 +62,7 @@ class CallableDesign:
                 include_paths=include_paths,
                 object_files=object_files,
                 full_elf=full_elf,
+                name=name,
             )
         self.trace_config = trace_config
         self._kernel_cache = dict[Any, Design]()

@@ -26,8 +26,10 @@ def jit(mlir_generator: Generator | None = None, **kwargs: Any) -> Any:
     """
     if mlir_generator is None:
         return partial(jit, **kwargs)  # `@iron.jit(...)`: the function comes next
-    settings = {name: value for name, value in kwargs.items() if name in _SETTINGS}
-    arguments = {name: value for name, value in kwargs.items() if name not in _SETTINGS}
+    # a parameter of the function comes first: many are called `name`
+    own = set(parameters_of(mlir_generator).signature.parameters) if callable(mlir_generator) else set[str]()
+    settings = {name: value for name, value in kwargs.items() if name in _SETTINGS and name not in own}
+    arguments = {name: value for name, value in kwargs.items() if name not in settings}
     # a file of MLIR has no parameters to check
     if callable(mlir_generator):
         _check(mlir_generator, parameters_of(mlir_generator), arguments)

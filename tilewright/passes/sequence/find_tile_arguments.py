@@ -14,6 +14,7 @@ from tilewright.dialects.aie.lookup import lookup_symbol
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.configure import RunOp
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskForOp
 from tilewright.ir.pass_manager import Pass
@@ -39,6 +40,17 @@ class FindTileArgumentsPass(Pass):
                     is_object = _size_bytes(buffer.type) == _size_bytes(fifo.fifo_type.element_type)
                     if is_object and any(map(_varies, numbers)):
                         sequence.add_tile(buffer)
+            for run in [inner for inner in sequence.walk() if isinstance(inner, RunOp)]:
+                _pass_on(run, sequence)
+
+
+def _pass_on(run: RunOp, caller: RuntimeSequenceOp) -> None:
+    """What is a tile to a sequence of a device before is one to those that run it."""
+    callee = run.sequence
+    for number in [] if callee is None else callee.tile_arguments:
+        given = run.args[number]
+        if isinstance(given, BlockArgument) and given.owner is caller.body.block:
+            caller.add_tile(given)
 
 
 def _transfers(sequence: RuntimeSequenceOp) -> Iterator[tuple[SymbolRefAttr, BlockArgument, list[SSAValue]]]:

@@ -62,6 +62,7 @@ class CompilableDesign:
         aiecc_flags: Sequence[str] | None = None,
         object_files: Iterable[str | Path] | None = None,
         full_elf: bool = False,
+        name: str | None = None,
     ):
         """A design that is still to be built.
 
@@ -71,8 +72,9 @@ class CompilableDesign:
             compile_kwargs: compile-time arguments that are fixed
             compile_flags: for the vendor's compiler, as are `source_files`, `include_paths`, `aiecc_flags`,
                 `object_files` and `full_elf`; they mean nothing here
+            name: what it is called among others, see `Reconfiguration`; without one as its function is
         """
-        self.mlir_generator = mlir_generator
+        self.mlir_generator, self.name = mlir_generator, name
         self.use_cache, self.full_elf = use_cache, full_elf
         # what is built is kept by them, so they must not change
         self.compile_kwargs: Mapping[str, Any] = MappingProxyType(self._bound(compile_kwargs or {}))
