@@ -76,17 +76,25 @@ def test_the_hosts_array_is_still_a_bound(line_of_1024: tw.Design) -> None:
         line_of_1024.run(np.zeros(1024, np.uint8), np.zeros(2048, np.uint8), None, 2048)
 
 
-def test_buffer_of_several_objects_is_a_bound() -> None:
-    def sequence(a: Any, b: Any, count: Any, source: Any, target: Any) -> None:
+def test_declared_size_is_that_of_one_problem() -> None:
+    """Where the run says how much is moved, one declared size serves problems of many; where from is in its bounds."""
+
+    def sequence(a: Any, b: Any, c: Any, count: Any, first: Any, source: Any, target: Any) -> None:
         source.fill(a, sizes=[1, 1, 1, count])
         target.drain(b, sizes=[1, 1, 1, count], wait=True)
+        source.fill(c, offset=first, transfer_len=16)
+        target.drain(c, offset=first, transfer_len=16, wait=True)
 
     source = ObjectFifo(vector(16), name="in")
     target = source.cons().forward(name="out")
-    arguments = [vector(64), vector(64), np.int32, source.prod(), target.cons()]
+    arguments = [vector(64), vector(64), vector(64), np.int32, np.int32, source.prod(), target.cons()]
     design = tw.compile(Program(NPU1Col1(), Runtime(sequence, arguments)))
+    a, b, c = np.arange(160, dtype=np.int32), np.zeros(160, np.int32), np.arange(64, dtype=np.int32)
+    for length in (48, 160):
+        design.run(a, b, c, length, 16)
+        assert (b[:length] == a[:length]).all()
     with pytest.raises(tw.RangeError, match=r"end of the transfer.* is 320 but must be in \[0:256\]"):
-        design.txn(count=80)
+        design.txn(count=16, first=64)
 
 
 def test_sizes_of_a_pattern_that_the_run_gives() -> None:

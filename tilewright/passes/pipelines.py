@@ -8,7 +8,7 @@ from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
 from tilewright.passes import find_pass
 
-ARGUMENTS = ("tilewright-find-tile-arguments",)
+ARGUMENTS = ("tilewright-find-open-arguments",)
 PLACEMENT = ("aie-place-tiles",)
 TRACING = (
     "aie-insert-trace-flows",

@@ -39,9 +39,9 @@ FLOAT_ARGUMENTS = "tilewright.float_arguments"
 SIZE_ARGUMENTS = "tilewright.size_arguments"
 """Attribute of a sequence: pairs of numbers, of an argument and of the buffer that it is the number of elements of."""
 
-TILE_ARGUMENTS = "tilewright.tile_arguments"
-"""Attribute of a sequence: the numbers of those buffers whose types are one of the tiles that the host's array has, and
-so no bound of it."""
+OPEN_ARGUMENTS = "tilewright.open_arguments"
+"""Attribute of a sequence: the numbers of those buffers whose types say how large one problem is, and do not bound what
+the host gives."""
 
 
 def _parse_arguments_and_body(parser: Parser, op_type: type[OpT], name: StringAttr | None) -> OpT:
@@ -136,15 +136,15 @@ class RuntimeSequenceOp(IRDLOperation):
         return added
 
     @property
-    def tile_arguments(self) -> list[int]:
+    def open_arguments(self) -> list[int]:
         """The numbers of the buffers of which the host may give more than their types say."""
-        numbers = self.attributes.get(TILE_ARGUMENTS)
+        numbers = self.attributes.get(OPEN_ARGUMENTS)
         return list[int](numbers.get_values()) if isinstance(numbers, DenseArrayBase) else []
 
-    def add_tile(self, buffer: BlockArgument) -> None:
-        """Make the type of a buffer that of a tile."""
-        numbers = sorted({*self.tile_arguments, buffer.index})
-        self.attributes[TILE_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
+    def make_open(self, buffer: BlockArgument) -> None:
+        """Let the host give more of a buffer than its type says."""
+        numbers = sorted({*self.open_arguments, buffer.index})
+        self.attributes[OPEN_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
 
     def add_argument(self, type: Attribute, name: str) -> None:
         """Add a last argument; it gets this name, with a number behind it if another one has it."""
@@ -196,10 +196,10 @@ class BdChainOp(IRDLOperation):
 
 
 def declared_elements(buffer: SSAValue) -> int | None:
-    """How many elements a buffer has by its type; None where that is open, or one tile of what the host gives."""
+    """How many elements a buffer has by its type; None where that is open, or not all that the host may give."""
     sequence = buffer.block.parent_op() if isinstance(buffer, BlockArgument) else None
-    is_tile = isinstance(sequence, RuntimeSequenceOp) and cast(BlockArgument, buffer).index in sequence.tile_arguments
-    return None if is_tile else element_count(buffer.type)
+    is_open = isinstance(sequence, RuntimeSequenceOp) and cast(BlockArgument, buffer).index in sequence.open_arguments
+    return None if is_open else element_count(buffer.type)
 
 
 OPS = [RuntimeSequenceOp, BdChainOp]

@@ -1,8 +1,9 @@
-"""Finds arguments of runtime sequences whose types are one tile of what the host gives, and so no bound of it."""
+"""Finds arguments of runtime sequences whose types are the size of one problem, and no bound of what the host gives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import SymbolRefAttr
@@ -20,49 +21,59 @@ from tilewright.dialects.aiex.tasks import DmaConfigureTaskForOp
 from tilewright.ir.pass_manager import Pass
 
 
-class FindTileArgumentsPass(Pass):
+class FindOpenArgumentsPass(Pass):
     """Not one of mlir-aie's: run it while there are ObjectFifos.
 
-    Objects go whole through an ObjectFifo. Where a buffer is declared as one object, and how much of it is moved or
-    from where depends on a number of the run, all other numbers than one object from its start would be wrong: what is
-    declared is an object, and the host has some number of them.
+    How many objects go through an ObjectFifo may be a number of the run. Then one design serves problems of many sizes,
+    and what is declared is one of them. Where it is a single object, a number that says from where is enough: another
+    part of it would be no object.
     """
 
-    name = "tilewright-find-tile-arguments"
+    name = "tilewright-find-open-arguments"
     anchor = "aie.device"
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
-            for fifo_name, buffer, numbers in _transfers(sequence):
-                fifo = lookup_symbol(op, fifo_name)
-                if buffer.owner is sequence.body.block and isinstance(fifo, ObjectFifoOp):
-                    is_object = _size_bytes(buffer.type) == _size_bytes(fifo.fifo_type.element_type)
-                    if is_object and any(map(_varies, numbers)):
-                        sequence.add_tile(buffer)
+            for transfer in _transfers(sequence):
+                fifo = lookup_symbol(op, transfer.fifo)
+                if transfer.buffer.owner is sequence.body.block and isinstance(fifo, ObjectFifoOp):
+                    is_object = _size_bytes(transfer.buffer.type) == _size_bytes(fifo.fifo_type.element_type)
+                    numbers = [*transfer.extent, *(transfer.offset if is_object else ())]
+                    if any(map(_varies, numbers)):
+                        sequence.make_open(transfer.buffer)
             for run in [inner for inner in sequence.walk() if isinstance(inner, RunOp)]:
                 _pass_on(run, sequence)
 
 
 def _pass_on(run: RunOp, caller: RuntimeSequenceOp) -> None:
-    """What is a tile to a sequence of a device before is one to those that run it."""
+    """What is open in a sequence of a device before is open in those that run it."""
     callee = run.sequence
-    for number in [] if callee is None else callee.tile_arguments:
+    for number in [] if callee is None else callee.open_arguments:
         given = run.args[number]
         if isinstance(given, BlockArgument) and given.owner is caller.body.block:
-            caller.add_tile(given)
+            caller.make_open(given)
 
 
-def _transfers(sequence: RuntimeSequenceOp) -> Iterator[tuple[SymbolRefAttr, BlockArgument, list[SSAValue]]]:
-    """The transfers of whole arguments: through which ObjectFifo, of which argument, and by which numbers."""
+class _Transfer(NamedTuple):
+    """A transfer of an argument: through which ObjectFifo, and by which numbers."""
+
+    fifo: SymbolRefAttr
+    buffer: BlockArgument
+    extent: Sequence[SSAValue]
+    offset: Sequence[SSAValue]
+
+
+def _transfers(sequence: RuntimeSequenceOp) -> Iterator[_Transfer]:
     for op in sequence.walk():
         match op:
             case NpuDmaMemcpyNdOp(memref=BlockArgument() as buffer):
-                yield op.metadata, buffer, [*op.operands[1:]]
+                yield _Transfer(op.metadata, buffer, [*op.sizes, *op.strides], op.offsets)
             case DmaConfigureTaskForOp():
                 for bd in op.walk():
                     if isinstance(bd, DmaBdOp) and isinstance(bd.buffer, BlockArgument):
-                        yield op.alloc, bd.buffer, [*bd.operands[1:]]
+                        extent = [*bd.sizes, *bd.strides, *([bd.len] if bd.len else [])]
+                        yield _Transfer(op.alloc, bd.buffer, extent, [bd.offset] if bd.offset else [])
             case _:
                 pass
 
