@@ -12,9 +12,26 @@ from hypothesis import strategies as st
 from iron_programs import vector
 
 import tilewright as tw
-from tilewright.iron import Buffer, ObjectFifo, Program, Runtime, TaskGroup, Worker, WorkerRuntimeBarrier, kernels
+from tilewright.iron import (
+    Buffer,
+    ObjectFifo,
+    Program,
+    Runtime,
+    TaskGroup,
+    TileTrace,
+    TraceBuffer,
+    Worker,
+    WorkerRuntimeBarrier,
+    kernels,
+)
 from tilewright.iron.device import NPU1Col1
 from tilewright.iron.dialects.aiex import (
+    EndOp,
+    bds,
+    dma_await_task,
+    dma_bd,
+    dma_configure_task_for,
+    dma_start_task,
     npu_dma_memcpy_nd,
     npu_maskwrite32,
     npu_maskwrite32_dynamic,
@@ -26,7 +43,6 @@ from tilewright.iron.dialects.aiex import (
 )
 from tilewright.iron.extras import types as T
 from tilewright.iron.helpers.taplib import TensorAccessPattern, TensorTiler2D
-from tilewright.iron.placed.tasks import dma_await_task, dma_start_task
 from tilewright.iron.runtime import RtpWriteTask
 
 NUMBERS = vector(None)
@@ -69,6 +85,75 @@ def test_buffer_that_is_one_object_has_any_number_of_them(line_of_1024: tw.Desig
     a, b = np.random.default_rng(length).integers(0, 256, length, np.uint8), np.zeros(length + 8, np.uint8)
     line_of_1024.run(a, b, None, length)
     assert (b[:length] == a).all() and not b[length:].any()
+
+
+@pytest.mark.filterwarnings("ignore:hardware traces are not modelled")
+def test_sequence_as_a_function_of_types() -> None:
+    """The program gets the function and the types of its arguments; it knows ends of ObjectFifos from outside."""
+    of_in, of_out = ObjectFifo(vector(16), name="in"), ObjectFifo(vector(16), name="out")
+
+    def core(source: Any, target: Any, copy: Any) -> None:
+        result, given = target.acquire(1), source.acquire(1)
+        copy(given, result, 16)
+        source.release(1)
+        target.release(1)
+
+    def sequence(a: Any, b: Any, length: Any) -> None:
+        of_in.prod().fill(a, sizes=[1, 1, 1, length])
+        of_out.cons().drain(b, sizes=[1, 1, 1, length], wait=True)
+
+    ends = [of_in.cons(), of_out.prod(), kernels.passthrough(16, np.int32)]
+    worker = Worker(core, ends, trace=TileTrace())
+    types = [vector(64), vector(64), T.i32]
+    program = Program(NPU1Col1(), sequence, arg_types=types, workers=[worker], trace=TraceBuffer(8192, ddr_id=-1))
+    design = tw.compile(program)
+    assert design.scalars() == ["length"]
+    a = np.arange(128, dtype=np.int32)
+    for length in (16, 64, 128):
+        design.run(a, b := np.zeros(128, np.int32), length)
+        assert (b[:length] == a[:length]).all() and not b[length:].any()
+    with pytest.raises(tw.CompileError, match="arg_types do not fit 'sequence'"):
+        Program(NPU1Col1(), sequence, arg_types=types[:2])
+    with pytest.raises(tw.CompileError, match="a Runtime has the types of its sequence's arguments itself"):
+        Program(NPU1Col1(), Runtime(sequence, types), arg_types=types)
+
+
+def test_descriptors_in_the_words_of_older_programs() -> None:
+    """`len`, and pairs of sizes and strides."""
+
+    def sequence(a: Any, b: Any, rows: Any, source: Any, target: Any) -> None:
+        older: dict[str, Any] = {"len": rows * 16, "dimensions": [(rows, 32), (16, 1)]}
+        today: dict[str, Any] = {"transfer_len": rows * 16, "sizes": [rows, 16], "strides": [16, 1]}
+        tasks = list[Any]()
+        for end, buffer, words in ((target, b, today), (source, a, older)):
+            tasks.append(task := dma_configure_task_for(end.name, issue_token=end is target))
+            with bds(task) as bd, bd[0]:
+                dma_bd(buffer.op, offset=0, **words)
+                EndOp()
+            dma_start_task(task)
+        dma_await_task(tasks[0])
+
+    design = through_mem_tile(sequence, 16, np.int32)
+    a = np.arange(8 * 32, dtype=np.int32)
+    design.run(a, b := np.zeros(8 * 16, np.int32), 5)
+    assert (b[:80].reshape(5, 16) == a.reshape(8, 32)[:5, :16]).all() and not b[80:].any()
+
+
+@pytest.mark.parametrize(
+    "words, complaint",
+    [
+        ({"len": 4, "transfer_len": 4}, "transfer_len or its older name len, not both"),
+        ({"dimensions": [(4, 1)], "sizes": [4]}, "sizes and strides or dimensions, not both"),
+        ({"dimensions": [(4, 1, 2)]}, "each of dimensions is a pair of a size and a stride"),
+    ],
+)
+def test_words_of_older_and_of_newer_programs(words: dict[str, Any], complaint: str) -> None:
+    def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
+        with bds(dma_configure_task_for(source.name)) as bd, bd[0]:
+            dma_bd(a.op, **words)
+
+    with pytest.raises(tw.CompileError, match=complaint):
+        through_mem_tile(sequence, 16)
 
 
 def test_the_hosts_array_is_still_a_bound(line_of_1024: tw.Design) -> None:

@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     from tilewright.iron.utils.compile.jit import get_compile_arg as get_compile_arg
     from tilewright.iron.utils.compile.reconfiguration import Reconfiguration as Reconfiguration
     from tilewright.iron.utils.jit import jit as jit
+    from tilewright.iron.utils.trace import TileTrace as TileTrace
+    from tilewright.iron.utils.trace import TraceBuffer as TraceBuffer
     from tilewright.iron.worker import Worker as Worker
     from tilewright.iron.worker import WorkerRuntimeBarrier as WorkerRuntimeBarrier
 
@@ -103,6 +105,7 @@ _HOMES = {
     """,
     "utils.compile.reconfiguration": "Reconfiguration",
     "utils.jit": "jit",
+    "utils.trace": "TileTrace TraceBuffer",
     "worker": "Worker WorkerRuntimeBarrier",
 }
 """Names by the module that they come from."""

@@ -279,9 +279,12 @@ def dma_bd(
     """A buffer descriptor; outermost dimension first, all in elements.
 
     Every number may be a value of the program. More settings: `burst_length`, `packet=(type, id)`, `pad_dimensions`,
-    `iteration=(size, stride, current)`, `bd_id`, `next_bd_id`, `offset_parameter`.
+    `iteration=(size, stride, current)`, `bd_id`, `next_bd_id`, `offset_parameter`. Older programs say `len` for
+    `transfer_len`, and `dimensions` for pairs of a size and a stride.
     """
     operands: dict[str, Any] = {}
+    sizes, strides = _older_dimensions(sizes, strides, kwargs.pop("dimensions", None))
+    transfer_len = _older_length(transfer_len, kwargs.pop("len", None))
     for name, values in (("sizes", sizes), ("strides", strides)):
         if numbers := as_list([] if values is None else values, name):
             operands[name], operands[f"static_{name}"] = split_mixed(numbers)
@@ -290,6 +293,25 @@ def dma_bd(
     if unknown := kwargs.keys() - DmaBdOp.get_irdl_definition().properties.keys() - {"loc", "ip"}:
         refuse(f"'aie.dma_bd' has no {', '.join(sorted(unknown))}")
     return DMABDOp(build(DmaBdOp, buffer=buffer, **operands, **kwargs))
+
+
+def _older_length(transfer_len: Any, length: Any) -> Any:
+    if transfer_len is not None and length is not None:
+        refuse("dma_bd takes transfer_len or its older name len, not both")
+    return length if transfer_len is None else transfer_len
+
+
+def _older_dimensions(
+    sizes: Sequence[Any] | None, strides: Sequence[Any] | None, dimensions: Any
+) -> tuple[Sequence[Any] | None, Sequence[Any] | None]:
+    if dimensions is None:
+        return sizes, strides
+    if sizes is not None or strides is not None:
+        refuse("dma_bd takes sizes and strides or dimensions, not both")
+    pairs = [as_list(pair, "a dimension") for pair in as_list(dimensions, "dimensions")]
+    if not all(len(pair) == 2 for pair in pairs):
+        refuse("each of dimensions is a pair of a size and a stride", (None, "such as [(4, 64), (16, 1)]"))
+    return [size for size, _ in pairs], [stride for _, stride in pairs]
 
 
 @dataclass(frozen=True)

@@ -122,14 +122,32 @@ class Runtime(Resolvable):
         """Write the sequence: gives what stands for its arguments, for array types buffers, for others numbers."""
         if self._function is not None or self._written is not None:
             refuse("a Runtime has one sequence", (self.where, "make another Runtime"))
-        names = with_target_names(len(input_types))
+        with self._writing(input_types, with_target_names(len(input_types))) as arguments:
+            yield arguments[0] if len(arguments) == 1 else tuple(arguments)
+
+    @classmethod
+    def of_function(cls, function: Callable[..., Any], arg_types: Sequence[Any]) -> Runtime:
+        """What a `function` of arguments of the types `arg_types` does; it knows ends of ObjectFifos from elsewhere.
+
+        It is called now: which ObjectFifos it uses is not known before.
+        """
+        runtime = cls()
+        names = parameter_names(function, len(arg_types))
+        with at(runtime.where):
+            bind(function, list(arg_types), {}, f"arg_types do not fit '{getattr(function, '__name__', function)}'")
+        with runtime._writing(arg_types, argument_names(arg_types, names)) as arguments:
+            function(*arguments)
+        return runtime
+
+    @contextmanager
+    def _writing(self, input_types: Sequence[Any], names: Sequence[str]) -> Generator[list[Any]]:
         with InsertionPoint(Block()):  # there is no device yet that it could be in
             op = sequence_op(input_types, names)
         with InsertionPoint(op.body.block):
             arguments = [argument(given, ssa) for given, ssa in zip(input_types, op.body.block.args, strict=True)]
             active = ActiveSequence(arguments, self._strict, in_device=False)
             with active_sequence_scope(active):
-                yield arguments[0] if len(arguments) == 1 else tuple(arguments)
+                yield arguments
                 active.finish()
         op.detach()
         self._written = WrittenSequence(op, active)
