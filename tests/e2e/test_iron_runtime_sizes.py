@@ -199,7 +199,7 @@ def test_sizes_of_a_pattern_that_the_run_gives() -> None:
 def test_sizes_of_a_placed_transfer_that_the_run_gives() -> None:
     def sequence(a: Any, b: Any, rows: Any, source: Any, target: Any) -> None:
         pattern = TensorAccessPattern((8, 64), 0, [1, 1, 8, 16], [0, 0, 64, 1])
-        open_rows = {"dynamic_sizes": [None, None, rows, None]}
+        open_rows: Any = {"dynamic_sizes": [None, None, rows, None]}
         npu_dma_memcpy_nd(source.name, 0, a.op, pattern, issue_token=False, **open_rows)
         task = shim_dma_single_bd_task(
             target.name, b.op, sizes=[1, 1, 8, 16], strides=[0, 0, 16, 1], issue_token=True, **open_rows

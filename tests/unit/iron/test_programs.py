@@ -448,7 +448,7 @@ def test_any_tile_is_a_new_one_each_time():
 
 def test_a_runtime_asks_for_a_trace_as_a_program_does(monkeypatch: pytest.MonkeyPatch):
     """What older programs say in the sequence is what newer ones say to the program, which has the last word."""
-    asked = list[tuple[Any, Any]]()
+    asked = list[dict[str, Any]]()
     monkeypatch.setattr("tilewright.iron.utils.trace.start_trace", lambda **options: asked.append(options))
     monkeypatch.setattr("tilewright.iron.utils.trace.configure_trace", lambda tiles, **options: asked.append(options))
 
