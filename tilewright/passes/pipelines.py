@@ -8,6 +8,7 @@ from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
 from tilewright.passes import find_pass
 
+ARGUMENTS = ("tilewright-find-open-arguments",)
 PLACEMENT = ("aie-place-tiles",)
 TRACING = (
     "aie-insert-trace-flows",
@@ -29,7 +30,7 @@ RESOURCES = (
     "aie-assign-buffer-addresses",
 )
 ROUTING = ("aie-create-pathfinder-flows",)
-DESIGN_LOWERING = (*PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
+DESIGN_LOWERING = (*ARGUMENTS, *PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
 """From a design as people write it to descriptors, locks, addresses and switch settings.
 
 The order is upstream's. Copies that tokens hold back come before the locks that they need, which upstream's users do by
@@ -88,6 +89,36 @@ SEQUENCE_LOWERING = (
 )
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
+
+
+CONTROL_OVERLAY = (
+    "aie-generate-column-control-overlay{"
+    "route-shim-to-tct=all-tiles route-shim-to-tile-ctrl=true emit-standalone-overlay=true}",
+    "aie-assign-tile-controller-ids",  # for tiles that only the overlay uses
+)
+_OVERLAY_AT = next(
+    n for n, step in enumerate(DESIGN_LOWERING) if step.startswith("aie-generate-column-control-overlay")
+)
+RECONFIGURATION: Mapping[str, tuple[str, ...]] = {
+    "loadpdi": (*DESIGN_LOWERING, *SEQUENCE_GATHERING),
+    "write32": (*DESIGN_LOWERING, *SEQUENCE_GATHERING[:-1], "aie-expand-load-pdi", SEQUENCE_GATHERING[-1]),
+    "ctrlpkt": (
+        *DESIGN_LOWERING[:_OVERLAY_AT],
+        *CONTROL_OVERLAY,
+        *DESIGN_LOWERING[_OVERLAY_AT + 1 :],
+        *SEQUENCE_GATHERING[:-1],
+        "aie-expand-load-pdi{ctrl-pkt}",
+        "aie-legalize-ctrl-packet",
+        SEQUENCE_GATHERING[-1],
+    ),
+}
+"""From several devices, and sequences of another one that configure them, to instructions that configure: by method.
+
+Configurations are numbered at the end, since those that reset the array are only made when loads are expanded.
+"""
+
+PACKET_SENDING = ("aie-ctrl-packet-to-dma",)
+"""What sends control packets from host memory; after it, nothing knows their words any more."""
 
 
 def pipeline_of(order: Sequence[str]) -> Pipeline:
