@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tracing:
-    """What `Program.enable_trace` was told."""
+    """What `Program.enable_trace` or `Runtime.enable_trace` was told."""
 
     size: int
     workers: Sequence[Worker] | None = None
@@ -24,7 +24,7 @@ class Tracing:
     memtile_events: Sequence[Any] | None = None
     shimtile_events: Sequence[Any] | None = None
     egress_shim_col: int = 0
-    core_trace_mode: TraceMode = TraceMode.EventTime
+    core_trace_mode: TraceMode | None = None
 
     def configure(self, all_workers: Sequence[Worker]) -> None:
         """Set up the trace units of the workers' tiles."""
@@ -37,7 +37,8 @@ class Tracing:
             coremem_events=self.coremem_events,
             memtile_events=self.memtile_events,
             shimtile_events=self.shimtile_events,
-            core_trace_mode=self.core_trace_mode,
+            core_trace_mode=TraceMode.EventTime if self.core_trace_mode is None else self.core_trace_mode,
+            own_events=[(worker.tile.op, events) for worker in chosen if (events := _own_events(worker)) is not None],
         )
 
     def start(self) -> None:
@@ -51,3 +52,9 @@ class Tracing:
             routing="single",
             egress_shim_col=self.egress_shim_col,
         )
+
+
+def _own_events(worker: Worker) -> Sequence[Any] | None:
+    """The events that a worker asks for itself."""
+    given = worker.trace_events
+    return getattr(worker.trace, "events", None) if given is None else given

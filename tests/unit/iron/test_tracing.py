@@ -17,7 +17,14 @@ from tilewright.iron.device import NPU1Col1
 from tilewright.iron.dialects.aie import AIEDevice, TraceMode, WireBundle, device, tile
 from tilewright.iron.extras.context import mlir_mod_ctx
 from tilewright.iron.utils import tensor
-from tilewright.iron.utils.trace import TraceConfig, configure_trace, get_cycles_summary, parse_trace
+from tilewright.iron.utils.trace import (
+    TileTrace,
+    TraceBuffer,
+    TraceConfig,
+    configure_trace,
+    get_cycles_summary,
+    parse_trace,
+)
 from tilewright.iron.utils.trace.events import CoreEvent, MemEvent, PortEvent, get_events_for_device
 
 N = 64
@@ -164,3 +171,14 @@ def test_the_trace_of_another_design_is_refused() -> None:
     buffer = run(trace_size=1024).trace_buffer
     with pytest.raises(tw.Error, match="which the design does not trace"):
         parse_trace(buffer, "module { aie.device(npu1_1col) { aie.runtime_sequence @sequence() {} } }")
+
+
+def test_a_worker_asks_for_events_of_its_own() -> None:
+    line = np.ndarray[(N,), np.dtype[np.int32]]
+    of_in = ObjectFifo(line, name="in")
+    worker = Worker(None, [of_in.cons()], trace=TileTrace([CoreEvent.CASCADE_STALL]))
+    runtime = Runtime(lambda a, end: end.fill(a, wait=True), [line, of_in.prod()])
+    program = Program(NPU1Col1(), runtime, workers=[worker], trace=TraceBuffer(1024))
+    text = str(program.resolve_program())
+    assert 'aie.trace.event <"CASCADE_STALL">' in text and "INSTR_EVENT_0" not in text
+    assert "buffer_size = 1024" in text

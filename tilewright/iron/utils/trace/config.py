@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ class TraceConfig:
         words[: len(lines)] = [int(line, 16) for line in lines]
         return words
 
+    @property
+    def egress_shim_col(self) -> int:
+        """The column whose shim tile the record leaves by."""
+        return 0
+
     def trace_to_json(self, mlir_file: str | None = None, output_name: str = "trace.json") -> None:
         """Write the events of the trace, for ui.perfetto.dev; the design of the last run is meant if none is given."""
         from tilewright.iron.utils.trace.parse import parse_trace
@@ -62,3 +68,44 @@ class TraceConfig:
             parts.append(f"trace_file={self.trace_file!r}")
         parts += [f"{name}=True" for name in ("reuse_output_buffer", "enable_ctrl_pkts") if getattr(self, name)]
         return f"TraceConfig({', '.join(parts)})"
+
+
+class TraceBuffer(TraceConfig):
+    """Where a hardware trace goes, as programs say that tell their tiles what to record (`TileTrace`)."""
+
+    def __init__(
+        self,
+        trace_size: int,
+        trace_file: str = TraceConfig.DEFAULT_TRACE_FILE,
+        ddr_id: int = 4,
+        enable_ctrl_pkts: bool = False,
+        egress_shim_col: int = 0,
+        last_tensor_shape: Any = None,
+        last_tensor_dtype: Any = None,
+    ):
+        """A buffer for what is recorded.
+
+        Args:
+            trace_size: how many bytes it has
+            trace_file: the file that the record goes to
+            ddr_id: which of a kernel's buffers; -1 is behind the last output
+            enable_ctrl_pkts: accepted, and means nothing
+            egress_shim_col: the column whose shim tile the record leaves by
+            last_tensor_shape: the shape of the last output, and `last_tensor_dtype` its type
+        """
+        super().__init__(trace_size, trace_file, ddr_id == -1, enable_ctrl_pkts, last_tensor_shape, last_tensor_dtype)
+        self.ddr_id, self._egress_shim_col = ddr_id, egress_shim_col
+
+    @property
+    def egress_shim_col(self) -> int:
+        return self._egress_shim_col
+
+    def __repr__(self) -> str:
+        return f"TraceBuffer(trace_size={self.trace_size})"
+
+
+class TileTrace:
+    """What a tile records: its events, or the usual ones. `Worker(trace=TileTrace())` is that of a core's tile."""
+
+    def __init__(self, events: Sequence[Any] | None = None, tile: Any = None):
+        self.events, self.tile = events, tile

@@ -74,6 +74,7 @@ def configure_trace(
     memtile_events: Sequence[Any] | None = None,
     shimtile_events: Sequence[Any] | None = None,
     core_trace_mode: TraceMode = TraceMode.EventTime,
+    own_events: Sequence[tuple[Any, Sequence[Any]]] = (),
 ) -> None:
     """Have these tiles record events, between two events that all tiles hear of.
 
@@ -87,6 +88,7 @@ def configure_trace(
         memtile_events: what mem tiles record
         shimtile_events: what shim tiles record
         core_trace_mode: what cores write down of an event: the time, the program counter, or every branch
+        own_events: what some cores record instead, by their tiles
     """
     chosen = {
         TracePacketType.Core: coretile_events,
@@ -98,6 +100,8 @@ def configure_trace(
     for number, (tile, kind) in enumerate(_units(tiles_to_trace, coremem_events is not None), 1):
         name = f"trace_{_NAMES[kind]}_{number}"
         events = chosen[kind] if chosen[kind] is not None else DEFAULT_EVENTS[kind]
+        if kind is TracePacketType.Core:
+            events = next((own for place, own in own_events if place == tile), events)
         mode = core_trace_mode if kind is TracePacketType.Core else None
         _record(tile, name, kind, _checked(events or ()), mode, start_broadcast, stop_broadcast)
         names.append(name)
