@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, UnrankedMemRefType, i1
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, UnrankedMemRefType, i1
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import memref
@@ -18,7 +18,7 @@ from tilewright.dialects.emitc.calls import CallOp, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp, IncludeOp
 from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, LogicalAndOp, Predicate
-from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
+from tilewright.dialects.emitc.types import is_integral, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
 from tilewright.ir.symbols import unchanging_symbols
@@ -28,6 +28,7 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
     STYLES,
     Style,
     StyleName,
+    converted_constant,
     cpp_types,
     known,
 )
@@ -261,9 +262,8 @@ def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
         return None
     if source.type == target:
         return source
-    number = known(source)
-    if number is not None:
-        return _constant(_converted(number, source.type, target), target)
+    if known(source) is not None:
+        return converted_constant(source, target)
     inner = source.owner
     if not isinstance(inner, CastOp) or not is_integral(inner.source.type):
         return None
@@ -275,22 +275,3 @@ def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
         return CastOp(start, target)
     start.name_hint = start.name_hint or source.name_hint
     return start
-
-
-def _constant(number: int, type: Attribute) -> Operation | None:
-    match type:
-        case IntegerType():
-            return ConstantOp(IntegerAttr(number, type), type)
-        case _:
-            # What needs the 64th bit stays a cast: an `index` attribute has a sign.
-            return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
-
-
-def _converted(number: int, source: Attribute, target: Attribute) -> int:
-    """What a number of one type is in another, as C++ converts it."""
-    if is_unsigned(source):
-        number %= 1 << width_of(source)
-    number %= 1 << width_of(target)
-    if not is_unsigned(target) and number >> width_of(target) - 1:
-        number -= 1 << width_of(target)
-    return number

@@ -62,7 +62,6 @@ class Instructions:
         self.count = self._taken = 0
         # By block, for a name is in scope only there.
         self._arrays: dict[tuple[Block, tuple[int, ...]], SSAValue] = {}
-        self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
 
     def lower(self, op: Operation) -> bool:
         """False if the operation is no instruction."""
@@ -84,14 +83,7 @@ class Instructions:
             self.builder.statement(self.style.increment, self.counter)
 
     def refuse_if(self, op: guards.Guard, condition: str, *arguments: SSAValue) -> None:
-        """Give up where a condition holds; people need not read twice that it does not."""
-        check = (self.builder.block, condition, arguments)
-        if self.style.readable and check in self._checked:
-            return
-        self._checked.add(check)
-        statement = self.builder.statement(f"if ({condition}) {self.style.refuse}", *arguments)
-        if self.style.readable and op.subject is not None:
-            statement.attributes[COMMENT] = StringAttr(op.subject.rstrip(","))
+        self.builder.refuse_if(op.subject and op.subject.rstrip(","), condition, *arguments)
 
     def array(self, words: Sequence[int]) -> SSAValue:
         """An array with these numbers; for people the same one again, where it is in scope."""
