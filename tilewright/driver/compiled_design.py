@@ -24,6 +24,7 @@ from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     DESIGN_LOWERING,
     FULL_GUARDS,
+    GUARD_INSTRUCTIONS,
     SEQUENCE_GATHERING,
     SEQUENCE_LOWERING,
     passes_of,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from tilewright.sim.runs import Progress
 
 Parameters: TypeAlias = "Mapping[str, int] | Literal['none']"
-GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
+GUARDED_LOWERING = (GUARD_INSTRUCTIONS, *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
 """Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
 DEFAULT_DEVICE = "main"
 

@@ -53,6 +53,10 @@ class ConvertAIEXToEmitCPass(ModulePass):
     function_name: str = field(
         default="", metadata={"help": "what the functions are called; {device} and {sequence} stand for their names"}
     )
+    upstream_text: bool = field(
+        default=False,
+        metadata={"help": "leave out the checks and the include guard that mlir-aie does not write"},
+    )
 
     def apply_to(self, module: ModuleOp) -> None:
         sequences = ops_of(module.walk(), RuntimeSequenceOp)
@@ -67,11 +71,14 @@ class ConvertAIEXToEmitCPass(ModulePass):
         with unchanging_symbols():
             # A sequence with an error has no functions; all are converted, so that all errors are reported.
             made = [
-                SequenceConversion(*parts, fold_ddr_offsets=self.fold_ddr_addr_offset).run()
+                SequenceConversion(
+                    *parts, fold_ddr_offsets=self.fold_ddr_addr_offset, expects_checks=not self.upstream_text
+                ).run()
                 for parts in zip(sequences, owners, styles, strict=True)
             ]
         if all(made):
-            _replace_contents(module, [function for functions in made for function in functions], style)
+            guard = None if self.upstream_text or style.readable else f"{styles[0].function.upper()}_H"
+            _replace_contents(module, [function for functions in made for function in functions], style, guard)
 
 
 def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
@@ -81,8 +88,8 @@ def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
     return device
 
 
-def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Style) -> None:
-    """What is not C++ goes; the header comes first."""
+def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Style, guard: str | None) -> None:
+    """What is not C++ goes; the header comes first, all of it inside an include guard."""
     block = module.body.block
     for old in reversed(list(block.ops)):
         if not isinstance(old, FuncOp | IncludeOp):
@@ -91,10 +98,12 @@ def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Styl
     names = sorted(STANDARD_HEADERS) if style.readable else [*STANDARD_HEADERS, "utility"]  # for std::move
     includes = [IncludeOp(HEADER), *(IncludeOp(name, standard=True) for name in names)]
     before, after = ([VerbatimOp(line) for line in lines] for lines in style.pragmas)
-    for new in (*includes, *before, *after):
+    start = [VerbatimOp(f"#ifndef {guard}"), VerbatimOp(f"#define {guard}")] if guard else []
+    end = [VerbatimOp(f"#endif // {guard}")] if guard else []
+    for new in (*start, *includes, *before, *after, *end):
         new.location = module.location
-    Rewriter.insert_op([*includes, *before], InsertPoint.at_start(block))
-    block.add_ops(after)
+    Rewriter.insert_op([*start, *includes, *before], InsertPoint.at_start(block))
+    block.add_ops([*after, *end])
 
 
 BUFFER_TYPES = (MemRefType, UnrankedMemRefType)
@@ -104,7 +113,15 @@ TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
 class SequenceConversion:
     """Lowers the operations of a sequence into the frame of functions around them."""
 
-    def __init__(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style, *, fold_ddr_offsets: bool):
+    def __init__(
+        self,
+        sequence: RuntimeSequenceOp,
+        device: DeviceOp,
+        style: Style,
+        *,
+        fold_ddr_offsets: bool,
+        expects_checks: bool,
+    ):
         self.sequence, self.device, self.style = sequence, device, style
         arguments = [a for a in sequence.body.block.args if not isinstance(a.type, BUFFER_TYPES)]
         types = cpp_types(sequence, [argument.type for argument in arguments])
@@ -114,7 +131,11 @@ class SequenceConversion:
             parameter.name_hint = sequence.argument_names[argument.index]
             self.builder.define(argument, parameter)
         self.instructions = Instructions(
-            self.builder, device.model, self.frame.stream, fold_ddr_offsets=fold_ddr_offsets
+            self.builder,
+            device.model,
+            self.frame.stream,
+            fold_ddr_offsets=fold_ddr_offsets,
+            expects_checks=expects_checks,
         )
         self.control = ControlFlow(self.builder, self._lower_block)
         self.failed = False
