@@ -61,6 +61,10 @@ aie.device(npu2) {
 POOLED_CALLS = [[2, 64, 128], [3, 5000, 32], [0, 0, 0], [1, 0, 64], [1, -4, 64], [1, 64, 0], [1, 64, (1 << 20) + 1]]
 MAIN = """
 #include <cstdio>
+#include "aie/Runtime/TxnEncoding.h"
+#ifdef AS_UPSTREAM
+#undef AIE_RUNTIME_TXN_FILL
+#endif
 #include "generated.h"
 #include "generated.h"  // as often as anyone wants
 
@@ -100,10 +104,10 @@ def passes(source: Path, header: Path) -> str:
     return "generate_txn_main_seq"
 
 
-def streams(folder: Path, function: str, calls: list[list[int]]) -> list[list[int] | None]:
+def streams(folder: Path, function: str, calls: list[list[int]], *options: str) -> list[list[int] | None]:
     """What the header's function gives for some numbers, compiled with all warnings and checked while it runs."""
     (folder / "main.cpp").write_text(MAIN.replace("FUNCTION", function))
-    subprocess.run(["g++", *OPTIONS, f"-I{INCLUDE}", "main.cpp", "-o", "main"], cwd=folder, check=True)
+    subprocess.run(["g++", *OPTIONS, *options, f"-I{INCLUDE}", "main.cpp", "-o", "main"], cwd=folder, check=True)
     given = "".join(" ".join(map(str, numbers)) + "\n" for numbers in calls)
     said = subprocess.run([folder / "main"], input=given, capture_output=True, text=True, check=True).stdout
     return [None if line == "none" else [int(word) for word in line.split()] for line in said.splitlines()]
@@ -140,6 +144,14 @@ def test_refusals_and_effects_are_those_of_compile(
     for words, others in zip(made, wanted, strict=True):
         if words is not None and others is not None:
             assert transfers(words) == transfers(others)
+
+
+def test_words_are_the_same_with_a_header_that_only_has_what_upstream_has(tmp_path: Path) -> None:
+    source = tmp_path / "design.mlir"
+    source.write_text(POOLED)
+    function = older_spelling(source, tmp_path / "generated.h")
+    ours, theirs = (streams(tmp_path, function, POOLED_CALLS, *options) for options in ([], ["-DAS_UPSTREAM"]))
+    assert ours == theirs
 
 
 def test_an_option_gives_the_text_of_upstream(tmp_path: Path) -> None:

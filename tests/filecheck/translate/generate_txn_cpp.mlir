@@ -6,7 +6,7 @@
 // CHECK:      inline std::optional<std::vector<uint32_t>> generate_txn_sequence() {
 // CHECK-NEXT:   std::vector<uint32_t> txn;
 // CHECK-NEXT:   aie_runtime::txn_init(txn);
-// CHECK-NEXT:   uint32_t op_count = 0;
+// CHECK:        uint32_t op_count = 0;
 // CHECK:        aie_runtime::txn_append_blockwrite(txn,
 // CHECK-NEXT:   op_count++;
 // CHECK:        aie_runtime::txn_append_address_patch(txn,
@@ -14,7 +14,7 @@
 // CHECK:        aie_runtime::txn_append_write32(txn,
 // CHECK-NEXT:   op_count++;
 // CHECK:        aie_runtime::txn_prepend_header(txn, op_count, {0, 1, 3, 6, 1, 1});
-// CHECK-NEXT:   return txn;
+// CHECK:        return txn;
 
 // NAMED: inline std::optional<std::vector<uint32_t>> copy_lines() {
 // FILE:  'lines.h' is no name that a C++ function can have; to name the file use -o

@@ -4,12 +4,12 @@
 // C++ as upstream writes it: every value is a variable. Unless it has to be upstream's text, there is an include guard, and
 // what the hardware cannot take has no stream.
 
-// GUARDED:      #ifndef GENERATE_TXN_MAIN_SEQUENCE_H
-// GUARDED-NEXT: #define GENERATE_TXN_MAIN_SEQUENCE_H
+// GUARDED:      #ifndef AIE_GENERATE_TXN_MAIN_SEQUENCE_H
+// GUARDED-NEXT: #define AIE_GENERATE_TXN_MAIN_SEQUENCE_H
 // GUARDED-NEXT: #include "aie/Runtime/TxnEncoding.h"
 // GUARDED:      if (v1 < 0) return std::nullopt;
 // GUARDED:      aie_runtime::txn_append_address_patch(
-// GUARDED:      #endif // GENERATE_TXN_MAIN_SEQUENCE_H
+// GUARDED:      #endif // AIE_GENERATE_TXN_MAIN_SEQUENCE_H
 
 // CHECK:      #include "aie/Runtime/TxnEncoding.h"
 // CHECK:      inline std::optional<std::vector<uint32_t>> generate_txn_main_sequence(int32_t v1, size_t v2) {

@@ -65,6 +65,7 @@ class ConvertAIEXToEmitCPass(ModulePass):
         style = STYLES[self.style]
         if self.function_name:
             style = replace(style, function=self.function_name)
+        style = replace(style, in_two_runs=not self.upstream_text)
         owners = [_device_of(sequence) for sequence in sequences]
         pairs = [(device.sym_name.data, each.sym_name.data) for device, each in zip(owners, sequences, strict=True)]
         styles = [replace(style, function=name) for name in style.function_names(pairs)]
@@ -77,7 +78,7 @@ class ConvertAIEXToEmitCPass(ModulePass):
                 for parts in zip(sequences, owners, styles, strict=True)
             ]
         if all(made):
-            guard = None if self.upstream_text or style.readable else f"{styles[0].function.upper()}_H"
+            guard = None if self.upstream_text or style.readable else f"AIE_{styles[0].function.upper()}_H"
             _replace_contents(module, [function for functions in made for function in functions], style, guard)
 
 

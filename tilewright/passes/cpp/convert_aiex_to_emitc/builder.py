@@ -55,6 +55,8 @@ class Style:
     returned: str = "std::move(txn)"
     pragmas: tuple[Sequence[str], Sequence[str]] = _PRAGMAS
     """Lines before and after all functions."""
+    in_two_runs: bool = False
+    """Where the header can, run the code twice, to count words and to write them: a stream is allocated once then."""
     cast_words: bool = False
     """Cast what goes into a word to `uint32_t` rather than leave that to the call."""
     any_address: bool = False
