@@ -12,7 +12,8 @@
 // The functions that append also take a TxnCounter or a TxnWriter instead of the vector; txn_build uses them to make a
 // stream in one piece of memory of the right size.
 //
-// The word layouts are those of tilewright/txn/opcodes.py; a test compares the two.
+// The word layouts are those of tilewright/txn/opcodes.py; a test compares the two. TxnDma.h, which comes along, has the
+// descriptors and queues of DMAs; README.md has all of it on one page.
 
 #ifndef AIE_RUNTIME_TXNENCODING_H
 #define AIE_RUNTIME_TXNENCODING_H
@@ -282,5 +283,7 @@ inline void bd_pool_push(BdPool &pool, uint32_t id) {
 }
 
 } // namespace aie_runtime
+
+#include "TxnDma.h"
 
 #endif // AIE_RUNTIME_TXNENCODING_H
