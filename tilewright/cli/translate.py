@@ -131,7 +131,9 @@ def to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Out
     from tilewright.passes.pipelines import guarded
 
     convert = ConvertAIEXToEmitCPass(
-        fold_ddr_addr_offset=arguments.fold_ddr_offsets, upstream_text=arguments.upstream_text
+        fold_ddr_addr_offset=arguments.fold_ddr_offsets,
+        upstream_text=arguments.upstream_text,
+        keep_buffers=arguments.keep_buffers,
     )
     run_pipeline(ctx, module, guarded(Pipeline(steps=[convert])))
     return emitc_to_cpp(ctx, module, arguments)
@@ -151,7 +153,11 @@ def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments
         if _has_more_to_lower(part):
             run_pipeline(ctx, part, lowering)
     convert = ConvertAIEXToEmitCPass(
-        StyleName.DRAFT, arguments.fold_ddr_offsets, arguments.function_name, arguments.upstream_text
+        StyleName.DRAFT,
+        arguments.fold_ddr_offsets,
+        arguments.function_name,
+        arguments.upstream_text,
+        arguments.keep_buffers,
     )
     run_pipeline(ctx, module, Pipeline(steps=[convert]))
     return emitc_to_cpp(ctx, module, arguments)

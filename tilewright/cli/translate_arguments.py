@@ -27,6 +27,7 @@ class TranslateArguments:
     show_locations: bool = False
     function_name: str = ""
     upstream_text: bool = False
+    keep_buffers: bool = False
     tile_column: str = "0"
     tile_row: str = "0"
     work_directory: str = ""
@@ -78,6 +79,7 @@ OPTIONS = {
     "txn-cpp-upstream-text": Flag(
         "upstream_text", "C++ without the checks and the include guard that mlir-aie does not write"
     ),
+    "txn-cpp-keep-buffers": Flag("keep_buffers", "C++ functions that take host buffers too, as void *, in their order"),
     "tilecol": Flag("tile_column", "column of the core to link (0 if not given)", "INT"),
     "tilerow": Flag("tile_row", "row of the core to link (0 if not given)", "INT"),
     "work-dir-path": Flag("work_directory", "where CDO files go and ELF files are (here if not given)", "DIRECTORY"),

@@ -105,7 +105,7 @@ class ReadablePrinter(CppPrinter):
         return super().signature(op).replace("\n ", "\n")
 
     def declaration(self, value: SSAValue) -> str:
-        return super().declaration(value).replace(" & ", " &")
+        return super().declaration(value).replace(" & ", " &").replace("* ", " *")
 
     def assignment(self, op: Operation) -> str:
         prefix = super().assignment(op)

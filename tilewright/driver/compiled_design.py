@@ -312,8 +312,11 @@ class Design:
         names = found.argument_names
         return [names[argument.index] for argument in scalar_arguments(found)]
 
-    def cpp(self, sequence: str | None = None) -> str:
-        """A C++ header with a function that gives the words of a `sequence`, the first one without a name."""
+    def cpp(self, sequence: str | None = None, *, keep_buffers: bool = False) -> str:
+        """A C++ header with a function that gives the words of a `sequence`, the first one without a name.
+
+        With `keep_buffers` it takes the host's buffers too, which it has no use for, as `void *`.
+        """
         from tilewright.codegen.cpp_printer import print_cpp
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
@@ -326,7 +329,9 @@ class Design:
             if original is not wanted:
                 copy.detach()
                 copy.erase()
-        convert = ConvertAIEXToEmitCPass(StyleName.READABLE, function_name=self.cpp_function(name))
+        convert = ConvertAIEXToEmitCPass(
+            StyleName.READABLE, function_name=self.cpp_function(name), keep_buffers=keep_buffers
+        )
         run_pipeline(make_context(), module, Pipeline(steps=[convert]))
         return print_cpp(module, readable=True, guard=self._cpp_names[name].guard)
 

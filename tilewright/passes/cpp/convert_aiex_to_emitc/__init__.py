@@ -18,7 +18,7 @@ from tilewright.dialects.emitc.calls import CallOp, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp, IncludeOp
 from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, LogicalAndOp, Predicate
-from tilewright.dialects.emitc.types import is_integral, width_of
+from tilewright.dialects.emitc.types import PointerType, is_integral, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
 from tilewright.ir.symbols import unchanging_symbols
@@ -34,7 +34,12 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
 )
 from tilewright.passes.cpp.convert_aiex_to_emitc.control import ControlFlow
 from tilewright.passes.cpp.convert_aiex_to_emitc.functions import DividedFunction, Frame, WholeFunction
-from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import Instructions, pool_declaration, pool_name
+from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import (
+    Instructions,
+    opaque_type,
+    pool_declaration,
+    pool_name,
+)
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
@@ -58,6 +63,10 @@ class ConvertAIEXToEmitCPass(ModulePass):
         metadata={"help": "leave out the checks and the include guard that mlir-aie does not write"},
     )
 
+    keep_buffers: bool = field(
+        default=False, metadata={"help": "functions take host buffers too, as `void *`, in the sequence's order"}
+    )
+
     def apply_to(self, module: ModuleOp) -> None:
         sequences = ops_of(module.walk(), RuntimeSequenceOp)
         if not sequences:
@@ -65,7 +74,7 @@ class ConvertAIEXToEmitCPass(ModulePass):
         style = STYLES[self.style]
         if self.function_name:
             style = replace(style, function=self.function_name)
-        style = replace(style, in_two_runs=not self.upstream_text)
+        style = replace(style, in_two_runs=not self.upstream_text, keeps_buffers=self.keep_buffers)
         owners = [_device_of(sequence) for sequence in sequences]
         pairs = [(device.sym_name.data, each.sym_name.data) for device, each in zip(owners, sequences, strict=True)]
         styles = [replace(style, function=name) for name in style.function_names(pairs)]
@@ -108,6 +117,7 @@ def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Styl
 
 
 BUFFER_TYPES = (MemRefType, UnrankedMemRefType)
+VOID_POINTER = PointerType(opaque_type("void"))
 TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
 
 
@@ -124,8 +134,11 @@ class SequenceConversion:
         expects_checks: bool,
     ):
         self.sequence, self.device, self.style = sequence, device, style
-        arguments = [a for a in sequence.body.block.args if not isinstance(a.type, BUFFER_TYPES)]
-        types = cpp_types(sequence, [argument.type for argument in arguments])
+        arguments = [a for a in sequence.body.block.args if style.keeps_buffers or not isinstance(a.type, BUFFER_TYPES)]
+        types = [
+            VOID_POINTER if isinstance(argument.type, BUFFER_TYPES) else cpp_types(sequence, [argument.type])[0]
+            for argument in arguments
+        ]
         self.frame: Frame = (DividedFunction if style.readable else WholeFunction)(sequence, device, style, types)
         self.builder = self.frame.builder
         for argument, parameter in zip(arguments, self.frame.parameters, strict=True):

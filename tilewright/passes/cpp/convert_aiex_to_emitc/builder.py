@@ -57,6 +57,8 @@ class Style:
     """Lines before and after all functions."""
     in_two_runs: bool = False
     """Where the header can, run the code twice, to count words and to write them: a stream is allocated once then."""
+    keeps_buffers: bool = False
+    """Whether host buffers, whose addresses the firmware fills in, are parameters all the same."""
     cast_words: bool = False
     """Cast what goes into a word to `uint32_t` rather than leave that to the call."""
     any_address: bool = False
