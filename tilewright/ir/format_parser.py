@@ -54,6 +54,7 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import UnresolvedOperand
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.ir.constraints import Following
 from tilewright.ir.create import create_operation
 from tilewright.ir.lexer import DIGITS, IDENTIFIER_STARTS
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 
 _STARTS_LITERAL = DIGITS | IDENTIFIER_STARTS
+_NO_OPERANDS: Sequence[UnresolvedOperand] = ()
 Step: TypeAlias = "Callable[[OperationParser, Parts], None]"
 
 
@@ -74,7 +76,8 @@ def custom_parser(op_class: type[Operation]) -> Callable[[OperationParser], Oper
     program = _format_of(op_class)
     if program is None:
         return cast("Callable[[OperationParser], Operation]", op_class.parse)
-    return FormatParser(program, cast(type[IRDLOperation], op_class)).parse
+    reader = FormatParser(program, cast(type[IRDLOperation], op_class))
+    return reader.parse_plain if reader.is_plain else reader.parse
 
 
 def _fail_without_custom_form(parser: OperationParser) -> NoReturn:
@@ -98,12 +101,32 @@ class FormatParser:
         self.counts = tuple(
             len(parts) for parts in (definition.operands, definition.results, definition.regions, definition.successors)
         )
-        rules = TypeRules(definition)
+        rules = TypeRules(definition, program.stmts)
         self.operand_rules = [
             rules.rule(part.constr, ("operand", i)) for i, (_, part) in enumerate(definition.operands)
         ]
         self.result_rules = [rules.rule(part.constr, ("result", i)) for i, (_, part) in enumerate(definition.results)]
         self.checks = tuple(_size_checks(definition))
+        read = {directive.index for directive in program.stmts if type(directive) is OperandVariable}
+        # One operand for each name, read where its name stands, and one result: as most operations are.
+        self.is_plain = read == {*range(len(definition.operands))} and self.counts[1:] == (1, 0, 0) and not self.checks
+
+    def parse_plain(self, parser: OperationParser) -> Operation:
+        """`parse` without lists of lists."""
+        parts = Parts(cast(tuple[int, int, int, int], self.counts), self.op_class)
+        for step in self.steps:
+            step(parser, parts)
+        operands: list[SSAValue] = []
+        for written, types, rule in zip(parts.operands, parts.operand_types, self.operand_rules, strict=True):
+            assert written is not None
+            type = (types or rule(parser, parts, 1))[0]
+            operands.append(parser.resolve_operand(written[0], type))
+        result_types = parts.result_types[0]
+        if result_types is None:
+            result_types = self.result_rules[0](parser, parts, None)
+        return create_operation(
+            self.op_class, operands, result_types, parts.properties, parts.attributes, (), (), UNKNOWN_LOC
+        )
 
     def parse(self, parser: OperationParser) -> Operation:
         parts = Parts(cast(tuple[int, int, int, int], self.counts), self.op_class)
@@ -111,31 +134,35 @@ class FormatParser:
             step(parser, parts)
         operands: list[SSAValue] = []
         resolve = parser.resolve_operand
-        for index, unresolved in enumerate(parts.operands):
-            if unresolved is None:
-                # An optional group that was not there.
-                parts.operands[index] = unresolved = ()
+        for index, written in enumerate(parts.operands):
+            # Nothing, if an optional group was not there.
+            unresolved = written or _NO_OPERANDS
             types = parts.operand_types[index]
+            count = len(unresolved)
             if types is None:
-                types = self.operand_rules[index](parser, parts, len(unresolved))
-            if len(types) != len(unresolved):
+                types = self.operand_rules[index](parser, parts, count)
+            if len(types) != count:
                 start = unresolved[0].span.start if unresolved else parser.pos
-                parser._fail_operand_types(start, len(unresolved), len(types))
-            for operand, type in zip(unresolved, types, strict=True):
-                operands.append(resolve(operand, type))
-        for index, types in enumerate(parts.result_types):
+                parser._fail_operand_types(start, count, len(types))
+            # Nearly all are single.
+            if count == 1:
+                operands.append(resolve(unresolved[0], types[0]))
+            else:
+                operands += map(resolve, unresolved, types)
+        result_types = parts.result_types
+        for index, types in enumerate(result_types):
             if types is None:
-                parts.result_types[index] = self.result_rules[index](parser, parts, None)
+                result_types[index] = self.result_rules[index](parser, parts, None)
         for check in self.checks:
             check(parser, parts)
         return create_operation(
             self.op_class,
             operands,
-            _flat(parts.result_types),
+            _flat(result_types),
             parts.properties,
             parts.attributes,
-            _flat(parts.successors),
-            _flat(parts.regions),
+            _flat(parts.successors) if parts.successors else (),
+            _flat(parts.regions) if parts.regions else (),
             UNKNOWN_LOC,
         )
 
@@ -150,16 +177,29 @@ def _flat(parts: list[Sequence[Any] | None]) -> Sequence[Any]:
 
 
 def _steps(directives: Iterable[FormatDirective]) -> tuple[Step, ...]:
-    return tuple(step for directive in directives if (step := _step(directive)) is not None)
+    """What directives do, in order; what many formats have in a row is done at once, as calls cost most of the time."""
+    rest = [directive for directive in directives if not isinstance(directive, WhitespaceDirective)]
+    steps: list[Step] = []
+    while rest:
+        match rest:
+            case [OperandVariable(_, first), PunctuationDirective(","), OperandVariable(_, second), *rest]:
+                steps.append(_operand_pair_step(first, second))
+            case [AttrDictDirective(False) as attributes, PunctuationDirective(":"), TypeDirective(), *_]:
+                steps.append(_attr_dict_step(attributes, before_type=True))
+                rest = rest[2:]
+            case _:
+                steps.append(_step(rest.pop(0)))
+    return tuple(steps)
 
 
-def _step(directive: FormatDirective) -> Step | None:
+def _step(directive: FormatDirective) -> Step:
     """What a directive does, as a function; what is not known here does what xDSL's does."""
     match directive:
-        case WhitespaceDirective():
-            return None
-        case PunctuationDirective(punctuation) | KeywordDirective(punctuation):
-            return _spelling_step(punctuation)
+        case PunctuationDirective(punctuation):
+            return _punctuation_step(punctuation)
+        case KeywordDirective(keyword):
+            # Where a keyword is missing MLIR names the operation, unlike with punctuation.
+            return lambda parser, parts: cast(None, parser.parse_keyword(keyword))
         case OperandVariable(_, index):
             return _operand_step(index)
         case TypeDirective(OperandVariable(_, index)):
@@ -178,7 +218,7 @@ def _step(directive: FormatDirective) -> Step | None:
             return directive.parse
 
 
-def _spelling_step(spelling: str) -> Step:
+def _punctuation_step(spelling: str) -> Step:
     def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         if tokens.texts[tokens.index] == spelling:
@@ -192,6 +232,20 @@ def _spelling_step(spelling: str) -> Step:
 def _operand_step(index: int) -> Step:
     def step(parser: OperationParser, parts: Parts) -> None:
         parts.operands[index] = (parser.parse_unresolved_operand(),)
+
+    return step
+
+
+def _operand_pair_step(first: int, second: int) -> Step:
+    """`%a, %b`."""
+
+    def step(parser: OperationParser, parts: Parts) -> None:
+        tokens = parser.tokens
+        parts.operands[first] = (parser.parse_optional_unresolved_operand() or parser.parse_unresolved_operand(),)
+        if tokens.texts[tokens.index] != ",":
+            parser._fail_expecting("expected ','")
+        tokens.index += 1
+        parts.operands[second] = (parser.parse_optional_unresolved_operand() or parser.parse_unresolved_operand(),)
 
     return step
 
@@ -226,10 +280,19 @@ def _result_type_step(index: int) -> Step:
     return step
 
 
-def _attr_dict_step(directive: AttrDictDirective) -> Step:
+def _attr_dict_step(directive: AttrDictDirective, before_type: bool = False) -> Step:
+    """A dictionary, if there is one; and the colon of the type behind it."""
+
     def step(parser: OperationParser, parts: Parts) -> None:
-        if parser.tokens.texts[parser.tokens.index] == "{":
+        tokens = parser.tokens
+        text = tokens.texts[tokens.index]
+        if text == "{":
             directive.parse(parser, parts)
+            text = tokens.texts[tokens.index]
+        if before_type:
+            if text != ":":
+                parser._fail_expecting("expected ':'")
+            tokens.index += 1
 
     return step
 
@@ -266,8 +329,7 @@ def _group_step(group: OptionalGroupDirective) -> Step:
         spelling = first.keyword
     then_steps, else_steps = _steps(group.then_elements), _steps(group.else_elements)
     # What a group that is not there would have set has to be empty, and not unknown.
-    then_empty = tuple(element.set_empty for element in group.then_elements)
-    else_empty = tuple(element.set_empty for element in group.else_elements)
+    then_empty, else_empty = _emptying(group.then_elements), _emptying(group.else_elements)
 
     def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
@@ -284,6 +346,10 @@ def _group_step(group: OptionalGroupDirective) -> Step:
             set_empty(parts)
 
     return step
+
+
+def _emptying(elements: Iterable[FormatDirective]) -> tuple[Callable[[ParsingState], None], ...]:
+    return tuple(one.set_empty for one in elements if type(one).set_empty is not FormatDirective.set_empty)
 
 
 # Sizes of the parts
@@ -367,7 +433,12 @@ _NOT_GIVEN = (None,)
 class TypeRules:
     """How the types of operands and results follow from those that are written."""
 
-    def __init__(self, definition: OpDef):
+    def __init__(self, definition: OpDef, directives: Sequence[FormatDirective]):
+        written = [directive.inner for directive in directives if isinstance(directive, TypeDirective)]
+        self.written = {
+            "operand": {inner.index for inner in written if isinstance(inner, OperandVariable)},
+            "result": {inner.index for inner in written if isinstance(inner, ResultVariable)},
+        }
         self.constraints: dict[_Slot, RangeConstraint | AttrConstraint] = {
             **{("operand", i): part.constr for i, (_, part) in enumerate(definition.operands)},
             **{("result", i): part.constr for i, (_, part) in enumerate(definition.results)},
@@ -387,7 +458,7 @@ class TypeRules:
         if isinstance(each, BaseAttr | EqAttrConstraint) and each.can_infer(set()):
             return _constant_rule(each.infer(VerificationContext()))
         general = self._general_rule(constraint)
-        if isinstance(each, VarConstraint):
+        if isinstance(each, VarConstraint | Following):
             same = [
                 other
                 for other, other_constraint in self.constraints.items()
@@ -395,7 +466,9 @@ class TypeRules:
                 if isinstance(found := _single_constraint(other_constraint), VarConstraint) and found.name == each.name
             ]
             if same:
-                return _same_rule(same, general)
+                # The one that is always given before those that may be.
+                same.sort(key=lambda other: other[1] not in self.written[other[0]])
+                return _same_rule(same, general, each.follow if isinstance(each, Following) else None)
         return general
 
     def _general_rule(self, constraint: RangeConstraint) -> Rule:
@@ -480,13 +553,15 @@ def _constant_rule(type: Attribute) -> Rule:
     return rule
 
 
-def _same_rule(slots: Sequence[_Slot], otherwise: Rule) -> Rule:
-    """The type of the first of these operands and results that has one."""
+def _same_rule(slots: Sequence[_Slot], otherwise: Rule, follow: Callable[[Any], Attribute] | None) -> Rule:
+    """The type of the first of these operands and results that has one, or the type that follows from it."""
 
     def rule(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
         for kind, index in slots:
             types = (parts.operand_types if kind == "operand" else parts.result_types)[cast(int, index)]
             if types is not None and len(types) == 1:
+                if follow is not None:
+                    types = (follow(types[0]),)
                 return types if length is None or length == 1 else (types[0],) * length
         return otherwise(parser, parts, length)
 
