@@ -62,7 +62,9 @@ NPU_DMA_LOWERING = (
 The order is upstream's. The options accept control flow that upstream refuses.
 """
 
-FULL_GUARDS = dict.fromkeys(("aie-dma-tasks-to-npu", "aie-dma-to-npu", "aie-npu-dma-lowering"), "guards=full")
+FULL_GUARDS: dict[str, str] = dict.fromkeys(
+    ("aie-dma-tasks-to-npu", "aie-dma-to-npu", "aie-npu-dma-lowering"), "guards=full"
+)
 """Options with which all limits of the hardware are checked, and chains are lowered that are numbered at run time."""
 
 
@@ -103,7 +105,7 @@ def guarded(pipeline: Pipeline) -> Pipeline:
     conversions = [step for step in _all_steps(pipeline) if step.name == "convert-aiex-to-emitc"]
     if not conversions or any(cast(Any, step).upstream_text for step in conversions):
         return pipeline
-    check = Pipeline("aie.device", passes_of([GUARD_INSTRUCTIONS]))
+    check = Pipeline("aie.device", [*passes_of([GUARD_INSTRUCTIONS])])
     return Pipeline(pipeline.anchor, [check, *_with_full_guards(pipeline).steps])
 
 

@@ -19,7 +19,7 @@ All of them agree where MLIR defines the result. Where it does not, they differ:
     ceildivsi of, or by, the      stays, as in MLIR, whose folder negates both
     smallest integer                             quotient      quotient    quotient
 
-* by the generators of sequences; in LLVM code of host programs and kernels it gives 0.
+* by the generators of sequences; host programs of AIR stop at both, and in code of cores it gives 0.
 
 Of two zeros `maxnumf` and `minnumf` give either one. MLIR's own folding of `index.ceildivs` gives the smallest
 integer's quotient the wrong sign; ours does not.

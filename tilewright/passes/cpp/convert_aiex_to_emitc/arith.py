@@ -98,8 +98,7 @@ class CppIntegers(Integers[SSAValue]):
         fits = [] if dividend == smallest else [self.differ(a, self.constant(smallest, a))]
         if divisor is None:
             fits.append(self.differ(b, self.constant(-1, b)))
-        either = lambda a, b: self.builder.value(cpp.LogicalOrOp(a, b))  # noqa: E731
-        return self._lazily(reduce(either, fits), compute, a, b)
+        return self._lazily(reduce(self._either, fits), compute, a, b)
 
     def _lazily(
         self, condition: SSAValue, compute: Callable[[SSAValue, SSAValue], SSAValue], lhs: SSAValue, rhs: SSAValue
@@ -158,6 +157,9 @@ class CppIntegers(Integers[SSAValue]):
 
     def both(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.builder.value(cpp.LogicalAndOp(a, b))
+
+    def _either(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.builder.value(cpp.LogicalOrOp(a, b))
 
     def compare_signs(self, a: SSAValue, b: SSAValue, zero: SSAValue, same: bool) -> SSAValue:
         return self._compare(">=" if same else "<", self._apply("^", a, b), zero)

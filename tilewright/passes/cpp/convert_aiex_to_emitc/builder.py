@@ -213,10 +213,12 @@ def converted_constant(value: SSAValue, target: Attribute) -> ConstantOp | None:
     number %= 1 << width_of(target)
     if not is_unsigned(target) and number >> width_of(target) - 1:
         number -= 1 << width_of(target)
-    if isinstance(target, IntegerType):
-        return None if number == SMALLEST else ConstantOp(IntegerAttr(number, target), target)
-    # What needs the 64th bit stays a cast: an `index` attribute has a sign.
-    return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), target)
+    match target:
+        case IntegerType():
+            return None if number == SMALLEST else ConstantOp(IntegerAttr(number, target), target)
+        case _:
+            # What needs the 64th bit stays a cast: an `index` attribute has a sign.
+            return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), target)
 
 
 def known_before_cast(value: SSAValue) -> int | None:
