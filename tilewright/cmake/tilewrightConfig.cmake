@@ -7,12 +7,13 @@ cmake_minimum_required(VERSION 3.16...3.30)
 get_filename_component(_tilewright_package "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 set(tilewright_INCLUDE_DIR "${_tilewright_package}/include")
 
-# The command of this installation; without one, the package itself where it lies, with some Python.
+# The command of this installation, or the one on PATH; without one, the package itself where it lies, with some Python.
 if(NOT TILEWRIGHT_COMMAND)
   get_filename_component(_tilewright_prefix "${_tilewright_package}/../../../.." ABSOLUTE)
-  find_program(_tilewright_program tilewright HINTS "${_tilewright_prefix}/bin" NO_DEFAULT_PATH NO_CACHE)
-  if(_tilewright_program)
-    set(TILEWRIGHT_COMMAND "${_tilewright_program}")
+  find_program(TILEWRIGHT_PROGRAM tilewright HINTS "${_tilewright_prefix}/bin")
+  mark_as_advanced(TILEWRIGHT_PROGRAM)
+  if(TILEWRIGHT_PROGRAM)
+    set(TILEWRIGHT_COMMAND "${TILEWRIGHT_PROGRAM}")
   else()
     get_filename_component(_tilewright_root "${_tilewright_package}/.." ABSOLUTE)
     find_package(Python3 REQUIRED COMPONENTS Interpreter)

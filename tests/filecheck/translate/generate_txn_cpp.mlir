@@ -1,5 +1,6 @@
 // RUN: tilewright translate --aie-generate-txn-cpp %s | filecheck %s
 // RUN: tilewright translate --aie-generate-txn-cpp --txn-cpp-name=copy_lines %s | filecheck --check-prefix=NAMED %s
+// RUN: tilewright translate --aie-generate-txn-cpp --txn-cpp-keep-buffers %s | filecheck --check-prefix=BUFFERS %s
 // RUN: not tilewright translate --aie-generate-txn-cpp --txn-cpp-name=lines.h %s 2>&1 | filecheck --check-prefix=FILE %s
 // The older spelling lowers the sequence first.
 
@@ -16,6 +17,8 @@
 // CHECK:        aie_runtime::txn_prepend_header(txn, op_count, {0, 1, 3, 6, 1, 1});
 // CHECK:        return txn;
 
+// BUFFERS:      inline std::optional<std::vector<uint32_t>> generate_txn_sequence(void* v1) {
+// BUFFERS-NEXT:   (void)v1;
 // NAMED: inline std::optional<std::vector<uint32_t>> copy_lines() {
 // FILE:  'lines.h' is no name that a C++ function can have; to name the file use -o
 aie.device(npu1_1col) {
