@@ -22,7 +22,7 @@ from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
-from tilewright.dialects.arith.meaning import MEANING, RESIZES
+from tilewright.dialects.arith.meaning import DIVISION_BY_ZERO, DIVISIONS, MEANING, RESIZES
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
 from tilewright.rewrite.integers import UndefinedResult, integers, mask, signed
 
@@ -130,6 +130,8 @@ class Interpreter:
         try:
             self.values[found.result] = None if None in operands else signed(found.compute(*operands), found.width)
         except UndefinedResult:
+            if op.name in DIVISIONS and operands[1] == 0:
+                raise Refused(op, f"{DIVISION_BY_ZERO}: a sequence has no words where a divisor is zero") from None
             self.values[found.result] = 0  # as in native code, whatever a processor would give
 
     def known(self, op: Operation, value: SSAValue) -> int:

@@ -73,6 +73,9 @@ class Writer:
         if kind < 6:
             op = pick(pick((WRAPPING, DIVISIONS, SHIFTS, EXTREMES)))
             lhs, rhs = self.value(scope, type), self.value(scope, type)
+            # Most divisors are no zeros, or few calls would have words.
+            if op in DIVISIONS and self.random.random() < 0.95:
+                rhs = self.odd(scope, type, rhs)
             self.line(f"{name} = arith.{op} {lhs}, {rhs} : {type}")
         elif kind == 6:
             operand = pick((*INTEGERS, "i1"))
@@ -88,6 +91,11 @@ class Writer:
         else:
             type = self.convert(scope, name)
         scope[type].append(name)
+
+    def odd(self, scope: dict[str, list[str]], type: str, number: str) -> str:
+        name, one = self.fresh(), self.constant(scope, type, 1)
+        self.line(f"{name} = arith.ori {number}, {one} : {type}")
+        return name
 
     def convert(self, scope: dict[str, list[str]], name: str) -> str:
         """A change of width; gives the type of the result."""
