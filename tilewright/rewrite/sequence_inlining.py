@@ -41,8 +41,8 @@ class _Call:
 class InlineRun(RewritePattern):
     """Copies the body of a sequence to where it is run.
 
-    Tiles, locks and computations that it uses are copied to the start of the caller's device, definitions of symbols to before its
-    first sequence, under another name if theirs is taken.
+    Tiles, locks and computations that it uses are copied to the start of the caller's device, definitions of symbols to
+    before its first sequence, under another name if theirs is taken.
     """
 
     def __init__(self, device: DeviceOp, first_sequence: RuntimeSequenceOp):

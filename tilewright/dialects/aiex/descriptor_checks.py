@@ -165,6 +165,11 @@ def pattern_violation(
     return limits.violation(pattern, ignore_wraps=is_linear)
 
 
+def has_free_loop(sizes: Sequence[int | None]) -> bool:
+    """Whether d2 or the iteration may run once, so that a loop inside can be made into two; None is not known."""
+    return any(size is None or size == 1 for size in sizes[2:])
+
+
 def realizability_violation(
     limits: DescriptorLimits, sizes: Sequence[int | None], strides: Sequence[int | None]
 ) -> str | None:

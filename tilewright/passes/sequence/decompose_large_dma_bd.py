@@ -18,7 +18,7 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import ancestors, device_model, parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aiex.access_pattern import AccessPattern
+from tilewright.dialects.aiex.access_pattern import ITERATION, AccessPattern
 from tilewright.dialects.aiex.decomposition import decompose
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
@@ -85,13 +85,16 @@ class SplitTaskDescriptor(RewritePattern):
         parts = split_pattern(op, _tile_of_task(task), _constant_pattern(op), op.element_bytes * 8)
         if len(parts) == 1:
             rewriter.replace(op, _rearranged(op, parts[0]))
-        elif parts and _is_in_control_flow(op):
+        # The outermost loop of a part would be for repetitions of it alone, which a chain has none of.
+        elif not parts or any(part.sizes[ITERATION] > 1 for part in parts):
+            return
+        elif _is_in_control_flow(op):
             emit_remark(
                 op,
                 "deferring multi-BD decomposition under runtime control flow "
                 "(dynamic BD pool supports single-BD tasks only)",
             )
-        elif parts:
+        else:
             _chain(op, task, parts, rewriter)
 
 

@@ -1,0 +1,307 @@
+"""Walks over buffers as fields of a descriptor, for sizes and strides that are known or are values at run time.
+
+A loop that is longer than its field is made into two where a loop that runs once leaves room. For runtime values the
+generated code decides that, and looks for the factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from tilewright.device import DeviceModel, TileId, TileType
+from tilewright.device.bd import BD_LAYOUTS
+from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, encode
+from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
+from tilewright.passes.sequence.limit_checks import MAX_COUNT, MAX_ROW, LimitChecks, Loops, largest_value, upper_bound
+from tilewright.rewrite.emitter import Emitter, Number, known
+from tilewright.rewrite.exact_arithmetic import Condition, Numbers
+
+MAX_VALUE = (1 << 63) - 1
+MAX_PLANES = 1 << 28  # of the outermost dimension, so that 64 bits hold all elements of one run of any tile
+
+
+def transfer_of(
+    model: DeviceModel,
+    place: TileId,
+    limits: DescriptorLimits,
+    sizes: Sequence[Number],
+    strides: Sequence[Number],
+    length: Number | None = None,
+    *,
+    keeps_loops: bool = False,
+) -> DmaTransfer:
+    """A walk, innermost first, by the DMA of a tile."""
+    tile_type = model.tile_type(*place)
+    longest = BD_LAYOUTS[tile_type].fields["buffer_length"].limits[-1]
+    return DmaTransfer(sizes, strides, limits, tile_type, longest, length, keeps_loops)
+
+
+def padded(sizes: Sequence[Number], strides: Sequence[Number]) -> Loops:
+    """Sizes and strides of all dimensions, innermost first; those left out run once."""
+    missing = DIMENSIONS - len(sizes)
+    return Loops([*sizes, *[1] * missing], [*strides, *[0] * missing])
+
+
+@dataclass(frozen=True)
+class TransferFields:
+    """Fields of a descriptor, named as those of `npu.writebd`, and the repeat count that goes to the queue."""
+
+    fields: dict[str, Number]
+    repeat_count: Number
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How a descriptor does a transfer."""
+
+    loops: Loops
+    length: Number
+    """Elements of one run."""
+    is_linear: Condition
+    """Whether a run has a length and no loops."""
+    is_whole: Condition
+    """Whether one run is the whole transfer, the outermost loop included. Else that is for repetitions of the run."""
+    is_split: Condition = False
+    """Whether the loops are others than those of the program, which are too long."""
+
+
+@dataclass(frozen=True)
+class DmaTransfer:
+    """One walk over a buffer: sizes and strides are in elements, innermost first. Without any it is a plain run."""
+
+    sizes: Sequence[Number]
+    strides: Sequence[Number]
+    limits: DescriptorLimits
+    tile_type: TileType
+    max_length: int
+    """What the length field of the descriptor holds, in granules."""
+    length: Number | None = None
+    """Elements of one run of the descriptor. If none, as many as the sizes say, and the push repeats it."""
+    keeps_loops: bool = False
+    """Whether loops are to stay what they are, such as those with zeros around them."""
+
+    @property
+    def is_shim(self) -> bool:
+        return self.tile_type is TileType.ShimNOCTile
+
+    @property
+    def is_mem(self) -> bool:
+        return self.tile_type is TileType.MemTile
+
+    def fields(self, numbers: Numbers, checks: LimitChecks) -> TransferFields:
+        walk = self.walk(numbers)
+        fourth = walk.is_whole if self.is_mem else False
+        if self.sizes:
+            is_given = walk.is_split is False
+            checks.pattern(walk.loops, self._padded(), self.limits, walk.is_linear, walk.is_whole, is_given=is_given)
+            checks.fourth_dimension(walk.loops, self.limits, fourth)
+        length = self._checked_length(numbers, checks, walk)
+        sizes, strides = walk.loops
+        hardware = encode(sizes, strides, self.limits.element_bits, self.limits.granule_bits, numbers)
+        fields: dict[str, Number] = {"buffer_length": length}
+        if walk.is_linear is not True:
+            wraps, steps = hardware.sizes, hardware.strides
+            loops = {
+                "d0_size": wraps[0],
+                "d0_stride": steps[0],
+                "d1_size": wraps[1],
+                "d1_stride": steps[1],
+                "d2_stride": steps[2],
+            }
+            fields |= {name: numbers.select(walk.is_linear, 0, number) for name, number in loops.items()}
+        if fourth is not False:
+            fields["d2_size"] = numbers.select(fourth, sizes[2], 0)
+            fields["d3_stride"] = numbers.select(fourth, hardware.strides[ITERATION], 0)
+        # A repeat without a stride is left to the queue; the descriptor then must not iterate.
+        iterations = numbers.select_greater(strides[ITERATION], 0, hardware.sizes[ITERATION], 0)
+        fields["iteration_size"] = numbers.select(walk.is_whole, 0, iterations)
+        fields["iteration_stride"] = numbers.select(walk.is_whole, 0, hardware.strides[ITERATION])
+        return TransferFields(fields, numbers.select(walk.is_whole, 0, hardware.sizes[ITERATION]))
+
+    def reach(self, numbers: Numbers) -> Number:
+        """How many elements lie between the first and the last that are moved."""
+        total: Number = 0
+        for size, stride in zip(*self._padded(), strict=True):
+            total = numbers.add(total, numbers.multiply(numbers.subtract(size, 1), stride))
+        return total
+
+    def walk(self, numbers: Numbers) -> Walk:
+        """The loops that do the transfer. They need not fit: that is checked afterwards."""
+        given = self._padded()
+        if not self.sizes:
+            return Walk(given, given.sizes[0], is_linear=True, is_whole=False)
+        run = _product(numbers, given.sizes[:ITERATION])
+        is_linear = self._is_linear(numbers, given)
+        is_whole, elements = self._whole(numbers, given, run, is_linear)
+        if self.is_mem:
+            is_linear = numbers.all_of(is_linear, numbers.negated(is_whole))
+        return self._split(numbers, Walk(given, numbers.select(is_whole, elements, run), is_linear, is_whole))
+
+    def _padded(self) -> Loops:
+        """All loops; those left out run once."""
+        if not self.sizes:
+            assert self.length is not None, "a plain run has a length"
+            return Loops([self.length, 1, 1, 1], [1, 0, 0, 0])
+        return padded(self.sizes, self.strides)
+
+    def _is_linear(self, numbers: Numbers, loops: Loops) -> Condition:
+        """Whether a run visits consecutive elements, as `AccessPattern` tells for constants."""
+        (size0, size1, size2, _), (stride0, stride1, stride2, _) = loops
+        if not self.is_shim:
+            pairs = ((size1, 1), (size2, 1), (stride0, 1), (stride1, 0), (stride2, 0))
+            if any(dict(pairs)[number] != wanted for number, wanted in pairs):
+                return False  # the same number cannot be both; compilers warn of code that asks
+            return numbers.all_of(*(numbers.equal(number, wanted) for number, wanted in pairs))
+        if (starts := numbers.equal(stride0, 1)) is False:
+            return False
+        # A dimension that runs once takes no step, so its stride does not matter.
+        rows = numbers.any_of(numbers.at_most(size1, 1), numbers.equal(stride1, size0))
+        plane = numbers.multiply(size0, size1)
+        planes = numbers.any_of(numbers.at_most(size2, 1), numbers.equal(stride2, plane))
+        return numbers.all_of(starts, rows, planes)
+
+    def _whole(self, numbers: Numbers, loops: Loops, run: Number, is_linear: Condition) -> tuple[Condition, Number]:
+        """Whether one run is to walk four dimensions, which its length says, and how many elements it has then.
+
+        Mem tiles can do that. On a shim tile it is a plain run if all four lie together.
+        """
+        size, stride = loops.sizes[ITERATION], loops.strides[ITERATION]
+        repeats = numbers.greater(size, 1)
+        if self.length is None or repeats is False or not (self.is_mem or (self.is_shim and is_linear is not False)):
+            return False, run
+        few = numbers.select_greater(size, MAX_PLANES, 0, size)
+        elements = numbers.multiply(numbers.select_greater(run, self._most, 0, run), few)
+        is_whole = numbers.all_of(repeats, numbers.equal(self.length, elements))
+        if self.is_shim:
+            is_whole = numbers.all_of(is_whole, is_linear, numbers.equal(stride, run))
+        return is_whole, elements
+
+    @property
+    def _most(self) -> int:
+        """The elements that the length field holds."""
+        return self.max_length * self.limits.granule_bits // self.limits.element_bits
+
+    def _checked_length(self, numbers: Numbers, checks: LimitChecks, walk: Walk) -> Number:
+        """Granules moved by one run."""
+        length, bound = walk.length, MAX_COUNT
+        if self.sizes:
+            sizes = self._padded().sizes
+            inner = prod(upper_bound(size) for size in sizes[:ITERATION])
+            bound = inner if walk.is_whole is False else inner * upper_bound(sizes[ITERATION])
+            # Only then can the product of three sizes leave 64 bits; the row alone never does.
+            if inner > MAX_VALUE:
+                checks.within(numbers.multiply(sizes[0], sizes[1]), 1, MAX_ROW, "product of d0 and d1 size")
+            if self.length is not None:
+                excess = numbers.subtract(self.length, length)
+                checks.within(excess, 0, 0, "length less the product of d0, d1 and d2 size")
+        if bound > self._most or not self.sizes:
+            checks.within(length, 1, self._most, "length")
+        checks.divisible(length, self.limits.elements_per_granule, "length")
+        return numbers.scale(length, self.limits.element_bits, self.limits.granule_bits)
+
+    def _split(self, numbers: Numbers, walk: Walk) -> Walk:
+        """Make a loop of d0 or d1 that is too long into one around another, where that gives loops that fit.
+
+        (d0, d1, d2, d3) becomes (d0 / n, n, d1, d2) if d3 runs once, or keeps its d3 if d2 does. With n = 1 this frees
+        d1 from its limit, since d2 has none. Where n is too long for d1, it goes to d2, and d1 further out.
+        """
+        limits, (sizes, strides) = self.limits, walk.loops
+        longest = limits.largest_size(0), limits.largest_size(1)
+        is_free2, is_free3 = numbers.equal(sizes[2], 1), self._has_free_slot(numbers, sizes[ITERATION])
+        if self.keeps_loops or walk.is_linear is True or (is_free2 is False and is_free3 is False):
+            return walk
+        is_long0, is_long1 = (
+            largest_value(size) > most and numbers.greater(size, most)
+            for size, most in zip(sizes, longest, strict=False)
+        )
+        is_long = numbers.all_of(numbers.any_of(is_long0, is_long1), numbers.negated(walk.is_linear))
+        if is_long is False:
+            return walk
+        inner, count = self._halves(numbers, sizes[0], strides[0], is_long0)
+        is_high = numbers.greater(count, longest[1])
+        # in one run of four dimensions d2 has a limit, else the iteration that comes after it
+        fits_out = (
+            numbers.at_most(sizes[1], longest[1]) if self.is_mem else numbers.at_most(sizes[2], limits.max_iterations)
+        )
+        fits = numbers.all_of(
+            numbers.at_most(count, longest[1]), numbers.any_of(is_free2, numbers.all_of(is_free3, fits_out))
+        )
+        d1_out = numbers.all_of(numbers.greater(sizes[1], 1), is_high)
+        fits_high: Condition = numbers.equal(sizes[1], 1)
+        if not self.is_mem:
+            few = numbers.at_most(sizes[1], limits.max_iterations)
+            fits_high = numbers.any_of(fits_high, numbers.all_of(is_free3, few))
+        is_split = numbers.all_of(is_long, numbers.any_of(fits, numbers.all_of(is_high, is_free2, fits_high)))
+        step = numbers.multiply(inner, strides[0])
+
+        def outer(values: Sequence[Number]) -> Number:
+            return numbers.select(is_free2, numbers.select(d1_out, values[1], values[ITERATION]), values[2])
+
+        split_sizes = (
+            inner,
+            numbers.select(is_high, 1, count),
+            numbers.select(is_high, count, sizes[1]),
+            outer(sizes),
+        )
+        split_strides = (strides[0], step, numbers.select(is_high, step, strides[1]), outer(strides))
+        loops = Loops(
+            [numbers.select(is_split, new, old) for new, old in zip(split_sizes, sizes, strict=True)],
+            [numbers.select(is_split, new, old) for new, old in zip(split_strides, strides, strict=True)],
+        )
+        is_whole, length = walk.is_whole, walk.length
+        if self.is_mem:
+            is_whole = numbers.any_of(is_whole, numbers.all_of(is_split, numbers.greater(sizes[2], 1)))
+        elif self.length is None:
+            length = _product(numbers, loops.sizes[:ITERATION])
+        return Walk(loops, length, walk.is_linear, is_whole, is_split)
+
+    def _has_free_slot(self, numbers: Numbers, size3: Number) -> Condition:
+        """Whether there is a loop outside of d2 that is not in use.
+
+        The iteration of a task that is not on a mem tile belongs to the repeat count, which the program gives.
+        """
+        return numbers.equal(size3, 1) if self.length is None or self.is_mem else False
+
+    def _halves(self, numbers: Numbers, size: Number, stride: Number, is_long: Condition) -> tuple[Number, Number]:
+        """The longest part of d0 that divides it and fits its field, and how many there are; all of it if not long."""
+        if is_long is False:
+            return size, 1
+        unit = self.limits.elements_per_granule
+        # nor may the step from one part to the next be too long
+        reach = self.limits.largest_stride(1)
+        most = self.limits.largest_size(0) // unit
+        granules = numbers.divide(size, unit)
+
+        def look(inner: Numbers) -> Number:
+            positive = inner.select_less(stride, 1, 1, stride)
+            farthest = inner.divide(inner.divide(reach, positive), unit)
+            bound = inner.select_greater(farthest, most, most, farthest)
+            return largest_divisor(inner, granules, inner.select_less(bound, 1, 1, bound))
+
+        part = numbers.computed_if(is_long, look, 1)
+        inner = numbers.select(is_long, numbers.multiply(part, unit), size)
+        return inner, numbers.select(is_long, numbers.divide(granules, part), 1)
+
+
+def _product(numbers: Numbers, factors: Sequence[Number]) -> Number:
+    return reduce(numbers.multiply, factors)
+
+
+def largest_divisor(numbers: Numbers, number: Number, bound: Number) -> Number:
+    """The largest divisor of a positive number up to a positive bound."""
+    if (value := known(number)) is not None and (highest := known(bound)) is not None:
+        return next(divisor for divisor in range(min(value, highest), 0, -1) if value % divisor == 0)
+
+    def is_none(emit: Emitter, divisor: SSAValue) -> SSAValue:
+        inner = Numbers(emit)
+        return inner.emit.compare("ne", inner.value(inner.remainder(number, divisor)), inner.value(0))
+
+    def next_lower(emit: Emitter, divisor: SSAValue) -> SSAValue:
+        return Numbers(emit).value(Numbers(emit).subtract(divisor, 1))
+
+    return numbers.emit.repeat_while(numbers.value(bound), is_none, next_lower)
