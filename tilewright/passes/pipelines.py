@@ -60,7 +60,7 @@ NPU_DMA_LOWERING = (
 The order is upstream's. The options accept control flow that upstream refuses.
 """
 
-FULL_GUARDS = {"aie-dma-tasks-to-npu": "guards=full", "aie-dma-to-npu": "guards=full"}
+FULL_GUARDS = dict.fromkeys(("aie-decompose-large-dma-bd", "aie-dma-tasks-to-npu", "aie-dma-to-npu"), "guards=full")
 """Options with which all limits of the hardware are checked, and chains are lowered that are numbered at run time."""
 
 

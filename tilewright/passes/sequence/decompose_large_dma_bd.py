@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from xdsl.context import Context
@@ -25,6 +26,7 @@ from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
 from tilewright.dialects.aiex.tasks import ConfiguredTask, DmaConfigureTaskForOp, DmaConfigureTaskOp
 from tilewright.ir.diagnostics import emit_remark
 from tilewright.ir.pass_manager import Pass
+from tilewright.passes.sequence.limit_checks import Guards
 from tilewright.rewrite.driver import GREEDY, rewrite
 
 CONTROL_FLOW = (scf.ForOp, scf.WhileOp, scf.IfOp)
@@ -74,28 +76,42 @@ def _free_ids(op: NpuDmaMemcpyNdOp, count: int) -> list[int]:
     return [next(free) for _ in range(count)]
 
 
+@dataclass(frozen=True)
 class SplitTaskDescriptor(RewritePattern):
     """The only descriptor of a task becomes another one, or a chain."""
+
+    guards: Guards
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
         task = op.parent_op()
         if not isinstance(task, ConfiguredTask) or sum(1 for _ in task.descriptors) != 1:
             return
-        parts = split_pattern(op, _tile_of_task(task), _constant_pattern(op), op.element_bytes * 8)
+        pattern, tile = _constant_pattern(op), _tile_of_task(task)
+        parts = split_pattern(op, tile, pattern, op.element_bytes * 8)
+        if self.guards is Guards.FULL and tile is not None and not _is_run_as_written(parts, pattern, tile):
+            return
         if len(parts) == 1:
             rewriter.replace(op, _rearranged(op, parts[0]))
-        # The outermost loop of a part would be for repetitions of it alone, which a chain has none of.
-        elif not parts or any(part.sizes[ITERATION] > 1 for part in parts):
-            return
-        elif _is_in_control_flow(op):
+        elif parts and _is_in_control_flow(op):
             emit_remark(
                 op,
                 "deferring multi-BD decomposition under runtime control flow "
                 "(dynamic BD pool supports single-BD tasks only)",
             )
-        else:
+        elif parts:
             _chain(op, task, parts, rewriter)
+
+
+def _is_run_as_written(parts: list[AccessPattern], pattern: AccessPattern | None, tile: TileLike) -> bool:
+    """Whether a task does its parts.
+
+    The iteration is advanced by the repeat count that the program gives, for the pattern that it has; a mem tile can
+    walk all four loops of one part in one run.
+    """
+    if len(parts) == 1 and pattern is not None and pattern.sizes[ITERATION] == 1 and tile.is_mem:
+        return True
+    return all(part.sizes[ITERATION] == 1 for part in parts)
 
 
 def _tile_of_task(task: ConfiguredTask) -> TileLike | None:
@@ -155,9 +171,12 @@ def _chain(op: DmaBdOp, task: ConfiguredTask, parts: list[AccessPattern], rewrit
     rewriter.erase(op)
 
 
+@dataclass(frozen=True)
 class DecomposeLargeDmaBdPass(Pass):
     name = "aie-decompose-large-dma-bd"
     anchor = "aie.device"
 
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "full: leave tasks that would not do all parts"})
+
     def apply(self, ctx: Context, op: Operation) -> None:
-        rewrite(op, SplitMemcpy(), SplitTaskDescriptor(), config=GREEDY)
+        rewrite(op, SplitMemcpy(), SplitTaskDescriptor(self.guards), config=GREEDY)
