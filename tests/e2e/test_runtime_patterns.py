@@ -13,7 +13,8 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from helpers import HEALTH_CHECKS
+import pytest
+from helpers import HEALTH_CHECKS, STRESS
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from txn_effects import Effect, channels_of, effects
@@ -228,7 +229,7 @@ def _as_i32(number: int) -> int:
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=HEALTH_CHECKS)
+@settings(max_examples=1000 if STRESS else 60, deadline=None, suppress_health_check=HEALTH_CHECKS)
 @given(numbers())
 def test_runtime_values_do_what_constants_do(drawn: Numbers) -> None:
     runtime, constant = at_run_time(drawn.shape, drawn.values), as_constants(drawn.shape, drawn.values, AS_AT_RUN_TIME)
@@ -239,7 +240,7 @@ def test_runtime_values_do_what_constants_do(drawn: Numbers) -> None:
         assert effects(runtime, DEVICE) == effects(constant, DEVICE)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=HEALTH_CHECKS)
+@settings(max_examples=1000 if STRESS else 40, deadline=None, suppress_health_check=HEALTH_CHECKS)
 @given(numbers().filter(lambda drawn: 0 < prod(drawn.sizes) <= MOST_WALKED))
 def test_what_is_split_is_walked_in_the_same_order(drawn: Numbers) -> None:
     """Where constants need one descriptor, so do runtime values; and in any case both visit the same words."""
@@ -251,3 +252,107 @@ def test_what_is_split_is_walked_in_the_same_order(drawn: Numbers) -> None:
         assert others or len(push[-1]) > 1, runtime
     else:
         assert np.array_equal(walked(runtime), walked(constant))
+
+
+LISTS = "sizes = [%s0, %s1, %s2, %s3] strides = [%t0, %t1, %t2, %t3]"
+ARGUMENTS = ", ".join(f"%{letter}{n}: i64" for letter in "st" for n in range(4))
+RUNS = {
+    "transfer": """
+    aiex.npu.dma_memcpy_nd(%to[0, 0, 0, 0][1, 1, 1, %count][0, 0, 0, 1]) {id = 1 : i64, metadata = @out} : memref<?xi32>
+    aiex.npu.dma_memcpy_nd(%from[0, 0, 0, 0][%s0, %s1, %s2, %s3][%t0, %t1, %t2, %t3]) {id = 0 : i64, metadata = @in}
+      : memref<?xi32>
+    aiex.npu.dma_wait {symbol = @out}""",
+    **{
+        tile: f"""
+    %fill = aiex.dma_configure_task(%shim, MM2S, 1) {{
+      aie.dma_bd(%from : memref<?xi32> offset = 0 len = {elements})
+      aie.end
+    }}
+    aiex.dma_start_task(%fill)
+    %filled = aiex.dma_configure_task(%{tile}, S2MM, 0) {{
+      aie.dma_bd(%{tile}_buffer : memref<{elements}xi32> offset = 0 len = {elements})
+      aie.end
+    }} {{issue_token = true}}
+    aiex.dma_start_task(%filled)
+    aiex.dma_await_task(%filled)
+    %result = aiex.dma_configure_task(%shim, S2MM, 1) {{
+      aie.dma_bd(%to : memref<?xi32> offset = 0 len = %length)
+      aie.end
+    }} {{issue_token = true}}
+    aiex.dma_start_task(%result)
+    %walk = aiex.dma_configure_task(%{tile}, MM2S, 0) {{
+      aie.dma_bd(%{tile}_buffer : memref<{elements}xi32> offset = 0 len = %length {LISTS})
+      aie.end
+    }}
+    aiex.dma_start_task(%walk)
+    aiex.dma_await_task(%result)"""
+        for tile, elements in (("mem", 32768), ("core", 8192))
+    },
+}
+
+
+@cache
+def looped(what: str) -> Design:
+    """A design that brings elements of its first array, in the order of a runtime pattern, to its second."""
+    tile = "core" if what == "core" else "mem"
+    return compile_text(
+        f"""aie.device(npu2) {{
+  %shim = aie.tile(0, 0)
+  %mem = aie.tile(0, 1)
+  %core = aie.tile(0, 2)
+  %mem_buffer = aie.buffer(%mem) : memref<32768xi32>
+  %core_buffer = aie.buffer(%core) : memref<8192xi32>
+  aie.flow(%shim, DMA : 0, %shim, DMA : 0)
+  aie.flow(%shim, DMA : 1, %{tile}, DMA : 0)
+  aie.flow(%{tile}, DMA : 0, %shim, DMA : 1)
+  aie.shim_dma_allocation @in(%shim, MM2S, 0)
+  aie.shim_dma_allocation @out(%shim, S2MM, 0)
+  aie.runtime_sequence @run(%from: memref<?xi32>, %to: memref<?xi32>, {ARGUMENTS}) {{
+    %rows = arith.muli %s0, %s1 : i64
+    %columns = arith.muli %s2, %s3 : i64
+    %count = arith.muli %rows, %columns : i64
+    %length = arith.trunci %count : i64 to i32
+    {RUNS[what]}
+  }}
+}}""",
+        what,
+    )
+
+
+@pytest.mark.parametrize(
+    "what, sizes, strides",
+    [
+        pytest.param("transfer", [1, 3, 5, 1024], [0, 7000, 1100, 1], id="d0 in halves, d2 to the iteration"),
+        pytest.param("transfer", [1, 2, 1500, 4], [0, 8000, 5, 1], id="d1 to d2, which has no limit"),
+        pytest.param("transfer", [5, 1, 3, 2046], [10, 0, 3000, 2], id="the iteration stays"),
+        pytest.param("transfer", [1, 1, 3, 1031], [0, 0, 2000, 3], id="a prime"),
+        pytest.param("transfer", [1, 4, 3, 2048], [0, 6144, 2048, 1], id="one run"),
+        pytest.param("mem", [2, 3, 4, 8], [512, 96, 16, 1], id="four dimensions"),
+        pytest.param("mem", [5, 4, 3, 2], [1, 7, 100, 1000], id="four dimensions, backwards"),
+        pytest.param("mem", [1, 3, 5, 1024], [1, 7000, 1100, 1], id="three dimensions become four"),
+        pytest.param("mem", [1, 1, 3, 5000], [1, 1, 5001, 1], id="rows in parts"),
+        pytest.param("core", [1, 4, 6, 16], [1, 500, 33, 2], id="three dimensions"),
+        pytest.param("core", [1, 1, 5, 512], [1, 1, 600, 1], id="rows of a core in parts"),
+    ],
+)
+def test_run_on_the_simulator(what: str, sizes: list[int], strides: list[int]) -> None:
+    source = np.arange(1 << 15, dtype=np.int32)
+    result = np.zeros(prod(sizes), dtype=np.int32)
+    looped(what).run(source, result, *sizes, *strides)
+    steps = [source.itemsize * stride for stride in strides]
+    assert np.array_equal(result, np.lib.stride_tricks.as_strided(source, sizes, steps).ravel())
+
+
+@pytest.mark.parametrize(
+    "what, sizes, complaint",
+    [
+        ("transfer", [2, 3, 5, 1024], "d0 size, which the other dimensions leave no room to split, is 1024"),
+        ("transfer", [1, 65, 1024, 8], "d1 size, which the other dimensions leave no room to split, is 1024"),
+        ("mem", [2, 3, 1024, 2], "d1 size, which the other dimensions leave no room to split, is 1024"),
+        ("core", [1, 2, 3, 256], "d0 size, which the other dimensions leave no room to split, is 256"),
+        ("core", [2, 3, 4, 5], "length less the product of d0, d1 and d2 size is 60"),
+    ],
+)
+def test_what_one_descriptor_cannot_do_is_refused(what: str, sizes: list[int], complaint: str) -> None:
+    with pytest.raises(RangeError, match=complaint):
+        looped(what).txn(**{f"s{n}": size for n, size in enumerate(sizes)}, t0=4000, t1=2000, t2=3, t3=1)

@@ -85,6 +85,10 @@ class DescriptorLimits:
             return 1
         return self.max_step * self.granule_bits // self.element_bits
 
+    def advance(self, elements: int, stride: int) -> int:
+        """How far elements of d0 reach. A stride of small ones, unless it is 1, is that of the granules they fill."""
+        return elements if stride == 1 else elements // self.elements_per_granule * stride
+
     def violation(self, pattern: AccessPattern, ignore_wraps: bool = False) -> str | None:
         """Why a pattern does not fit into one descriptor. A linear transfer has no use for the wraps of d0 and d1."""
         return _violation(self, pattern.sizes, pattern.strides, ignore_wraps)

@@ -222,7 +222,7 @@ class DmaTransfer:
         is_long = numbers.all_of(numbers.any_of(is_long0, is_long1), numbers.negated(walk.is_linear))
         if is_long is False:
             return walk
-        inner, count = self._halves(numbers, sizes[0], strides[0], is_long0)
+        inner, count, step = self._halves(numbers, sizes[0], strides[0], is_long0)
         is_high = numbers.greater(count, longest[1])
         # in one run of four dimensions d2 has a limit, else the iteration that comes after it
         fits_out = (
@@ -237,7 +237,6 @@ class DmaTransfer:
             few = numbers.at_most(sizes[1], limits.max_iterations)
             fits_high = numbers.any_of(fits_high, numbers.all_of(is_free3, few))
         is_split = numbers.all_of(is_long, numbers.any_of(fits, numbers.all_of(is_high, is_free2, fits_high)))
-        step = numbers.multiply(inner, strides[0])
 
         def outer(values: Sequence[Number]) -> Number:
             return numbers.select(is_free2, numbers.select(d1_out, values[1], values[ITERATION]), values[2])
@@ -267,25 +266,31 @@ class DmaTransfer:
         """
         return numbers.equal(size3, 1) if self.length is None or self.is_mem else False
 
-    def _halves(self, numbers: Numbers, size: Number, stride: Number, is_long: Condition) -> tuple[Number, Number]:
-        """The longest part of d0 that divides it and fits its field, and how many there are; all of it if not long."""
+    def _halves(
+        self, numbers: Numbers, size: Number, stride: Number, is_long: Condition
+    ) -> tuple[Number, Number, Number]:
+        """The longest part of d0 that divides it and fits its field, how many there are, and the step between them.
+
+        All of it if it is not long.
+        """
         if is_long is False:
-            return size, 1
+            return size, 1, 1
         unit = self.limits.elements_per_granule
-        # nor may the step from one part to the next be too long
-        reach = self.limits.largest_stride(1)
-        most = self.limits.largest_size(0) // unit
-        granules = numbers.divide(size, unit)
+        granules, most = numbers.divide(size, unit), self.limits.largest_size(0) // unit
 
         def look(inner: Numbers) -> Number:
-            positive = inner.select_less(stride, 1, 1, stride)
-            farthest = inner.divide(inner.divide(reach, positive), unit)
+            # the step must fit its field
+            advance = inner.select(inner.equal(stride, 1), unit, inner.select_less(stride, 1, 1, stride))
+            farthest = inner.divide(self.limits.largest_stride(1), advance)
             bound = inner.select_greater(farthest, most, most, farthest)
             return largest_divisor(inner, granules, inner.select_less(bound, 1, 1, bound))
 
         part = numbers.computed_if(is_long, look, 1)
-        inner = numbers.select(is_long, numbers.multiply(part, unit), size)
-        return inner, numbers.select(is_long, numbers.divide(granules, part), 1)
+        inner = numbers.multiply(part, unit)
+        # as `DescriptorLimits.advance`
+        step = numbers.select(numbers.equal(stride, 1), inner, numbers.multiply(part, stride))
+        count = numbers.select(is_long, numbers.divide(granules, part), 1)
+        return numbers.select(is_long, inner, size), count, step
 
 
 def _product(numbers: Numbers, factors: Sequence[Number]) -> Number:
