@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
-from xdsl.dialects.utils import EnumAttribute
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.utils import BitEnumAttribute, EnumAttribute
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, OpDef, ParsePropInAttrDict
+from xdsl.irdl import EqAttrConstraint, IRDLOperation, OpDef, ParamAttrConstraint, ParsePropInAttrDict
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     FormatDirective,
     ParsingState,
     PrintingState,
     RegionVariable,
+    SymbolNameAttributeVariable,
+    TypedAttributeVariable,
     UniqueBaseAttributeVariable,
 )
 from xdsl.irdl.declarative_assembly_format_parser import FormatParser
@@ -26,7 +28,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import EnumConstraint, IntConstraint, parse_body, print_body
 from tilewright.dialects._syntax import parse_enum, parse_enum_word, parse_optional_enum
+from tilewright.ir.constraints import Described
 from tilewright.ir.interned import wrapped_integer
+
+if TYPE_CHECKING:
+    from tilewright.ir.printer import Printer as OurPrinter
 
 
 def compile_format(source: str, definition: OpDef) -> Sequence[FormatDirective]:
@@ -57,6 +63,14 @@ class IntVariable(AttributeVariable):
 
 
 @dataclass(frozen=True)
+class NumberVariable(TypedAttributeVariable):
+    """An integer of any size without its type, such as an index."""
+
+    def parse_attr(self, parser: Parser) -> Attribute | None:
+        return IntegerAttr(parser.parse_integer(allow_boolean=False), cast(IndexType, self.unique_type))
+
+
+@dataclass(frozen=True)
 class EnumVariable(AttributeVariable):
     """A case of an enum: a keyword, or a string where the case is not an identifier. Both are read."""
 
@@ -83,6 +97,15 @@ class WordVariable(AttributeVariable):
 
     def print_attr(self, printer: Printer, attr: Attribute) -> None:
         printer.print_string(cast("EnumAttribute[Any]", attr).data)
+
+
+@dataclass(frozen=True)
+class FlagsVariable(UniqueBaseAttributeVariable):
+    """Flags in angle brackets, in the words that they have as an attribute."""
+
+    def print_attr(self, printer: Printer, attr: Attribute) -> None:
+        # xDSL has no space behind a comma, where MLIR has one in some of them
+        printer.print_string(cast("OurPrinter", printer).attribute_text(attr).removeprefix(f"#{attr.name}"))
 
 
 @dataclass(frozen=True)
@@ -118,6 +141,13 @@ class OdsFormatParser(FormatParser):
                 return EnumVariable(*shape, constraint)
             case _, IntConstraint(type=type):
                 return IntVariable(*shape, type)
+            # A name that has a default may be left out.
+            case SymbolNameAttributeVariable(name=name, default_value=default), _ if default is not None:
+                return SymbolNameAttributeVariable(name, variable.is_property, True, default)
+            case _, Described(constraint=ParamAttrConstraint(IntegerAttr, (_, EqAttrConstraint(type)))):
+                return NumberVariable(*shape, IntegerAttr, type)
+            case UniqueBaseAttributeVariable(unique_base=base), _ if issubclass(base, BitEnumAttribute):
+                return FlagsVariable(*shape, cast("type[Attribute]", base))
             # Attributes that write their word in their own way, such as `<add>`, read it in their own way, too.
             case UniqueBaseAttributeVariable(unique_base=base), _ if _is_plain_enum(base):
                 return WordVariable(*shape, cast("type[EnumAttribute[Any]]", base))

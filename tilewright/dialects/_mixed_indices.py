@@ -6,16 +6,25 @@ MLIR calls them dynamic index lists. Everything that has one keeps, reads, print
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, i64
 from xdsl.ir import SSAValue
-from xdsl.parser import Parser
+from xdsl.irdl import IRDLOperation
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    ParsingState,
+    PrintingState,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._syntax import INDEX, Integers
 from tilewright.ir.interned import integer_array
+from tilewright.ir.print_operations import PartDirective
 
 Entries: TypeAlias = "list[SSAValue | int]"
 
@@ -84,3 +93,40 @@ def verify_mixed(values: Sequence[SSAValue], integers: Integers, what: str) -> N
     expected = integers.get_values().count(DYNAMIC_INDEX)
     if expected != len(values):
         raise VerifyException(f"expected {expected} dynamic {what} values, got {len(values)}")
+
+
+@irdl_custom_directive
+class MixedIndices(PartDirective):
+    """A list in square brackets in a format."""
+
+    values: VariadicOperandVariable
+    integers: AttributeVariable
+
+    DELIMITER: ClassVar = Parser.Delimiter.SQUARE
+    BRACKETS: ClassVar = "[]"
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        operands: list[UnresolvedOperand] = []
+
+        def parse_entry() -> int:
+            operand = parser.parse_optional_unresolved_operand()
+            if operand is None:
+                return parse_i64(parser)
+            operands.append(operand)
+            return DYNAMIC_INDEX
+
+        integers = parser.parse_comma_separated_list(self.DELIMITER, parse_entry)
+        self.values.set(state, operands)
+        self.integers.set(state, integer_array(i64, tuple(integers)))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        integers = cast(Integers, self.integers.get(op))
+        print_mixed_indices(printer, self.values.get(op), integers, self.BRACKETS)
+
+
+class MixedInParens(MixedIndices):
+    """The same in parentheses."""
+
+    DELIMITER: ClassVar = Parser.Delimiter.PAREN
+    BRACKETS: ClassVar = "()"

@@ -238,16 +238,7 @@ class ConstantOp(IRDLOperation):
     value = prop_def(described(IntegerAttr.constr(EqAttrConstraint(INDEX_TYPE)), "index attribute"))
     result = result_def(IndexType)
     traits = traits_def(Pure(), ConstantLike())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()  # upstream has them in front here
-        value = IntegerAttr(parser.parse_integer(allow_boolean=False), INDEX_TYPE)
-        return cls.create(result_types=[INDEX_TYPE], properties={"value": value}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_attributes(printer, self, ("value",))
-        printer.print_string(f" {self.value.value.data}")
+    assembly_format = "attr-dict $value"
 
     def result_names(self) -> Sequence[str | None]:
         return (f"idx{self.value.value.data}",)  # as upstream names them

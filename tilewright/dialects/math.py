@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects import math as xdsl_math
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.irdl import IRDLOperation, VarConstraint, operand_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -19,9 +17,8 @@ from tilewright.dialects.arith.types import (
     FLOAT_LIKE,
     NO_FASTMATH,
     bool_like,
-    parse_fastmath,
-    print_fastmath,
 )
+from tilewright.ir.constraints import following
 
 
 @op_definition
@@ -40,33 +37,11 @@ class ErfcOp(IRDLOperation):
 class _Classification(IRDLOperation):
     """Whether numbers are of some kind."""
 
-    # no format: the type of the result has the shape of the operand's, which constraints cannot infer
-    operand = operand_def(FLOAT_LIKE)
-    result = result_def(BOOL_LIKE)
+    operand = operand_def(VarConstraint("T", FLOAT_LIKE))
+    result = result_def(following(BOOL_LIKE, bool_like))
     fastmath = prop_def(FastMathFlagsAttr, default_value=NO_FASTMATH)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand = parser.parse_unresolved_operand()
-        fastmath = parse_fastmath(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls.create(
-            operands=[parser.resolve_operand(operand, type)],
-            result_types=[bool_like(type)],  # the text has the type of the operand only
-            properties={"fastmath": fastmath},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.operand)
-        print_fastmath(printer, self.fastmath)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.operand.type)
+    assembly_format = "$operand (`fastmath` `` $fastmath^)? attr-dict `:` type($operand)"
 
     def verify_(self) -> None:
         if self.result.type != bool_like(self.operand.type):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import cast
 
 from xdsl.dialects import tensor as xdsl_tensor
 from xdsl.dialects.builtin import (
@@ -27,17 +27,24 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    ParsingState,
+    PrintingState,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._derived import derived_dialect
+from tilewright.dialects._mixed_indices import MixedIndices, verify_mixed
 from tilewright.dialects._ods import ParentOp, op_definition
-from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice, verify_slice
-from tilewright.dialects._syntax import INDEX, parse_bare_operands, print_attributes, resolve_all
+from tilewright.dialects._syntax import INDEX
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 ANY_TENSOR = described(base(TensorType) | base(UnrankedTensorType), "tensor of any type values")
@@ -86,6 +93,20 @@ class RankOp(IRDLOperation):
         return ("rank",)
 
 
+@irdl_custom_directive
+class Extents(PartDirective):
+    """Operands, with upstream's space also where there are none."""
+
+    operands: VariadicOperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.operands.parse(parser, state)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_list(self.operands.get(op), printer.print_ssa_value)
+
+
 @op_definition
 class GenerateOp(IRDLOperation):
     """A tensor whose elements the region computes from their indices."""
@@ -95,24 +116,8 @@ class GenerateOp(IRDLOperation):
     body = region_def("single_block")
     result = result_def(TensorType)
     traits = traits_def(RecursiveMemoryEffect())
-
-    # no format: upstream's text has a space where there are no extents
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        extents = resolve_all(parser, parse_bare_operands(parser), INDEX)
-        body = parser.parse_region()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(operands=extents, result_types=[parser.parse_type()], regions=[body], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.dynamic_extents, printer.print_ssa_value)
-        printer.print_string(" ")
-        printer.print_region(self.body)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    custom_directives = (Extents,)
+    assembly_format = "custom<Extents>($dynamic_extents) $body attr-dict `:` type($result)"
 
     def verify_(self) -> None:
         expected = self.result.type.get_shape().count(DYNAMIC_INDEX)
@@ -149,34 +154,17 @@ class ParallelInsertSliceOp(IRDLOperation):
     static_strides = prop_def(DenseArrayBase.constr(i64))
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(ParentOp("scf.forall.in_parallel"))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("into")
-        dest = parser.parse_unresolved_operand()
-        operands, properties = parse_slice(parser, 2)  # behind source and destination
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source_value = parser.resolve_operand(source, parser.parse_type())
-        parser.parse_keyword("into")
-        dest_value = parser.resolve_operand(dest, parser.parse_type())
-        return cls.create(operands=[source_value, dest_value, *operands], properties=properties, attributes=attributes)
+    custom_directives = (MixedIndices,)
+    assembly_format = (
+        "$source `into` $dest `` custom<MixedIndices>($offsets, $static_offsets) "
+        "custom<MixedIndices>($sizes, $static_sizes) custom<MixedIndices>($strides, $static_strides) attr-dict "
+        "`:` type($source) `into` type($dest)"
+    )
 
     def verify_(self) -> None:
-        verify_slice(self)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(" into ")
-        printer.print_ssa_value(self.dest)
-        print_slice(printer, self)
-        print_attributes(printer, self, STATIC_NAMES)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
+        verify_mixed(self.offsets, self.static_offsets, "offset")
+        verify_mixed(self.sizes, self.static_sizes, "size")
+        verify_mixed(self.strides, self.static_strides, "stride")
 
 
 TENSOR = derived_dialect(xdsl_tensor.Tensor, [BitcastOp, GenerateOp, ParallelInsertSliceOp, RankOp])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 from xdsl.dialects import builtin
@@ -107,6 +107,28 @@ def described(
 ) -> AttrConstraint[AttributeT]:
     """`constraint`, which MLIR calls `description`."""
     return Described(constraint, description, holds)
+
+
+@dataclass(frozen=True)
+class Following(Described[AttributeCovT]):
+    """A type that readers of a format find from the one that the variable `name` stands for.
+
+    That it is this one is left to `verify_`: MLIR has words of its own for each such rule.
+    """
+
+    name: str = "T"
+    follow: Callable[[Any], Attribute] = field(kw_only=True)
+
+    def can_infer(self, var_constraint_names: AbstractSet[str]) -> bool:
+        return self.name in var_constraint_names
+
+    def infer(self, context: InferenceContext) -> AttributeCovT:
+        return cast(AttributeCovT, self.follow(context.get_variable(self.name)))
+
+
+def following(constraint: AttrConstraint[AttributeT], follow: Callable[[Any], Attribute]) -> AttrConstraint[AttributeT]:
+    """`constraint` on a type that is not written: it is what `follow` makes of `T`."""
+    return Following(constraint, describe(constraint) or "", follow=follow)
 
 
 _BASE_DESCRIPTIONS: dict[type[Attribute], str] = {

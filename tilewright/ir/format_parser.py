@@ -54,6 +54,7 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import UnresolvedOperand
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.ir.constraints import Following
 from tilewright.ir.create import create_operation
 from tilewright.ir.lexer import DIGITS, IDENTIFIER_STARTS
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 
 _STARTS_LITERAL = DIGITS | IDENTIFIER_STARTS
+_NO_OPERANDS: Sequence[UnresolvedOperand] = ()
 Step: TypeAlias = "Callable[[OperationParser, Parts], None]"
 
 
@@ -98,7 +100,7 @@ class FormatParser:
         self.counts = tuple(
             len(parts) for parts in (definition.operands, definition.results, definition.regions, definition.successors)
         )
-        rules = TypeRules(definition)
+        rules = TypeRules(definition, program.stmts)
         self.operand_rules = [
             rules.rule(part.constr, ("operand", i)) for i, (_, part) in enumerate(definition.operands)
         ]
@@ -111,31 +113,35 @@ class FormatParser:
             step(parser, parts)
         operands: list[SSAValue] = []
         resolve = parser.resolve_operand
-        for index, unresolved in enumerate(parts.operands):
-            if unresolved is None:
-                # An optional group that was not there.
-                parts.operands[index] = unresolved = ()
+        for index, written in enumerate(parts.operands):
+            # Nothing, if an optional group was not there.
+            unresolved = written or _NO_OPERANDS
             types = parts.operand_types[index]
+            count = len(unresolved)
             if types is None:
-                types = self.operand_rules[index](parser, parts, len(unresolved))
-            if len(types) != len(unresolved):
+                types = self.operand_rules[index](parser, parts, count)
+            if len(types) != count:
                 start = unresolved[0].span.start if unresolved else parser.pos
-                parser._fail_operand_types(start, len(unresolved), len(types))
-            for operand, type in zip(unresolved, types, strict=True):
-                operands.append(resolve(operand, type))
-        for index, types in enumerate(parts.result_types):
+                parser._fail_operand_types(start, count, len(types))
+            # Nearly all are single.
+            if count == 1:
+                operands.append(resolve(unresolved[0], types[0]))
+            else:
+                operands += map(resolve, unresolved, types)
+        result_types = parts.result_types
+        for index, types in enumerate(result_types):
             if types is None:
-                parts.result_types[index] = self.result_rules[index](parser, parts, None)
+                result_types[index] = self.result_rules[index](parser, parts, None)
         for check in self.checks:
             check(parser, parts)
         return create_operation(
             self.op_class,
             operands,
-            _flat(parts.result_types),
+            _flat(result_types),
             parts.properties,
             parts.attributes,
-            _flat(parts.successors),
-            _flat(parts.regions),
+            _flat(parts.successors) if parts.successors else (),
+            _flat(parts.regions) if parts.regions else (),
             UNKNOWN_LOC,
         )
 
@@ -158,8 +164,11 @@ def _step(directive: FormatDirective) -> Step | None:
     match directive:
         case WhitespaceDirective():
             return None
-        case PunctuationDirective(punctuation) | KeywordDirective(punctuation):
-            return _spelling_step(punctuation)
+        case PunctuationDirective(punctuation):
+            return _punctuation_step(punctuation)
+        case KeywordDirective(keyword):
+            # Where a keyword is missing MLIR names the operation, unlike with punctuation.
+            return lambda parser, parts: cast(None, parser.parse_keyword(keyword))
         case OperandVariable(_, index):
             return _operand_step(index)
         case TypeDirective(OperandVariable(_, index)):
@@ -178,7 +187,7 @@ def _step(directive: FormatDirective) -> Step | None:
             return directive.parse
 
 
-def _spelling_step(spelling: str) -> Step:
+def _punctuation_step(spelling: str) -> Step:
     def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
         if tokens.texts[tokens.index] == spelling:
@@ -266,8 +275,7 @@ def _group_step(group: OptionalGroupDirective) -> Step:
         spelling = first.keyword
     then_steps, else_steps = _steps(group.then_elements), _steps(group.else_elements)
     # What a group that is not there would have set has to be empty, and not unknown.
-    then_empty = tuple(element.set_empty for element in group.then_elements)
-    else_empty = tuple(element.set_empty for element in group.else_elements)
+    then_empty, else_empty = _emptying(group.then_elements), _emptying(group.else_elements)
 
     def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
@@ -284,6 +292,10 @@ def _group_step(group: OptionalGroupDirective) -> Step:
             set_empty(parts)
 
     return step
+
+
+def _emptying(elements: Iterable[FormatDirective]) -> tuple[Callable[[ParsingState], None], ...]:
+    return tuple(one.set_empty for one in elements if type(one).set_empty is not FormatDirective.set_empty)
 
 
 # Sizes of the parts
@@ -367,7 +379,12 @@ _NOT_GIVEN = (None,)
 class TypeRules:
     """How the types of operands and results follow from those that are written."""
 
-    def __init__(self, definition: OpDef):
+    def __init__(self, definition: OpDef, directives: Sequence[FormatDirective]):
+        written = [directive.inner for directive in directives if isinstance(directive, TypeDirective)]
+        self.written = {
+            "operand": {inner.index for inner in written if isinstance(inner, OperandVariable)},
+            "result": {inner.index for inner in written if isinstance(inner, ResultVariable)},
+        }
         self.constraints: dict[_Slot, RangeConstraint | AttrConstraint] = {
             **{("operand", i): part.constr for i, (_, part) in enumerate(definition.operands)},
             **{("result", i): part.constr for i, (_, part) in enumerate(definition.results)},
@@ -387,7 +404,7 @@ class TypeRules:
         if isinstance(each, BaseAttr | EqAttrConstraint) and each.can_infer(set()):
             return _constant_rule(each.infer(VerificationContext()))
         general = self._general_rule(constraint)
-        if isinstance(each, VarConstraint):
+        if isinstance(each, VarConstraint | Following):
             same = [
                 other
                 for other, other_constraint in self.constraints.items()
@@ -395,7 +412,9 @@ class TypeRules:
                 if isinstance(found := _single_constraint(other_constraint), VarConstraint) and found.name == each.name
             ]
             if same:
-                return _same_rule(same, general)
+                # The one that is always given before those that may be.
+                same.sort(key=lambda other: other[1] not in self.written[other[0]])
+                return _same_rule(same, general, each.follow if isinstance(each, Following) else None)
         return general
 
     def _general_rule(self, constraint: RangeConstraint) -> Rule:
@@ -480,13 +499,15 @@ def _constant_rule(type: Attribute) -> Rule:
     return rule
 
 
-def _same_rule(slots: Sequence[_Slot], otherwise: Rule) -> Rule:
-    """The type of the first of these operands and results that has one."""
+def _same_rule(slots: Sequence[_Slot], otherwise: Rule, follow: Callable[[Any], Attribute] | None) -> Rule:
+    """The type of the first of these operands and results that has one, or the type that follows from it."""
 
     def rule(parser: OperationParser, parts: Parts, length: int | None) -> Sequence[Attribute]:
         for kind, index in slots:
             types = (parts.operand_types if kind == "operand" else parts.result_types)[cast(int, index)]
             if types is not None and len(types) == 1:
+                if follow is not None:
+                    types = (follow(types[0]),)
                 return types if length is None or length == 1 else (types[0],) * length
         return otherwise(parser, parts, length)
 

@@ -41,6 +41,15 @@ if TYPE_CHECKING:
     from tilewright.ir.printer import Printer
 
 
+class PartDirective(CustomDirective):
+    """A custom directive that always prints something, behind the space that is due."""
+
+    @property
+    def shown(self) -> FormatDirective | None:
+        """The directive that prints the same, if there is one."""
+        return None
+
+
 OperationPrinter: TypeAlias = "Callable[[Any, Printer], None]"
 
 
@@ -229,6 +238,8 @@ class _Steps:
         return text
 
     def add(self, directive: FormatDirective) -> None:
+        if isinstance(directive, PartDirective):
+            directive = directive.shown or directive
         # What a custom directive leaves behind only itself knows, so xDSL's state decides until a fixed part.
         if isinstance(directive, CustomDirective) or self.at_run_time:
             self.add_interpreted(directive)
@@ -448,6 +459,8 @@ def _state_after(directive: FormatDirective) -> State | None:
             return AFTER_PART
         case WhitespaceDirective():
             return False, directive.whitespace == ""
+        case PartDirective():
+            return AFTER_PART
         case _:
             return None
 

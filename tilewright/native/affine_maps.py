@@ -18,7 +18,7 @@ from tilewright.native.access import checked_pointer, load, plus, store, times
 from tilewright.native.arithmetic import checked_integers, combine_integers
 from tilewright.native.loops import counted_loop, two_ways
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.values import I1, Value, index
+from tilewright.native.values import I1, index
 from tilewright.native.vectors import count_of
 from tilewright.native.views import mixed
 
@@ -42,16 +42,11 @@ class LlvmAffine(AffineNumbers[ir.Value]):
         return checked_integers(self.lowering, name, a, b)
 
     def modulo(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        return _modulo(self.lowering, a, b)
+        builder, rest = self.lowering.builder, checked_integers(self.lowering, "arith.remsi", a, b)
+        return builder.select(builder.icmp_signed("<", rest, index(0)), builder.add(rest, b), rest)
 
 
 _FOLDED = {"arith.addi": plus, "arith.muli": times}
-
-
-def _modulo(lowering: Lowering, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """The remainder that is never below 0."""
-    builder, rest = lowering.builder, checked_integers(lowering, "arith.remsi", lhs, rhs)
-    return builder.select(builder.icmp_signed("<", rest, index(0)), builder.add(rest, rhs), rest)
 
 
 def results(lowering: Lowering, map: AffineMap, operands: Sequence[SSAValue]) -> list[ir.Value]:
@@ -123,25 +118,15 @@ def _store(lowering: Lowering, op: Operation) -> None:
 
 
 def _linearize(lowering: Lowering, op: LinearizeIndexOp) -> None:
-    builder = lowering.builder
     basis = mixed(lowering, op, op.dynamic_basis, op.static_basis.get_values())
     digits = [lowering[value] for value in op.multi_index]
-    # The outermost size may be given or not: it does not matter for the sum.
-    total = digits[0]
-    for digit, size in zip(digits[1:], basis[len(basis) - len(digits) + 1 :], strict=True):
-        total = plus(builder, times(builder, total, size), digit)
-    lowering[op.linear_index] = total
+    lowering[op.linear_index] = LlvmAffine(lowering, 0, ()).linearize(digits, basis)
 
 
 def _delinearize(lowering: Lowering, op: DelinearizeIndexOp) -> None:
-    """Digits from the last to the first; the first has no limit."""
-    rest = lowering[op.linear_index]
     basis = mixed(lowering, op, op.dynamic_basis, op.static_basis.get_values())
-    digits = list[Value]()
-    for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
-        digits.insert(0, _modulo(lowering, rest, size))
-        rest = checked_integers(lowering, "arith.floordivsi", rest, size)
-    lowering.values.update(zip(op.results, [rest, *digits], strict=True))
+    digits = LlvmAffine(lowering, 0, ()).delinearize(lowering[op.linear_index], basis, len(op.results))
+    lowering.values.update(zip(op.results, digits, strict=True))
 
 
 HANDLERS: dict[str, Handler] = {

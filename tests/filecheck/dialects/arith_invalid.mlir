@@ -289,3 +289,19 @@ func.func @f(%a: f64) {
   %0 = arith.truncf %a nope : f64 to f32
   return
 }
+
+// -----
+
+func.func @predicate_in_quotes(%a: i32) {
+  // expected-error @+1 {{invalid predicate attribute specification: "foo"}}
+  %0 = arith.cmpi "foo", %a, %a : i32
+  return
+}
+
+// -----
+
+func.func @rounding_in_quotes(%a: f32) {
+  // expected-error @+1 {{invalid roundingmode attribute specification: "foo"}}
+  %0 = arith.truncf %a "foo" : f32 to f16
+  return
+}

@@ -22,3 +22,11 @@ func.func @f(%i: f32, %j: f64) {
   %0 = "math.powf"(%i, %j) : (f32, f64) -> f32
   return
 }
+
+// -----
+
+func.func @keyword(%a: f32) {
+  // expected-error @+1 {{custom op 'math.clampf' expected 'to'}}
+  %0 = math.clampf %a from [%a, %a] : f32
+  return
+}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -21,8 +20,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleO
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from tilewright.dialects.arith.meaning import FLOAT_MEANING, MEANING, PREDICATES
+from tilewright import Fault
+from tilewright.dialects.arith.meaning import DIVISIONS, FLOAT_MEANING, MEANING, PREDICATES, RESIZES
 from tilewright.dialects.func import FuncOp, ReturnOp
+from tilewright.gpu.emulator.write_numbers import LaneIntegers
 from tilewright.native.functions import FunctionLowering, rebuild_all, types_of_parts
 from tilewright.native.host import NativeModule
 from tilewright.native.lowering import Unit
@@ -248,37 +249,56 @@ def test_cpp(sequences: dict[str, tuple[Program, list[list[int]]]], tmp_path: Pa
 NUMPY = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64}
 
 
-def lanes_body(names: list[str], type: str, place: str) -> str:
+def pairs_body(names: list[str], type: str) -> str:
+    """The results of pairs number `%i`, which lie one after the other for each operation."""
     lines = list[str]()
     for number, name in enumerate(names):
         compares = name in COMPARISONS_OF_ALL
         lines.append(f"""%o{number} = arith.constant {number * PAIRS} : index
-          %p{number} = arith.addi %o{number}, {place} : index
+          %p{number} = arith.addi %o{number}, %i : index
           %x{number} = memref.load %xs[%p{number}] : memref<?x{type}>
           %y{number} = memref.load %ys[%p{number}] : memref<?x{type}>
-          %r{number} = {name}{"," if compares else ""} %x{number}, %y{number} : {type}
+          %r{number} = {applied(name, f"%x{number}", f"%y{number}")} : {type}
           memref.store %r{number}, %{"bits" if compares else "out"}[%p{number}] : memref<?x{"i1" if compares else type}>
         """)
     return "\n".join(lines)
 
 
-def on_lanes(shared: bool, names: list[str], type: str, *arrays: Any) -> None:
-    """The results of all pairs in kernels: in each lane one of them, or in one lane all of them."""
-    if shared:
-        run(in_kernel(looped(names, type), ARGUMENTS.format(type)), *arrays, block=(1,))
-    else:
-        body = f"%t = gpu.thread_id x {lanes_body(names, type, '%t')}"
-        run(in_kernel(body, ARGUMENTS.format(type)), *arrays, block=(PAIRS,))
+def applied(name: str, a: str, b: str) -> str:
+    if name == NEGATION:
+        return f"{name} {a}"
+    return f"{name}{',' if name in COMPARISONS_OF_ALL else ''} {a}, {b}"
 
 
-def on_host(names: list[str], type: str, *arrays: Any) -> None:
+ARGUMENTS = "%xs: memref<?x{0}>, %ys: memref<?x{0}>, %out: memref<?x{0}>, %bits: memref<?xi1>"
+
+
+def looped(body: str) -> str:
+    return f"""%c0 = arith.constant 0 : index %c1 = arith.constant 1 : index %n = arith.constant {PAIRS} : index
+      scf.for %i = %c0 to %n step %c1 {{ {body} }}"""
+
+
+def in_many_lanes(body: str, arguments: str, *arrays: Any) -> None:
+    """Each number from 0 to PAIRS as `%i` of a lane."""
+    run(in_kernel(f"%i = gpu.thread_id x {body}", arguments), *arrays, block=(PAIRS,))
+
+
+def in_one_lane(body: str, arguments: str, *arrays: Any) -> None:
+    """All of them one after the other in one lane."""
+    run(in_kernel(looped(body), arguments), *arrays, block=(1,))
+
+
+def on_host(body: str, arguments: str, *arrays: Any) -> None:
     """The same as a native function of this process."""
-    text = f"func.func @f({ARGUMENTS.format(type)}) {{ {looped(names, type)} return }}"
-    code = native_code(text)
+    code = native_code(f"func.func @f({arguments}) {{ {looped(body)} return }}")
     parts = [part for array in arrays for part in (array.ctypes.data, array.nbytes, 0, array.size)]
     context = (ctypes.c_int64 * 16)()
     call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + len(parts)))(code.address("f"))
     assert call(ctypes.addressof(context), *parts) >= 0
+
+
+PLACES = [in_many_lanes, in_one_lane, on_host]
+PLACE_NAMES = ["each lane its own", "one for all lanes", "native code"]
 
 
 def native_code(text: str) -> NativeModule:
@@ -293,20 +313,22 @@ def native_code(text: str) -> NativeModule:
     return NativeModule(unit.module)
 
 
-ARGUMENTS = "%xs: memref<?x{0}>, %ys: memref<?x{0}>, %out: memref<?x{0}>, %bits: memref<?xi1>"
-PLACES = [partial(on_lanes, False), partial(on_lanes, True), on_host]
-PLACE_NAMES = ["each lane its own", "one for all lanes", "native code"]
-
-
-def looped(names: list[str], type: str) -> str:
-    return f"""%c0 = arith.constant 0 : index %c1 = arith.constant 1 : index %n = arith.constant {PAIRS} : index
-      scf.for %i = %c0 to %n step %c1 {{ {lanes_body(names, type, "%i")} }}"""
-
-
 @pytest.mark.parametrize("place", PLACES, ids=PLACE_NAMES)
 @pytest.mark.parametrize("type", WIDTHS)
 def test_lanes_and_native_code(type: str, place: Any) -> None:
-    names = [*MEANING, *COMPARISONS]
+    check_pairs([*MEANING, *COMPARISONS], type, place)
+
+
+@pytest.mark.parametrize("place", PLACES[:2], ids=PLACE_NAMES[:2])
+@pytest.mark.parametrize("type", [type for type in WIDTHS if type != "i1"])
+def test_lanes_without_shorter_ways(type: str, place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expressions of lanes can be parts of others: what is made of them agrees with what NumPy has at once."""
+    monkeypatch.delattr(LaneIntegers, "divide_rounded")
+    monkeypatch.delattr(LaneIntegers, "extreme")
+    check_pairs([name for name in MEANING if "max" in name or "min" in name or "div" in name], type, place)
+
+
+def check_pairs(names: list[str], type: str, place: Any) -> None:
     overflow = -(1 << WIDTHS[type] - 1), -1  # LLVM's remainder of these is undefined too, MLIR's is 0
     table = [
         [pair for pair in defined_pairs(name, type) if name != "arith.remsi" or pair != overflow] * PAIRS
@@ -316,12 +338,130 @@ def test_lanes_and_native_code(type: str, place: Any) -> None:
     flat = [pair for pairs in table for pair in pairs]
     xs, ys = (np.array([pair[side] for pair in flat], NUMPY[type]) for side in (0, 1))
     out, bits = np.zeros(len(flat), NUMPY[type]), np.zeros(len(flat), bool)
-    place(names, type, xs, ys, out, bits)
+    place(pairs_body(names, type), ARGUMENTS.format(type), xs, ys, out, bits)
     for number, (name, pairs) in enumerate(zip(names, table, strict=True)):
         results = (bits if name in COMPARISONS else out)[number * PAIRS : (number + 1) * PAIRS].tolist()
         width = 1 if name in COMPARISONS else WIDTHS[type]
         wanted = [number_of(name, type, *pair) & mask(width) for pair in pairs]
         assert [int(result) & mask(width) for result in results] == wanted, name
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=PLACE_NAMES[:2])
+@pytest.mark.parametrize("type", WIDTHS)
+def test_lanes_with_constants(type: str, shared: bool) -> None:
+    """Systems have shorter ways for numbers that are known."""
+    cases = list[tuple[str, int, list[int]]]()
+    for name in (*MEANING, *COMPARISONS):
+        for b in sorted({b for _, b in pairs_of(type)[:64]} | {signed(8, WIDTHS[type])}):
+            numbers = [a for a, _ in pairs_of(type) if expected(name, type, a, b) is not None]
+            # LLVM's remainder by -1 is undefined for the smallest number, and stopped at
+            numbers = [a for a in numbers if name != "arith.remsi" or (a, b) != (-(1 << WIDTHS[type] - 1), -1)]
+            cases += [(name, b, (numbers * 16)[:16])] if numbers else []
+    lines = ["%t = arith.constant 0 : index" if shared else "%t = gpu.thread_id x"]
+    for n, (name, b, _) in enumerate(cases):
+        compares = name in COMPARISONS
+        lines.append(
+            f"""%c{n} = arith.constant {n} : index %x{n} = memref.load %xs[%c{n}, %t] : memref<?x?x{type}>
+          %y{n} = arith.constant {b} : {type}
+          %r{n} = {name}{"," if compares else ""} %x{n}, %y{n} : {type}
+          memref.store %r{n}, %{"bits" if compares else "out"}[%c{n}, %t] : memref<?x?x{"i1" if compares else type}>
+        """
+        )
+    xs = np.array([numbers for *_, numbers in cases], NUMPY[type])
+    xs = np.ascontiguousarray(xs[:, :1]) if shared else xs
+    out, bits = np.zeros_like(xs), np.zeros(xs.shape, bool)
+    arguments = ARGUMENTS.replace("?x", "?x?x").replace("%ys: memref<?x?x{0}>, ", "").format(type)
+    run(in_kernel("\n".join(lines), arguments), xs, out, bits, block=(xs.shape[1],))
+    for n, (name, b, numbers) in enumerate(cases):
+        width, found = (1, bits[n]) if name in COMPARISONS else (WIDTHS[type], out[n])
+        wanted = [number_of(name, type, a, b) & mask(width) for a in numbers[: xs.shape[1]]]
+        assert [int(number) & mask(width) for number in found.tolist()] == wanted, (name, b)
+
+
+@pytest.mark.parametrize("divisor", ["%y", "%zero", "%minus"])
+@pytest.mark.parametrize("name", sorted(DIVISIONS))
+def test_lanes_stop_at_divisions_without_a_result(name: str, divisor: str) -> None:
+    lowest = -(1 << 31)
+    body = f"""%t = gpu.thread_id x %x = memref.load %xs[%t] : memref<?xi32> %y = memref.load %ys[%t] : memref<?xi32>
+      %zero = arith.constant 0 : i32 %minus = arith.constant -1 : i32
+      %r = {name} %x, {divisor} : i32
+      memref.store %r, %xs[%t] : memref<?xi32>"""
+    xs, ys = np.array([7, lowest, 7], np.int32), np.array([2, 3, 0], np.int32)
+    if divisor == "%minus" and not name.endswith("si"):
+        run(in_kernel(body, "%xs: memref<?xi32>, %ys: memref<?xi32>"), xs, ys, block=(3,))
+        return
+    text = f"divides {lowest} by -1" if divisor == "%minus" else "divides by zero"
+    with pytest.raises(Fault, match=rf"kernel.mlir:3:12: error: .*{text}"):
+        run(in_kernel(body, "%xs: memref<?xi32>, %ys: memref<?xi32>"), xs, ys, block=(3,))
+
+
+@pytest.mark.parametrize("place", PLACES[:2], ids=PLACE_NAMES[:2])
+@pytest.mark.parametrize("type", [type for type in WIDTHS if type != "i1"])
+def test_lanes_shift_out_all_bits(type: str, place: Any) -> None:
+    names = ["arith.shli", "arith.shrui", "arith.shrsi"]
+    xs, ys = (np.full(PAIRS * len(names), number, NUMPY[type]) for number in (-5, WIDTHS[type]))
+    out, bits = np.ones_like(xs), np.zeros(len(xs), bool)
+    place(pairs_body(names, type), ARGUMENTS.format(type), xs, ys, out, bits)
+    assert out[::PAIRS].tolist() == [0, 0, -1]
+
+
+def resized() -> list[tuple[str, str, str]]:
+    """Conversions with the types that they convert between."""
+    fits = {
+        "arith.trunci": lambda a, b: "index" not in (a, b) and WIDTHS[a] > WIDTHS[b],
+        "arith.extui": lambda a, b: "index" not in (a, b) and WIDTHS[a] < WIDTHS[b],
+        "arith.extsi": lambda a, b: "index" not in (a, b) and WIDTHS[a] < WIDTHS[b],
+        "arith.index_cast": lambda a, b: (a == "index") != (b == "index"),
+        "arith.index_castui": lambda a, b: (a == "index") != (b == "index"),
+    }
+    return [(name, *types) for name in RESIZES for types in product(WIDTHS, WIDTHS) if fits[name](*types)]
+
+
+def resized_numbers(name: str, source: str, target: str) -> tuple[list[int], list[int]]:
+    """Numbers of a type, and their residues in another."""
+    numbers = [a for a, _ in pairs_of(source)]
+    read = [number if RESIZES[name] else number & mask(WIDTHS[source]) for number in numbers]
+    return numbers, [number & mask(WIDTHS[target]) for number in read]
+
+
+def resizing_module() -> str:
+    functions = list[str]()
+    for n, (name, source, target) in enumerate(resized()):
+        numbers, _ = resized_numbers(name, source, target)
+        functions.append(f"""func.func @f{n}() -> vector<{PAIRS}x{target}> {{
+          %a = arith.constant {listed(numbers, source)}
+          %r = {name} %a : vector<{PAIRS}x{source}> to vector<{PAIRS}x{target}>
+          return %r : vector<{PAIRS}x{target}>
+        }}""")
+    return "\n".join(functions)
+
+
+def check_resized(module: ModuleOp) -> None:
+    found = folded_results(module)
+    for n, (name, source, target) in enumerate(resized()):
+        residues = [number & mask(WIDTHS[target]) for number in found[f"f{n}"]]
+        assert residues == resized_numbers(name, source, target)[1], (name, source, target)
+
+
+def test_folded_conversions() -> None:
+    check_resized(lowered(resizing_module(), "canonicalize"))
+
+
+@needs_mlir_opt
+def test_conversions_in_mlir() -> None:
+    check_resized(parsed(mlir_opt(resizing_module(), "--canonicalize")))
+
+
+@pytest.mark.parametrize("place", PLACES, ids=PLACE_NAMES)
+@pytest.mark.parametrize("source", WIDTHS)
+def test_conversions_in_lanes_and_native_code(source: str, place: Any) -> None:
+    for name, _, target in (row for row in resized() if row[1] == source):
+        numbers, wanted = resized_numbers(name, source, target)
+        body = f"""%x = memref.load %xs[%i] : memref<?x{source}> %r = {name} %x : {source} to {target}
+          memref.store %r, %out[%i] : memref<?x{target}>"""
+        out = np.zeros(PAIRS, NUMPY[target])
+        place(body, f"%xs: memref<?x{source}>, %out: memref<?x{target}>", np.array(numbers, NUMPY[source]), out)
+        assert [int(number) & mask(WIDTHS[target]) for number in out.tolist()] == wanted, (name, target)
 
 
 FLOAT_TYPES = {
@@ -336,6 +476,9 @@ FLOAT_PREDICATES = (
 )
 FLOAT_COMPARISONS = {f"arith.cmpf {name}": number for number, name in enumerate(FLOAT_PREDICATES)}
 COMPARISONS_OF_ALL = {*COMPARISONS, *FLOAT_COMPARISONS}
+NEGATION = "arith.negf"
+FLOAT_OPERATIONS = [*FLOAT_MEANING, NEGATION]
+FLOAT_NAMES = [*FLOAT_OPERATIONS, *FLOAT_COMPARISONS]
 
 
 def float_pairs(type: str) -> tuple[Any, Any]:
@@ -354,6 +497,8 @@ def expected_floats(name: str, type: str) -> list[float]:
     xs, ys = (side.astype(np.float64).tolist() for side in float_pairs(type))
     if name in FLOAT_COMPARISONS:
         return [float(FLOATS.cmpf(FLOAT_COMPARISONS[name], *pair)) for pair in zip(xs, ys, strict=True)]
+    if name == NEGATION:
+        return [FLOATS.negate(x) for x in xs]
     return [round_to(FLOAT_MEANING[name](FLOATS, *pair), FLOAT_TYPES[type][0]) for pair in zip(xs, ys, strict=True)]
 
 
@@ -367,16 +512,13 @@ def alike(name: str, found: list[float], wanted: list[float]) -> bool:
     return told[0] == told[1]
 
 
-FLOAT_NAMES = [*FLOAT_MEANING, *FLOAT_COMPARISONS]
-
-
 @pytest.mark.parametrize("place", PLACES, ids=PLACE_NAMES)
 @pytest.mark.parametrize("type", FLOAT_TYPES)
 def test_floats(type: str, place: Any) -> None:
     xs, ys = (np.tile(side, len(FLOAT_NAMES)) for side in float_pairs(type))
     out, bits = np.zeros_like(xs), np.zeros(len(xs), bool)
     with np.errstate(all="ignore"):
-        place(FLOAT_NAMES, type, xs, ys, out, bits)
+        place(pairs_body(FLOAT_NAMES, type), ARGUMENTS.format(type), xs, ys, out, bits)
     for number, name in enumerate(FLOAT_NAMES):
         found = (bits if name in FLOAT_COMPARISONS else out)[number * PAIRS : (number + 1) * PAIRS]
         assert alike(name, found.astype(np.float64).tolist(), expected_floats(name, type)), name
@@ -384,24 +526,45 @@ def test_floats(type: str, place: Any) -> None:
 
 def float_module() -> str:
     functions = list[str]()
-    for (number, name), type in product(enumerate(FLOAT_MEANING), FLOAT_TYPES):
+    for (number, name), type in product(enumerate(FLOAT_OPERATIONS), FLOAT_TYPES):
         vector, integer = f"vector<{PAIRS}x{type}>", FLOAT_TYPES[type][2]
         a, b = (", ".join(map(hex, side.view(integer).tolist())) for side in float_pairs(type))
         functions.append(
             f"""func.func @{type}_{number}() -> {vector} {{
               %a = arith.constant dense<[{a}]> : {vector}
               %b = arith.constant dense<[{b}]> : {vector}
-              %r = {name} %a, %b : {vector}
+              %r = {applied(name, "%a", "%b")} : {vector}
               return %r : {vector}
             }}"""
         )
-    return "\n".join(functions)
+    return "\n".join([*functions, *map(compared_floats, FLOAT_TYPES)])
+
+
+COMPARED = range(0, PAIRS, 4)
+"""Pairs of floats that are compared by folding, one by one: all corners are among them, on either side."""
+
+
+def compared_floats(type: str) -> str:
+    """All comparisons of a type as one function: only those of single numbers are folded."""
+    bits = [side.view(FLOAT_TYPES[type][2]).tolist() for side in float_pairs(type)]
+    constants = [
+        f"%{name}{n} = arith.constant {bits[side][n]:#x} : {type}" for side, name in enumerate("ab") for n in COMPARED
+    ]
+    compared = [f"{applied(name, f'%a{n}', f'%b{n}')} : {type}" for name in FLOAT_COMPARISONS for n in COMPARED]
+    lines = "\n".join([*constants, *(f"%r{n} = {line}" for n, line in enumerate(compared))])
+    types, results = ", ".join("i1" for _ in compared), ", ".join(f"%r{n}" for n in range(len(compared)))
+    return f"func.func @{type}() -> ({types}) {{ {lines} return {results} : {types} }}"
 
 
 def check_folded_floats(module: ModuleOp) -> None:
     found = folded_results(module)
-    for (number, name), type in product(enumerate(FLOAT_MEANING), FLOAT_TYPES):
+    for (number, name), type in product(enumerate(FLOAT_OPERATIONS), FLOAT_TYPES):
         assert alike(name, found[f"{type}_{number}"], expected_floats(name, type)), (name, type)
+    for function in (op for op in module.body.ops if isinstance(op, FuncOp) and op.sym_name.data in FLOAT_TYPES):
+        found_here = [bool(number) for number in returned_integers(function)]
+        answers_of = [expected_floats(name, function.sym_name.data) for name in FLOAT_COMPARISONS]
+        wanted = [answers[n] for answers in answers_of for n in COMPARED]
+        assert found_here == wanted
 
 
 def test_folded_floats() -> None:
@@ -427,35 +590,126 @@ def drawn_expression(random: Random, depth: int) -> AffineExpr:
     return {"*": inner * -factor, "/": inner // factor, "^": inner.ceil_div(factor), "%": inner % factor}[kind]
 
 
-def test_affine_expressions() -> None:
-    """In xDSL, folded, as operations of `arith`, in native code, and as ranges."""
+Indices = tuple[int, ...]
+
+
+class OfIndices:
+    """Operations that make indices of others, and the points that they are computed at."""
+
+    def __init__(self, body: str, inputs: str, results: list[str], points: list[Indices]):
+        self.body, self.inputs, self.results, self.points = body, inputs, results, points
+        self.types = ", ".join("index" for _ in results)
+        self.returned = f"return {', '.join(results)} : {self.types}"
+
+    def with_constants(self, point: Indices) -> str:
+        given = [f"%{name} = arith.constant {number} : index" for name, number in zip(self.inputs, point, strict=True)]
+        return f"func.func @f() -> ({self.types}) {{ {' '.join(given)} {self.body} {self.returned} }}"
+
+    def folded(self, *passes: str) -> list[list[int]]:
+        return [returned_integers(lowered(self.with_constants(point), *passes)) for point in self.points]
+
+    def in_mlir(self, *flags: str) -> list[list[int]]:
+        return [returned_integers(parsed(mlir_opt(self.with_constants(point), *flags))) for point in self.points]
+
+    def native(self) -> list[list[int]]:
+        arguments = ", ".join(f"%{name}: index" for name in self.inputs)
+        code = native_code(f"func.func @f({arguments}) -> ({self.types}) {{ {self.body} {self.returned} }}")
+        count = len(self.results)
+        call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + count + len(self.inputs)))(code.address("f"))
+        found = list[list[int]]()
+        for point in self.points:
+            rooms, context = (ctypes.c_int64 * count)(), (ctypes.c_int64 * 16)()
+            places = [ctypes.addressof(rooms) + 8 * number for number in range(count)]
+            assert call(ctypes.addressof(context), *places, *point) >= 0
+            found.append(list(rooms))
+        return found
+
+    def lanes(self) -> list[list[int]]:
+        """Each point in a lane of its own."""
+        return self._emulated(np.array(self.points), "%lane = gpu.thread_id x")
+
+    def shared_lanes(self) -> list[list[int]]:
+        """Points one after the other, in numbers that all lanes share."""
+        one = "%lane = arith.constant 0 : index"
+        return [self._emulated(np.array([point]), one)[0] for point in self.points]
+
+    def _emulated(self, points: Any, lane: str) -> list[list[int]]:
+        columns, rows = range(len(self.results)), len(points)
+        places = [f"%k{n} = arith.constant {n} : index" for n in range(max(len(self.inputs), len(columns)))]
+        loads = [f"%{name} = memref.load %in[%lane, %k{n}] : memref<?x?xindex>" for n, name in enumerate(self.inputs)]
+        stores = [f"memref.store {self.results[n]}, %out[%lane, %k{n}] : memref<?x?xindex>" for n in columns]
+        body, found = "\n".join([lane, *places, *loads, self.body, *stores]), np.zeros((rows, len(columns)), np.int64)
+        run(in_kernel(body, "%in: memref<?x?xindex>, %out: memref<?x?xindex>"), points, found, block=(rows,))
+        return found.tolist()
+
+
+def returned_integers(function: Operation) -> list[int]:
+    returned = first(ReturnOp, function).operands
+    return [cast("IntegerAttr", constant_of(value)).value.data for value in returned]
+
+
+def drawn_maps() -> tuple[list[AffineMap], OfIndices]:
     random = Random("affine")
     maps = [AffineMap(2, 1, (drawn_expression(random, 3),)) for _ in range(60)]
     points = [(0, 0, 0), (-1, 1, -7), (5, -8, 3), *(tuple(random.randrange(-99, 99) for _ in "dds") for _ in range(5))]
-    results = " ".join(f"%r{n} = affine.apply affine_map<{map}>(%d, %e)[%s]" for n, map in enumerate(maps))
-    values, types = ", ".join(f"%r{n}" for n in range(len(maps))), ", ".join("index" for _ in maps)
-    code = native_code(
-        f"func.func @f(%d: index, %e: index, %s: index) -> ({types}) {{ {results} return {values} : {types} }}"
-    )
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * (1 + len(maps) + 3))(code.address("f"))
-    for point in points:
-        wanted = [map.eval(point[:2], point[2:])[0] for map in maps]
-        given = " ".join(
-            f"%{name} = arith.constant {number} : index" for name, number in zip("des", point, strict=True)
-        )
-        text = f"func.func @f() -> ({types}) {{ {given} {results} return {values} : {types} }}"
-        for passes in (["canonicalize"], ["lower-affine", "canonicalize"]):
-            returned = first(ReturnOp, lowered(text, *passes)).operands
-            found = [cast("IntegerAttr", constant_of(value)).value.data for value in returned]
-            assert found == wanted, (passes, point)
-        rooms, context = (ctypes.c_int64 * len(maps))(), (ctypes.c_int64 * 16)()
-        places = [ctypes.addressof(rooms) + 8 * number for number in range(len(maps))]
-        assert call(ctypes.addressof(context), *places, *point) >= 0
-        assert list(rooms) == wanted, point
-        module, ranges = parsed(text), Ranges()
-        applied = [op.results[0] for op in module.walk() if op.name == "affine.apply"]
-        for number, value in zip(wanted, applied, strict=True):
+    body = " ".join(f"%r{n} = affine.apply affine_map<{map}>(%d, %e)[%s]" for n, map in enumerate(maps))
+    return maps, OfIndices(body, "des", [f"%r{n}" for n in range(len(maps))], points)
+
+
+def test_affine_expressions() -> None:
+    """In xDSL, folded, as operations of `arith`, in native code, in lanes, and as ranges."""
+    maps, applied = drawn_maps()
+    wanted = [[map.eval(point[:2], point[2:])[0] for map in maps] for point in applied.points]
+    assert applied.folded("canonicalize") == wanted
+    assert applied.folded("lower-affine", "canonicalize") == wanted
+    assert applied.native() == wanted
+    assert applied.lanes() == wanted
+    assert applied.shared_lanes() == wanted
+    for point, numbers in zip(applied.points, wanted, strict=True):
+        module, ranges = parsed(applied.with_constants(point)), Ranges()
+        results = [op.results[0] for op in module.walk() if op.name == "affine.apply"]
+        for number, value in zip(numbers, results, strict=True):
             assert (found := ranges.of(value)) is None or found.low <= number <= found.high
+
+
+@needs_mlir_opt
+def test_affine_expressions_in_mlir() -> None:
+    maps, applied = drawn_maps()
+    wanted = [[map.eval(point[:2], point[2:])[0] for map in maps] for point in applied.points]
+    assert applied.in_mlir("--canonicalize") == wanted
+
+
+DIGITS = OfIndices(
+    """%a:3 = affine.delinearize_index %n into (%s, 3) : index, index, index
+       %b:3 = affine.delinearize_index %n into (2, %s, 4) : index, index, index
+       %c = affine.delinearize_index %n into (7) : index
+       %l = affine.linearize_index [%n, %d, %e] by (%s, 3) : index
+       %m = affine.linearize_index disjoint [%n, %d, %e] by (9, 5, %s) : index
+       %o = affine.linearize_index [%d] by () : index""",
+    "sden",
+    [*(f"%{name}#{place}" for name in "ab" for place in range(3)), "%c", "%l", "%m", "%o"],
+    [(1, 0, 0, 0), (5, 2, 1, 59), (5, -3, 7, -17), (8, 4, -9, 1 << 40), (1 << 20, 1, 1, -(1 << 50))],
+)
+"""Numbers in mixed-radix systems of which the outermost size is given or not, and some sizes are values."""
+
+
+def wanted_digits(s: int, d: int, e: int, n: int) -> list[int]:
+    a = [n // 3 // s, n // 3 % s, n % 3]
+    b = [n // 4 // s, n // 4 % s, n % 4]
+    return [signed(number, 64) for number in (*a, *b, n, (n * s + d) * 3 + e, (n * 5 + d) * s + e, d)]
+
+
+def test_digits() -> None:
+    wanted = [wanted_digits(*point) for point in DIGITS.points]
+    assert DIGITS.native() == wanted
+    assert DIGITS.lanes() == wanted
+    assert DIGITS.shared_lanes() == wanted
+
+
+@needs_mlir_opt
+def test_digits_in_mlir() -> None:
+    expanded = DIGITS.in_mlir("--affine-expand-index-ops", "--lower-affine", "--canonicalize")
+    assert expanded == [wanted_digits(*point) for point in DIGITS.points]
 
 
 @pytest.mark.parametrize("type", WIDTHS)

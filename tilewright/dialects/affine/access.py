@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     IRDLOperation,
@@ -33,14 +33,19 @@ from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import INDEX, parse_types, print_attributes, print_types
-from tilewright.dialects.affine.subscripts import MAP, parse_subscripts, print_subscripts, verify_subscripts
-from tilewright.dialects.memref.access import parse_cache_hint, print_cache_hint
-from tilewright.dialects.memref.types import LOCALITY, memref_type, parse_memref_type
-from tilewright.ir.shown import quoted
+from tilewright.dialects._syntax import INDEX, parse_types, print_types
+from tilewright.dialects._type_directives import AnyVector, RankedMemRef, TypeOfBuffer, parse_type_of
+from tilewright.dialects.affine.subscripts import (
+    MAP,
+    AffineSubscripts,
+    parse_subscripts,
+    print_subscripts,
+    verify_subscripts,
+)
+from tilewright.dialects.memref.access import CacheHint
+from tilewright.dialects.memref.types import LOCALITY, memref_type
 
 
-# One class for four operations: subscripts are an affine map, which no format can say.
 class _Access(IRDLOperation):
     """What reads and writes at affine subscripts have in common."""
 
@@ -48,50 +53,6 @@ class _Access(IRDLOperation):
     """Whether the operands begin with a value to be written."""
     HAS_VECTOR: ClassVar = False
     """Whether a vector's type stands behind the memref's."""
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = None
-        if cls.HAS_VALUE:
-            value = parser.parse_unresolved_operand()
-            parser.parse_punctuation(",")
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_subscripts(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_memref_type(parser)
-        # The type of what is read or written is only spelled out for vectors.
-        element: Attribute = type.element_type
-        if cls.HAS_VECTOR:
-            parser.parse_punctuation(",")
-            element = _parse_vector_type(parser)
-        operands = [parser.resolve_operand(buffer, type), *indices]
-        if value is not None:
-            # A store's value is the first operand, and its type is known last.
-            operands.insert(0, parser.resolve_operand(value, element))
-        return cls.create(
-            operands=operands,
-            result_types=[] if cls.HAS_VALUE else [element],
-            properties={"map": map},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        operands = list(self.operands)
-        printer.print_string(" ")
-        value = operands.pop(0) if self.HAS_VALUE else self.results[0]
-        if self.HAS_VALUE:
-            printer.print_ssa_value(value)
-            printer.print_string(", ")
-        buffer = operands.pop(0)
-        printer.print_ssa_value(buffer)
-        print_subscripts(printer, cast(AffineMapAttr, self.properties["map"]), operands)
-        print_attributes(printer, self, ("map",))
-        printer.print_string(" : ")
-        printer.print_attribute(buffer.type)
-        if self.HAS_VECTOR:
-            printer.print_string(", ")
-            printer.print_attribute(value.type)
 
     def verify_(self) -> None:
         operands = list(self.operands)
@@ -106,17 +67,6 @@ class _Access(IRDLOperation):
         verify_subscripts(cast(AffineMapAttr, self.properties["map"]), type, operands)
 
 
-def _parse_vector_type(parser: Parser) -> VectorType:
-    position = parser.pos
-    type = parser.parse_type()
-    # In the words of MLIR, which reads a vector type here.
-    if not isinstance(type, VectorType):
-        parser.raise_error(
-            f"invalid kind of type specified: expected builtin.vector, but found {quoted(type)}", position
-        )
-    return cast(VectorType, type)
-
-
 @derived_op_definition
 class LoadOp(_Access, xdsl_affine.LoadOp):
     """Read one element of a buffer."""
@@ -124,6 +74,11 @@ class LoadOp(_Access, xdsl_affine.LoadOp):
     memref = operand_def(MemRefType)
     result = result_def()
     traits = traits_def(MemoryReadEffect())
+    custom_directives = (AffineSubscripts, TypeOfBuffer)
+    assembly_format = (
+        "$memref `` custom<AffineSubscripts>($indices, $map) attr-dict "
+        "`:` custom<TypeOfBuffer>(type($memref), type($result))"
+    )
 
 
 @derived_op_definition
@@ -134,6 +89,11 @@ class StoreOp(_Access, xdsl_affine.StoreOp):
     value = operand_def()
     memref = operand_def(MemRefType)
     traits = traits_def(MemoryWriteEffect())
+    custom_directives = (AffineSubscripts, TypeOfBuffer)
+    assembly_format = (
+        "$value `,` $memref `` custom<AffineSubscripts>($indices, $map) attr-dict "
+        "`:` custom<TypeOfBuffer>(type($memref), type($value))"
+    )
 
 
 @derived_op_definition
@@ -144,6 +104,11 @@ class VectorLoadOp(_Access, xdsl_affine.VectorLoadOp):
     memref = operand_def(MemRefType)
     result = result_def(VectorType)
     traits = traits_def(MemoryReadEffect())
+    custom_directives = (AffineSubscripts, RankedMemRef, AnyVector)
+    assembly_format = (
+        "$memref `` custom<AffineSubscripts>($indices, $map) attr-dict "
+        "`:` custom<RankedMemRef>(type($memref)) `,` custom<AnyVector>(type($result))"
+    )
 
 
 @derived_op_definition
@@ -155,6 +120,11 @@ class VectorStoreOp(_Access, xdsl_affine.VectorStoreOp):
     value = operand_def(VectorType)
     memref = operand_def(MemRefType)
     traits = traits_def(MemoryWriteEffect())
+    custom_directives = (AffineSubscripts, RankedMemRef, AnyVector)
+    assembly_format = (
+        "$value `,` $memref `` custom<AffineSubscripts>($indices, $map) attr-dict "
+        "`:` custom<RankedMemRef>(type($memref)) `,` custom<AnyVector>(type($value))"
+    )
 
 
 @op_definition
@@ -168,28 +138,11 @@ class PrefetchOp(IRDLOperation):
     is_write = prop_def(BoolAttr, prop_name="isWrite")
     locality_hint = prop_def(LOCALITY, prop_name="localityHint")
     is_data_cache = prop_def(BoolAttr, prop_name="isDataCache")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffer = parser.parse_unresolved_operand()
-        map, indices = parse_subscripts(parser)
-        properties = parse_cache_hint(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, parse_memref_type(parser)), *indices],
-            properties={"map": map, **properties},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.memref)
-        print_subscripts(printer, self.map, self.indices)
-        print_cache_hint(printer, self)
-        print_attributes(printer, self, ("map", "isWrite", "localityHint", "isDataCache"))
-        printer.print_string(" : ")
-        printer.print_attribute(self.memref.type)
+    custom_directives = (AffineSubscripts, CacheHint, RankedMemRef)
+    assembly_format = (
+        "$memref `` custom<AffineSubscripts>($indices, $map) "
+        "`,` custom<CacheHint>($isWrite, $localityHint, $isDataCache) attr-dict `:` custom<RankedMemRef>(type($memref))"
+    )
 
     def verify_(self) -> None:
         verify_subscripts(self.map, memref_type(self.memref), self.indices)
@@ -294,7 +247,7 @@ class DmaWaitOp(IRDLOperation):
         count = parser.parse_operand(INDEX)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        value = parser.resolve_operand(tag, parse_memref_type(parser))
+        value = parser.resolve_operand(tag, parse_type_of(parser, MemRefType))
         return cls.create(operands=[value, *indices, count], attributes=attributes | {"tag_map": map})
 
     def print(self, printer: Printer) -> None:

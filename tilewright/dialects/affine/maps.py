@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import cast
 
 from xdsl.dialects import affine as xdsl_affine
 from xdsl.dialects.builtin import (
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -29,6 +29,13 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
@@ -37,46 +44,17 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._derived import derived_op_definition
-from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices
+from tilewright.dialects._mixed_indices import MixedInParens
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
-    INDEX,
-    PAREN,
     Integers,
-    parse_indices,
-    parse_types,
-    print_attributes,
-    print_operands,
-    print_types,
-    segments,
 )
-from tilewright.dialects.affine.subscripts import MAP, parse_map, parse_map_operands, print_map_operands, verify_symbols
+from tilewright.dialects._type_directives import SomeTypes
+from tilewright.dialects.affine.subscripts import MAP, AppliedMap, verify_symbols
 
 
 class _Applied(IRDLOperation):
-    """A map and its operands: `#map(%a)[%b]`."""
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        map = parse_map(parser, AffineMapAttr)
-        dims, symbols = parse_map_operands(parser)
-        # Memory has one list of operands, so only text can tell this mistake.
-        if (map.data.num_dims, map.data.num_symbols) != (len(dims), len(symbols)):
-            parser.raise_error("dimension or symbol index mismatch", position)
-        return cls.create(
-            operands=[*dims, *symbols],
-            result_types=[INDEX],
-            properties={"map": map},
-            attributes=parser.parse_optional_attr_dict(),
-        )
-
-    def print(self, printer: Printer) -> None:
-        map = cast(AffineMapAttr, self.properties["map"])
-        printer.print_string(" ")
-        printer.print_attribute(map)
-        print_map_operands(printer, map.data.num_dims, self.operands)
-        print_attributes(printer, self, ("map",))
+    """The demands on a map and its operands."""
 
     def verify_(self) -> None:
         _verify_applied(self)
@@ -96,6 +74,9 @@ def _verify_applied(op: Operation) -> None:
 class ApplyOp(_Applied, xdsl_affine.ApplyOp):
     """The value of an affine expression."""
 
+    custom_directives = (AppliedMap,)
+    assembly_format = "custom<AppliedMap>($map, $mapOperands) attr-dict"
+
     def verify_(self) -> None:
         _verify_applied(self)
         if len(self.map.data.results) != 1:
@@ -107,6 +88,8 @@ class MinOp(_Applied, xdsl_affine.MinOp):
     """The least of some affine expressions."""
 
     traits = traits_def(Pure())
+    custom_directives = (AppliedMap,)
+    assembly_format = "custom<AppliedMap>($map, $arguments) attr-dict"
 
 
 @op_definition
@@ -118,6 +101,8 @@ class MaxOp(_Applied):
     map = prop_def(MAP)
     result = result_def(IndexType)
     traits = traits_def(Pure())
+    custom_directives = (AppliedMap,)
+    assembly_format = "custom<AppliedMap>($map, $arguments) attr-dict"
 
 
 @op_definition
@@ -130,35 +115,33 @@ class DelinearizeIndexOp(IRDLOperation):
     static_basis = prop_def(DenseArrayBase.constr(i64))
     multi_index = var_result_def(IndexType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        index = parser.parse_operand(INDEX)
-        parser.parse_keyword("into")
-        dynamic, static = parse_mixed_indices(parser, PAREN)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=[index, *dynamic],
-            result_types=parse_types(parser),
-            properties={"static_basis": static},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.linear_index)
-        printer.print_string(" into ")
-        print_mixed_indices(printer, self.dynamic_basis, self.static_basis, "()")
-        print_attributes(printer, self, ("static_basis",))
-        printer.print_string(" : ")
-        print_types(printer, self.result_types)
+    custom_directives = (MixedInParens, SomeTypes)
+    assembly_format = (
+        "$linear_index `into` custom<MixedInParens>($dynamic_basis, $static_basis) attr-dict "
+        "`:` custom<SomeTypes>(type($multi_index))"
+    )
 
     def verify_(self) -> None:
         _verify_basis(self.static_basis, self.dynamic_basis)
         # The outermost digit has no bound: its basis may be left out.
         if len(self.results) - len(self.static_basis) not in (0, 1):
             raise VerifyException("should return an index for each basis element and up to one extra index")
+
+
+@irdl_custom_directive
+class Disjoint(CustomDirective):
+    """A keyword for what is `false` in memory where it is missing, and a unit where it is not."""
+
+    attribute: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        if parser.parse_optional_keyword("disjoint") is not None:
+            self.attribute.set(state, UnitAttr())
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        if isinstance(self.attribute.get(op), UnitAttr):
+            state.print_whitespace(printer)
+            printer.print_string("disjoint")
 
 
 @op_definition
@@ -174,33 +157,11 @@ class LinearizeIndexOp(IRDLOperation):
     linear_index = result_def(IndexType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("disjoint") is not None:
-            properties["disjoint"] = UnitAttr()
-        indices = parse_indices(parser)
-        parser.parse_keyword("by")
-        dynamic, properties["static_basis"] = parse_mixed_indices(parser, PAREN)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        properties["operandSegmentSizes"] = segments(len(indices), len(dynamic))
-        return cls.create(
-            operands=[*indices, *dynamic],
-            result_types=[parser.parse_type()],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" disjoint " if isinstance(self.disjoint, UnitAttr) else " ")
-        print_operands(printer, self.multi_index)
-        printer.print_string(" by ")
-        print_mixed_indices(printer, self.dynamic_basis, self.static_basis, "()")
-        print_attributes(printer, self, ("static_basis", "disjoint"))
-        printer.print_string(" : ")
-        printer.print_attribute(self.linear_index.type)
+    custom_directives = (Disjoint, MixedInParens)
+    assembly_format = (
+        "custom<Disjoint>($disjoint) ` ` `[` $multi_index `]` "
+        "`by` custom<MixedInParens>($dynamic_basis, $static_basis) attr-dict `:` type($linear_index)"
+    )
 
     def verify_(self) -> None:
         _verify_basis(self.static_basis, self.dynamic_basis)

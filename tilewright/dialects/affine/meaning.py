@@ -1,16 +1,17 @@
-"""The meaning of affine expressions, written once over an abstract system of numbers.
+"""The meaning of affine expressions and of mixed-radix systems, written once over an abstract system of numbers.
 
     rewrite/affine_lowering.py       operations of `arith`, step by step as MLIR writes them
     native/affine_maps.py            LLVM instructions
     native/ranges.py                 ranges
     gpu/emulator/lower_memory.py     instructions of the emulator
 
-On Python integers xDSL computes them: `AffineExpr.eval`.
+On Python integers xDSL computes expressions: `AffineExpr.eval`. Digits of known numbers are not folded.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from xdsl.ir.affine import (
@@ -68,3 +69,19 @@ class AffineNumbers(ABC, Generic[V]):
                 return self.compute(OPERATIONS[expr.kind], lhs, rhs)
             case _:
                 raise TypeError(f"{expr} is not an affine expression")
+
+    def linearize(self, digits: Sequence[V], basis: Sequence[V]) -> V:
+        """The number with these digits, the outermost first."""
+        total, *inner = digits
+        # The outermost size may be given or not: it does not matter for the sum.
+        for digit, size in zip(inner, basis[len(basis) - len(inner) :], strict=True):
+            total = self.compute("arith.addi", self.compute("arith.muli", total, size), digit)
+        return total
+
+    def delinearize(self, number: V, basis: Sequence[V], count: int) -> list[V]:
+        """The digits of a number; the outermost is what remains, whatever its size."""
+        digits = list[V]()
+        for size in reversed(basis[len(basis) - count + 1 :]):
+            digits.insert(0, self.modulo(number, size))
+            number = self.compute("arith.floordivsi", number, size)
+        return [number, *digits]

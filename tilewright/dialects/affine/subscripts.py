@@ -14,7 +14,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 from xdsl.irdl import (
+    IRDLOperation,
     base,
+)
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    ParsingState,
+    PrintingState,
+    VariadicOperandVariable,
+    irdl_custom_directive,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -25,12 +33,14 @@ from tilewright.dialects._syntax import (
     PAREN,
     SQUARE,
     parse_indices,
+    parse_operands,
     parse_optional_operands,
     print_operands,
     resolve_all,
 )
 from tilewright.ir.affine_text import ExpressionReader, expr_text
 from tilewright.ir.constraints import described
+from tilewright.ir.print_operations import PartDirective
 
 if TYPE_CHECKING:
     from tilewright.ir.attribute_parser import AttributeParser
@@ -64,8 +74,12 @@ class Subscripts:
     def map_of(self, results: Sequence[AffineExpr]) -> AffineMapAttr:
         return AffineMapAttr(AffineMap(len(self.dims), len(self.symbols), tuple(results)))
 
+    @property
+    def unresolved(self) -> list[UnresolvedOperand]:
+        return [*self.dims.values(), *self.symbols.values()]
+
     def operands(self) -> list[SSAValue]:
-        return resolve_all(self.parser, [*self.dims.values(), *self.symbols.values()], INDEX)
+        return resolve_all(self.parser, self.unresolved, INDEX)
 
 
 def _position(seen: dict[tuple[str, int], UnresolvedOperand], operand: UnresolvedOperand) -> int:
@@ -88,6 +102,48 @@ def print_subscripts(printer: Printer, map: AffineMapAttr, operands: Sequence[SS
     printer.print_string("[")
     print_applied(printer, map.data, map.data.results, operands)
     printer.print_string("]")
+
+
+@irdl_custom_directive
+class AffineSubscripts(PartDirective):
+    """`[%i + 3, symbol(%n)]` in a format."""
+
+    operands: VariadicOperandVariable
+    map: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        subscripts = Subscripts(parser)
+        results = parser.parse_comma_separated_list(SQUARE, subscripts.parse_expr)
+        self.operands.set(state, subscripts.unresolved)
+        self.map.set(state, subscripts.map_of(results))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        print_subscripts(printer, cast(AffineMapAttr, self.map.get(op)), self.operands.get(op))
+
+
+@irdl_custom_directive
+class AppliedMap(PartDirective):
+    """`#map(%a)[%b]` in a format."""
+
+    map: AttributeVariable
+    operands: VariadicOperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        position = parser.pos
+        map = parse_map(parser, AffineMapAttr)
+        dims, symbols = parse_operands(parser, PAREN), parse_optional_operands(parser, SQUARE)
+        # Memory has one list of operands, so only text can tell this mistake.
+        if (map.data.num_dims, map.data.num_symbols) != (len(dims), len(symbols)):
+            parser.raise_error("dimension or symbol index mismatch", position)
+        self.map.set(state, map)
+        self.operands.set(state, [*dims, *symbols])
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        map = cast(AffineMapAttr, self.map.get(op))
+        state.print_whitespace(printer)
+        printer.print_attribute(map)
+        print_map_operands(printer, map.data.num_dims, self.operands.get(op))
 
 
 def print_applied(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint, i32
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import (
     IRDLOperation,
     lazy_traits_def,
@@ -30,10 +30,8 @@ from tilewright.dialects._ods import (
     enum_value,
     i32_attr,
     op_definition,
-    parse_body,
-    print_body,
 )
-from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, split_attributes
+from tilewright.dialects._syntax import parse_i32, print_attributes, split_attributes
 from tilewright.dialects.aie.attributes import DEVICE, TILE_TYPE, PacketInfoAttr
 from tilewright.dialects.aie.core import INDEX, CoreOp, EndOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike
@@ -63,6 +61,7 @@ class DeviceOp(Target, BlockOp):
             ImplicitTerminator(EndOp),
         )
     )
+    assembly_format = "`(` $device `)` ($sym_name^)? $body_region attr-dict"
 
     def __init__(self, device: DeviceName | str, ops: Sequence[Operation] = (), sym_name: str = DEFAULT_DEVICE_NAME):
         super().__init__(
@@ -88,26 +87,6 @@ class DeviceOp(Target, BlockOp):
     def lookup(self, symbol: str) -> Operation | None:
         """The operation in this device that a symbol names."""
         return lookup_symbol(self, symbol)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        parser.parse_punctuation("(")
-        properties: dict[str, Attribute] = {"device": enum_to_attr(parse_enum(parser, DeviceName, "device"))}
-        parser.parse_punctuation(")")
-        if (symbol := parser.parse_optional_symbol_name()) is not None:
-            properties["sym_name"] = symbol
-        body = parse_body(parser)
-        # behind the body, as everywhere in this dialect
-        more, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        return cls.create(properties=properties | more, attributes=attributes, regions=[body])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f"({enum_value(DeviceName, self.device)}) ")
-        if self.sym_name.data != DEFAULT_DEVICE_NAME:
-            printer.print_symbol_name(self.sym_name.data)
-            printer.print_string(" ")
-        print_body(printer, self.body_region)
-        print_attributes(printer, self, elided=("device", "sym_name"))
 
     def verify_(self) -> None:
         # one walk for all of them; a core that looked for others would walk the whole device each time

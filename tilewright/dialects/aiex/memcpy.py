@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -24,20 +24,16 @@ from xdsl.irdl import (
     prop_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import Arch, DeviceModel
 from tilewright.dialects._mixed_indices import (
+    MixedIndices,
     join_mixed,
-    parse_mixed_entries,
-    print_mixed_indices,
-    split_mixed,
     verify_mixed,
 )
 from tilewright.dialects._ods import i64_attr, op_definition, unsigned_attr
-from tilewright.dialects._syntax import Integers, print_attributes, segments, split_attributes
+from tilewright.dialects._syntax import Integers, segments
 from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.data_layout import element_count, type_bits
 from tilewright.dialects.aie.dma_bd import ANY_MEMREF
@@ -94,7 +90,12 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     CHANNEL_NAME: ClassVar[str] = "metadata"
-    LISTS: ClassVar = ("offsets", "sizes", "strides")
+    custom_directives = (MixedIndices,)
+    assembly_format = (
+        "`(` $memref `` custom<MixedIndices>($offsets, $static_offsets) `` custom<MixedIndices>($sizes, $static_sizes) "
+        "`` custom<MixedIndices>($strides, $static_strides) (`,` `packet` `=` $packet^)? `)` "
+        "attr-dict `:` type($memref)"
+    )
 
     def __init__(
         self,
@@ -157,41 +158,6 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
         pads = (self.properties.get(name) for name in PADDING)
         return any(isinstance(pad, IntegerAttr) and pad.value.data for pad in pads)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        parser.parse_punctuation("(")
-        memref = parser.parse_unresolved_operand()
-        operands: list[SSAValue] = []
-        properties: dict[str, Attribute] = {}
-        counts = [1]
-        for name in cls.LISTS:
-            dynamic, properties[f"static_{name}"] = split_mixed(parse_mixed_entries(parser, i64))
-            operands += dynamic
-            counts.append(len(dynamic))
-        if parser.parse_optional_punctuation(","):
-            parser.parse_keyword("packet")
-            parser.parse_punctuation("=")
-            properties["packet"] = PacketInfoAttr.new(PacketInfoAttr.parse_parameters(parser))
-        parser.parse_punctuation(")")
-        written, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        operands.insert(0, parser.resolve_operand(memref, parser.parse_type()))
-        properties["operandSegmentSizes"] = segments(*counts)
-        return cls.create(operands=operands, properties=properties | written, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string("(")
-        printer.print_ssa_value(self.memref)
-        for name in self.LISTS:
-            print_mixed_indices(printer, getattr(self, name), getattr(self, f"static_{name}"))
-        if self.packet is not None:
-            printer.print_string(", packet = ")
-            self.packet.print_parameters(printer)
-        printer.print_string(")")
-        print_attributes(printer, self, ("packet", *(f"static_{name}" for name in self.LISTS)))
-        printer.print_string(" : ")
-        printer.print_attribute(self.memref.type)
-
     def verify_(self) -> None:
         self._verify_lists()
         device, element_bits = device_model(self), self.element_bits
@@ -206,7 +172,7 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
             raise VerifyException(text)
 
     def _verify_lists(self) -> None:
-        for name in self.LISTS:
+        for name in ("offsets", "sizes", "strides"):
             values = cast(Integers, self.properties[f"static_{name}"])
             if len(values) != DIMENSIONS:
                 raise VerifyException(

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, opt_prop_def, opt_result_def
-from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects._mixed_indices import join_mixed, parse_mixed_entries, print_mixed_indices, split_mixed
+from tilewright.dialects._mixed_indices import MixedIndices, join_mixed, split_mixed
 from tilewright.dialects._syntax import Integers, segments
-from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncOp
+from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, AsyncDependencies, AsyncOp
 from tilewright.dialects.air.types import ANY_TOKEN
 
 Entries: TypeAlias = "list[SSAValue | int]"
@@ -50,6 +48,7 @@ class Transfer(AsyncOp):
     async_token = opt_result_def(ANY_TOKEN)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    custom_directives = (AsyncDependencies, MixedIndices)
 
     SIDES: ClassVar[dict[str, int]]
 
@@ -114,37 +113,7 @@ class Transfer(AsyncOp):
                 raise VerifyException(f"padding values must be <= {MAX_PADDING}")
 
 
-@dataclass
-class WrittenAccess:
-    """An access as it is read, before the type of the buffer is known."""
-
-    memref: UnresolvedOperand
-    lists: list[Entries]
-
-    def operand_groups(self, memref: SSAValue) -> list[list[SSAValue]]:
-        """The buffer, then the values of each list."""
-        return [[memref], *(split_mixed(entries)[0] for entries in self.lists)]
-
-    def properties(self, side: str) -> dict[str, Attribute]:
-        return {f"static_{side}_{name}": split_mixed(list)[1] for name, list in zip(LISTS, self.lists, strict=True)}
-
-
-def parse_access(parser: Parser) -> WrittenAccess:
+def access_format(side: str) -> str:
     """`%buffer[offsets] [sizes] [strides]`."""
-    memref = parser.parse_unresolved_operand()
-    return WrittenAccess(memref, [parse_mixed_entries(parser) for _ in LISTS])
-
-
-def print_access(printer: Printer, op: Transfer, side: str) -> None:
-    """The inverse of `parse_access`."""
-    groups, first = op._groups, op.SIDES[side]
-    printer.print_ssa_value(groups[first][0])
-    for number, name in enumerate(LISTS, 1):
-        printer.print_string("" if number == 1 else " ")
-        static = cast(Integers, op.properties[f"static_{side}_{name}"])
-        print_mixed_indices(printer, groups[first + number], static)
-
-
-def list_names(*sides: str) -> tuple[str, ...]:
-    """The properties that the lists of these sides are kept in."""
-    return tuple(f"static_{side}_{name}" for side in sides for name in LISTS)
+    lists = (f"custom<MixedIndices>($dynamic_{side}_{name}, $static_{side}_{name})" for name in LISTS)
+    return f"${side} `` {' '.join(lists)}"

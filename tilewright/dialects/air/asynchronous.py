@@ -7,7 +7,15 @@ from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
-from xdsl.parser import Parser
+from xdsl.irdl.declarative_assembly_format import (
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from tilewright.dialects._syntax import SQUARE, Integers, parse_optional_operands, resolve_all, segments
@@ -44,12 +52,17 @@ class AsyncOp(IRDLOperation):
 
 def parse_dependencies(parser: Parser) -> tuple[bool, list[SSAValue]]:
     """`async [%token, ...]`, either part optional."""
+    is_async, tokens = _parse_unresolved(parser)
+    return is_async, resolve_all(parser, tokens, TOKEN)
+
+
+def _parse_unresolved(parser: Parser) -> tuple[bool, list[UnresolvedOperand]]:
     position = parser.pos
     is_async = parser.parse_optional_keyword("async") is not None
     # a token that has no name cannot be waited for, so upstream takes it for a mistake
     if is_async and not _is_named(parser):
         parser.raise_error("needs to be named when marked 'async'", position)
-    return is_async, resolve_all(parser, parse_optional_operands(parser, SQUARE), TOKEN)
+    return is_async, parse_optional_operands(parser, SQUARE)
 
 
 def _is_named(parser: Parser) -> bool:
@@ -69,6 +82,25 @@ def print_dependencies(printer: Printer, op: AsyncOp) -> None:
         # passes collect tokens in any order; texts should not depend on it
         printer.print_list(in_program_order(op.dependencies), printer.print_ssa_value)
         printer.print_string("]")
+
+
+@irdl_custom_directive
+class AsyncDependencies(CustomDirective):
+    """The same in a format."""
+
+    token: TypeDirective
+    tokens: VariadicOperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        is_async, tokens = _parse_unresolved(parser)
+        self.token.set(state, (TOKEN,) if is_async else ())
+        self.tokens.set(state, tokens)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        print_dependencies(printer, cast(AsyncOp, op))
+
+
+ASYNC = "custom<AsyncDependencies>(type($async_token), $async_dependencies)"
 
 
 def in_program_order(tokens: Sequence[SSAValue]) -> Sequence[SSAValue]:

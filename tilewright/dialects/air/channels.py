@@ -24,6 +24,14 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface, SymbolTable
@@ -33,16 +41,16 @@ from tilewright.dialects._ods import op_definition
 from tilewright.dialects._parents import ancestors, parent_of_type
 from tilewright.dialects._syntax import (
     INDEX,
-    parse_indices,
+    SQUARE,
+    parse_operands,
     print_attributes,
     print_operands,
-    segments,
     split_attributes,
 )
-from tilewright.dialects.air.accesses import Transfer, list_names, parse_access, print_access
-from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, parse_dependencies, print_dependencies
+from tilewright.dialects.air.accesses import Transfer, access_format
+from tilewright.dialects.air.asynchronous import ASYNC
 from tilewright.dialects.air.levels import RankOp
-from tilewright.dialects.air.types import ANY_TOKEN, TOKEN, MemorySpace, memory_space
+from tilewright.dialects.air.types import ANY_TOKEN, MemorySpace, memory_space
 from tilewright.dialects.memref.types import ANY_MEMREF
 from tilewright.dialects.scf import ForOp
 from tilewright.ir.constraints import described
@@ -113,8 +121,33 @@ class ChannelOp(IRDLOperation):
         verify_packet_ids(self, is_packet=kind == PACKET)
 
 
+@irdl_custom_directive
+class ChannelReference(CustomDirective):
+    """`@name[%index, ...]`; any other attribute in place of the name is a mistake here, not in the verifier."""
+
+    name: AttributeVariable
+    indices: VariadicOperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.name.set(state, SymbolRefAttr(parser.parse_symbol_name()))
+        self.indices.set(state, parse_operands(parser, SQUARE))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        self.name.print(printer, state, op)
+        print_operands(printer, self.indices.get(op))
+
+
+def _end_format(side: str, receiver: str = "") -> str:
+    return (
+        f"{ASYNC} custom<ChannelReference>($chan_name, $indices) ` ` `(` {access_format(side)} `)` {receiver} "
+        f"attr-dict `:` `(` type(${side}) `)`"
+    )
+
+
 class ChannelEnd(Transfer):
     """Puts a part of a buffer into a channel, or gets it from there."""
+
+    custom_directives = (*Transfer.custom_directives, ChannelReference)
 
     SIDE: ClassVar[str]
 
@@ -133,48 +166,6 @@ class ChannelEnd(Transfer):
         table = next(tables, None)
         found = lookup_symbol(table, self.channel_name) if table is not None else None
         return found if isinstance(found, ChannelOp) else None
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        is_async, tokens = parse_dependencies(parser)
-        name = SymbolRefAttr(parser.parse_symbol_name())
-        indices = parse_indices(parser)
-        with parser.in_parens():
-            access = parse_access(parser)
-        extra = cls._parse_extra_operands(parser)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        with parser.in_parens():
-            memref = parser.resolve_operand(access.memref, parser.parse_type())
-        groups = [tokens, indices, *access.operand_groups(memref), *extra]
-        properties |= {"chan_name": name, SEGMENT_SIZES: segments(*map(len, groups))}
-        return cls.create(
-            operands=[value for group in groups for value in group],
-            result_types=[TOKEN] if is_async else [],
-            properties=properties | access.properties(cls.SIDE),
-            attributes=attributes,
-        )
-
-    @classmethod
-    def _parse_extra_operands(cls, parser: Parser) -> list[list[SSAValue]]:
-        return []  # groups behind the access; only a put has one
-
-    def print(self, printer: Printer) -> None:
-        print_dependencies(printer, self)
-        printer.print_string(" ")
-        printer.print_attribute(self.channel_name)
-        print_operands(printer, self.indices_in_bundle)
-        printer.print_string(" (")
-        print_access(printer, self, self.SIDE)
-        printer.print_string(")")
-        self._print_extra_operands(printer)
-        print_attributes(printer, self, ("chan_name", *list_names(self.SIDE)))
-        printer.print_string(" : (")
-        printer.print_attribute(self.buffer(self.SIDE).type)
-        printer.print_string(")")
-
-    def _print_extra_operands(self, printer: Printer) -> None:
-        pass
 
     def verify_(self) -> None:
         self.verify_access(self.SIDE)
@@ -243,19 +234,7 @@ class ChannelPutOp(ChannelEnd):
 
     SIDES: ClassVar[dict[str, int]] = {"src": 2}
     SIDE: ClassVar[str] = "src"
-
-    @classmethod
-    def _parse_extra_operands(cls, parser: Parser) -> list[list[SSAValue]]:
-        if parser.parse_optional_keyword("dest") is None:
-            return [[]]
-        with parser.in_parens():
-            return [[parser.resolve_operand(parser.parse_unresolved_operand(), INDEX)]]
-
-    def _print_extra_operands(self, printer: Printer) -> None:
-        if self.dest is not None:
-            printer.print_string(" dest(")
-            printer.print_ssa_value(self.dest)
-            printer.print_string(")")
+    assembly_format = _end_format("src", "(`dest` `` `(` $dest^ `)`)?")
 
 
 @op_definition
@@ -276,6 +255,7 @@ class ChannelGetOp(ChannelEnd):
 
     SIDES: ClassVar[dict[str, int]] = {"dst": 2}
     SIDE: ClassVar[str] = "dst"
+    assembly_format = _end_format("dst")
 
 
 OPS: Sequence[type[IRDLOperation]] = [ChannelOp, ChannelPutOp, ChannelGetOp]

@@ -23,7 +23,7 @@ from tilewright.dialects._syntax import (
     print_optional_arrow_types,
     resolve_all,
 )
-from tilewright.dialects.air.asynchronous import AsyncOp, parse_dependencies, print_dependencies
+from tilewright.dialects.air.asynchronous import ASYNC, AsyncDependencies, AsyncOp
 from tilewright.dialects.air.types import ANY_TOKEN, TOKEN
 
 
@@ -35,16 +35,8 @@ class WaitAllOp(AsyncOp):
 
     async_dependencies = var_operand_def(ANY_TOKEN)
     async_token = opt_result_def(ANY_TOKEN)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        is_async, tokens = parse_dependencies(parser)
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=tokens, result_types=[TOKEN] if is_async else [], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        print_dependencies(printer, self)
-        print_attributes(printer, self)
+    custom_directives = (AsyncDependencies,)
+    assembly_format = f"{ASYNC} attr-dict"
 
 
 @op_definition

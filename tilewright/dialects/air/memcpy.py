@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
@@ -15,18 +15,16 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import i64_attr, op_definition
 from tilewright.dialects._parents import parent_of_type
-from tilewright.dialects._syntax import INDEX, print_attributes, segments, split_attributes
-from tilewright.dialects.air.accesses import Transfer, list_names, parse_access, print_access
-from tilewright.dialects.air.asynchronous import SEGMENT_SIZES, parse_dependencies, print_dependencies
+from tilewright.dialects._syntax import INDEX
+from tilewright.dialects.air.accesses import Transfer, access_format
+from tilewright.dialects.air.asynchronous import ASYNC
 from tilewright.dialects.air.levels import RankOp
-from tilewright.dialects.air.types import ANY_TOKEN, TOKEN, is_symmetric
+from tilewright.dialects.air.types import ANY_TOKEN, is_symmetric
 from tilewright.dialects.memref.types import ANY_MEMREF
 from tilewright.ir.diagnostics import VerifyError
 
@@ -72,48 +70,12 @@ class DmaMemcpyNdOp(Transfer):
     dst_rank = opt_prop_def(i64_attr())
 
     traits = traits_def(DmaMemcpyEffects())
+    assembly_format = (
+        f"{ASYNC} ` ` `(` {access_format('dst')} `,` {access_format('src')} `)` "
+        "attr-dict `:` `(` type($dst) `,` type($src) `)`"
+    )
 
     SIDES: ClassVar[dict[str, int]] = {"dst": 1, "src": 5}  # the destination comes first, as in memcpy
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        is_async, tokens = parse_dependencies(parser)
-        parser.parse_punctuation("(")
-        written = {"dst": parse_access(parser)}
-        parser.parse_punctuation(",")
-        written["src"] = parse_access(parser)
-        parser.parse_punctuation(")")
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        groups: list[list[SSAValue]] = [tokens]
-        parser.parse_punctuation("(")
-        for number, (side, access) in enumerate(written.items()):
-            if number:
-                parser.parse_punctuation(",")
-            groups += access.operand_groups(parser.resolve_operand(access.memref, parser.parse_type()))
-            properties |= access.properties(side)
-        parser.parse_punctuation(")")
-        properties[SEGMENT_SIZES] = segments(*map(len, groups))
-        return cls.create(
-            operands=[value for group in groups for value in group],
-            result_types=[TOKEN] if is_async else [],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        print_dependencies(printer, self)
-        printer.print_string(" (")
-        print_access(printer, self, "dst")
-        printer.print_string(", ")
-        print_access(printer, self, "src")
-        printer.print_string(")")
-        print_attributes(printer, self, list_names(*self.SIDES))
-        printer.print_string(" : (")
-        printer.print_attribute(self.dst.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.src.type)
-        printer.print_string(")")
 
     def verify_(self) -> None:
         self.verify_access("src")

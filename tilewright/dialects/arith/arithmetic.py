@@ -12,8 +12,8 @@ from xdsl.dialects.arith import IntegerOverflowFlag as IntegerOverflowFlag
 from xdsl.dialects.builtin import (
     UnitAttr,
 )
-from xdsl.ir import Attribute
 from xdsl.irdl import (
+    IRDLOperation,
     VarConstraint,
     operand_def,
     opt_prop_def,
@@ -21,8 +21,6 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Commutative, NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -30,68 +28,65 @@ from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects.arith.types import (
     BOOL_LIKE,
+    FASTMATH,
     FLOAT_LIKE,
     INTEGER_LIKE,
     NO_FASTMATH,
-    Binary,
-    Flagged,
-    WithFastmath,
-    WithOverflow,
+    OVERFLOW,
+    binary_format,
     bool_like,
 )
 
 
-class _Exact(Flagged):
-    is_exact = opt_prop_def(UnitAttr, prop_name="isExact")
-
-    @classmethod
-    def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
-        # An absent unit attribute means that the result may be rounded.
-        return {} if parser.parse_optional_keyword("exact") is None else {"isExact": UnitAttr()}
-
-    def print_flags(self, printer: Printer) -> None:
-        if self.is_exact is not None:
-            printer.print_string(" exact")
-
-
 # One variable for all three: the type is written once.
-class _IntegerBinary(Binary):
+class _IntegerBinary(IRDLOperation):
     T: ClassVar = VarConstraint("T", INTEGER_LIKE)
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
+    assembly_format = binary_format()
+
+
+class _Overflowing(_IntegerBinary):
+    assembly_format = binary_format(OVERFLOW)
+
+
+class _Exact(_IntegerBinary):
+    # An absent unit attribute means that the result may be rounded.
+    is_exact = opt_prop_def(UnitAttr, prop_name="isExact")
+    assembly_format = binary_format("(`exact` $isExact^)?")
 
 
 @derived_op_definition
-class AddiOp(WithOverflow, _IntegerBinary, xdsl_arith.AddiOp): ...
+class AddiOp(_Overflowing, xdsl_arith.AddiOp): ...
 
 
 @derived_op_definition
-class SubiOp(WithOverflow, _IntegerBinary, xdsl_arith.SubiOp): ...
+class SubiOp(_Overflowing, xdsl_arith.SubiOp): ...
 
 
 @derived_op_definition
-class MuliOp(WithOverflow, _IntegerBinary, xdsl_arith.MuliOp): ...
+class MuliOp(_Overflowing, xdsl_arith.MuliOp): ...
 
 
 @derived_op_definition
-class ShLIOp(WithOverflow, _IntegerBinary, xdsl_arith.ShLIOp): ...
+class ShLIOp(_Overflowing, xdsl_arith.ShLIOp): ...
 
 
 @derived_op_definition
-class ShRUIOp(_Exact, _IntegerBinary, xdsl_arith.ShRUIOp): ...
+class ShRUIOp(_Exact, xdsl_arith.ShRUIOp): ...
 
 
 @derived_op_definition
-class ShRSIOp(_Exact, _IntegerBinary, xdsl_arith.ShRSIOp): ...
+class ShRSIOp(_Exact, xdsl_arith.ShRSIOp): ...
 
 
 @derived_op_definition
-class DivUIOp(_Exact, _IntegerBinary, xdsl_arith.DivUIOp): ...
+class DivUIOp(_Exact, xdsl_arith.DivUIOp): ...
 
 
 @derived_op_definition
-class DivSIOp(_Exact, _IntegerBinary, xdsl_arith.DivSIOp): ...
+class DivSIOp(_Exact, xdsl_arith.DivSIOp): ...
 
 
 @derived_op_definition
@@ -150,12 +145,13 @@ class OrIOp(_IntegerBinary, xdsl_arith.OrIOp): ...
 class XOrIOp(_IntegerBinary, xdsl_arith.XOrIOp): ...
 
 
-class _ExtendedMultiplication(Binary):
+class _ExtendedMultiplication(IRDLOperation):
     T: ClassVar = VarConstraint("T", INTEGER_LIKE)
     lhs = operand_def(T)
     rhs = operand_def(T)
     low = result_def(T)
     high = result_def(T)
+    assembly_format = binary_format(result="low")
 
 
 @derived_op_definition
@@ -182,11 +178,12 @@ class AddUIExtendedOp(xdsl_arith.AddUIExtendedOp):
             raise VerifyException("failed to verify that if an operand is non-scalar, then all results must be too")
 
 
-class _FloatBinary(WithFastmath, Binary):
+class _FloatBinary(IRDLOperation):
     T: ClassVar = VarConstraint("T", FLOAT_LIKE)
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
+    assembly_format = binary_format(FASTMATH)
 
 
 @derived_op_definition

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Self, cast
+from typing import cast
 
 from xdsl.dialects import arith as xdsl_arith
 from xdsl.dialects.arith import FastMathFlagsAttr as FastMathFlagsAttr
@@ -11,8 +11,6 @@ from xdsl.dialects.arith import IntegerOverflowAttr as IntegerOverflowAttr
 from xdsl.dialects.arith import IntegerOverflowFlag as IntegerOverflowFlag
 from xdsl.dialects.builtin import (
     FixedBitwidthType,
-    IntegerAttr,
-    i32,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
@@ -23,8 +21,6 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -33,52 +29,30 @@ from tilewright.dialects._ods import op_definition
 from tilewright.dialects.arith.types import (
     BITS,
     CASTABLE_TO_INDEX,
+    FASTMATH,
     FIXED_WIDTH_LIKE,
     FLOAT_LIKE,
     NO_FASTMATH,
     NO_OVERFLOW,
+    OVERFLOW,
     ROUNDING,
-    ROUNDING_MODES,
-    Flagged,
-    WithOptionalFastmath,
-    WithOverflow,
     element_type,
     is_index,
-    parse_fastmath,
-    print_fastmath,
     verify_same_shape,
 )
 from tilewright.ir.shown import quoted
 
 
-# Not by a format: flags stand between the operand and the dictionary, and differ by operation.
-class _Cast(Flagged):
-    """`%a FLAGS {attributes} : type to type`."""
+def _cast_format(flags: str = "") -> str:
+    return f"$input {flags} attr-dict `:` type($input) `to` type($result)"
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        properties = cls.parse_flags(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source = parser.parse_type()
-        parser.parse_keyword("to")
-        return cls.create(
-            operands=(parser.resolve_operand(value, source),),
-            result_types=(parser.parse_type(),),
-            properties=properties,
-            attributes=attributes,
-        )
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.operands[0])
-        self.print_flags(printer)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.operands[0].type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.results[0].type)
+def _scaling_format(flags: str) -> str:
+    return f"$in_ `,` $scale {flags} attr-dict `:` type($in_) `,` type($scale) `to` type($out)"
+
+
+class _Cast(IRDLOperation):
+    assembly_format = _cast_format()
 
     def verify_(self) -> None:
         source, target = self.operands[0].type, self.results[0].type
@@ -117,9 +91,11 @@ class _IntegerCast(_Cast):
     result = result_def(FIXED_WIDTH_LIKE)
 
 
-class _FloatCast(WithOptionalFastmath, _Cast):
+class _FloatCast(_Cast):
     input = operand_def(FLOAT_LIKE)
     result = result_def(FLOAT_LIKE)
+    fastmath = opt_prop_def(FastMathFlagsAttr, NO_FASTMATH)
+    assembly_format = _cast_format(FASTMATH)
 
 
 class _IntegerToFloat(_Cast):
@@ -132,26 +108,7 @@ class _FloatToInteger(_Cast):
     result = result_def(FIXED_WIDTH_LIKE)
 
 
-class _Rounding(IRDLOperation):
-    """`ROUNDING fastmath<flags>`, each of them optional."""
-
-    roundingmode = opt_prop_def(ROUNDING)
-    fastmath = opt_prop_def(FastMathFlagsAttr)
-
-    @classmethod
-    def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
-        properties: dict[str, Attribute] = {}
-        mode = parser.parse_optional_keyword_in(ROUNDING_MODES)
-        if mode is not None:
-            properties["roundingmode"] = IntegerAttr(ROUNDING_MODES.index(mode), i32)
-        # Optional here: no flags and no attribute are told apart.
-        flags = parse_fastmath(parser)
-        return properties if flags is NO_FASTMATH else properties | {"fastmath": flags}
-
-    def print_flags(self, printer: Printer) -> None:
-        if self.roundingmode is not None:
-            printer.print_string(f" {ROUNDING_MODES[self.roundingmode.value.data]}")
-        print_fastmath(printer, self.fastmath)
+_ROUNDING_AND_FASTMATH = f"($roundingmode^)? {FASTMATH}"
 
 
 @derived_op_definition
@@ -164,10 +121,11 @@ class ExtUIOp(_Widening, _IntegerCast, xdsl_arith.ExtUIOp): ...
 
 
 @derived_op_definition
-class TruncIOp(WithOverflow, _Narrowing, _IntegerCast, xdsl_arith.TruncIOp):
+class TruncIOp(_Narrowing, _IntegerCast, xdsl_arith.TruncIOp):
     """The low bits of a number."""
 
     overflow_flags = prop_def(IntegerOverflowAttr, default_value=NO_OVERFLOW, prop_name="overflowFlags")
+    assembly_format = _cast_format(OVERFLOW)
 
 
 @derived_op_definition
@@ -175,7 +133,9 @@ class ExtFOp(_Widening, _FloatCast, xdsl_arith.ExtFOp): ...
 
 
 @derived_op_definition
-class TruncFOp(_Rounding, _Narrowing, _FloatCast, xdsl_arith.TruncFOp): ...
+class TruncFOp(_Narrowing, _FloatCast, xdsl_arith.TruncFOp):
+    roundingmode = opt_prop_def(ROUNDING)
+    assembly_format = _cast_format(_ROUNDING_AND_FASTMATH)
 
 
 # No rule about widths: rounding is part of the conversion.
@@ -230,60 +190,29 @@ class BitcastOp(_Cast, xdsl_arith.BitcastOp):
         return _width(source) == _width(target)
 
 
-class _Scaling(Flagged):
-    """`%value, %scale FLAGS {attributes} : type, type to type`."""
-
+class _Scaling(IRDLOperation):
     in_ = operand_def(FLOAT_LIKE)
     scale = operand_def(FLOAT_LIKE)
     out = result_def(FLOAT_LIKE)
+    fastmath = opt_prop_def(FastMathFlagsAttr, NO_FASTMATH)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        scale = parser.parse_unresolved_operand()
-        properties = cls.parse_flags(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source = parser.parse_type()
-        parser.parse_punctuation(",")
-        scale_type = parser.parse_type()
-        parser.parse_keyword("to")
-        return cls.create(
-            operands=(parser.resolve_operand(value, source), parser.resolve_operand(scale, scale_type)),
-            result_types=(parser.parse_type(),),
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.in_)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.scale)
-        self.print_flags(printer)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.in_.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.scale.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.out.type)
 
     def verify_(self) -> None:
         verify_same_shape(self.in_.type, self.out.type)
 
 
 @op_definition
-class ScalingExtFOp(WithOptionalFastmath, _Scaling):
+class ScalingExtFOp(_Scaling):
     """A wider number from a narrow one and a scale."""
 
     name = "arith.scaling_extf"
+    assembly_format = _scaling_format(FASTMATH)
 
 
 @op_definition
-class ScalingTruncFOp(_Rounding, _Scaling):
+class ScalingTruncFOp(_Scaling):
     """A narrow number from a wider one and a scale."""
 
     name = "arith.scaling_truncf"
+    roundingmode = opt_prop_def(ROUNDING)
+    assembly_format = _scaling_format(_ROUNDING_AND_FASTMATH)

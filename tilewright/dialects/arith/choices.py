@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 from xdsl.dialects import arith as xdsl_arith
 from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
@@ -21,12 +21,12 @@ from xdsl.dialects.builtin import (
     IntegerType,
     NoneType,
     i1,
-    i64,
 )
 from xdsl.ir import Attribute, TypedAttribute
 from xdsl.irdl import (
     AnyAttr,
     AttrConstraint,
+    IRDLOperation,
     VarConstraint,
     operand_def,
     prop_def,
@@ -38,18 +38,18 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.device import Keyword
 from tilewright.dialects._derived import derived_op_definition
-from tilewright.dialects._syntax import parse_enum_word
+from tilewright.dialects._ods import EnumConstraint
 from tilewright.dialects.arith.types import (
     BOOL_LIKE,
+    FASTMATH,
     FLOAT_LIKE,
     INTEGER_LIKE,
-    Flagged,
-    WithFastmath,
     bool_like,
     is_signless,
 )
-from tilewright.ir.constraints import described
+from tilewright.ir.constraints import following
 
 
 @derived_op_definition
@@ -95,42 +95,16 @@ def _type_of(value: Attribute) -> Attribute:
     return value.get_type() if isinstance(value, TypedAttribute) else NoneType()
 
 
-class _Comparison(Flagged):
-    """`PREDICATE, %a, %b FLAGS {attributes} : type`."""
+def _same(type: Attribute) -> Attribute:
+    return type
 
-    PREDICATES: ClassVar[Sequence[str]]
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        predicate = parse_enum_word(parser, cls.PREDICATES, "predicate")
-        parser.parse_punctuation(",")
-        lhs = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        rhs = parser.parse_unresolved_operand()
-        properties = cls.parse_flags(parser)
-        # The position in xDSL's list, which is in MLIR's order.
-        properties["predicate"] = IntegerAttr(cls.PREDICATES.index(predicate), i64)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls.create(
-            operands=(parser.resolve_operand(lhs, type), parser.resolve_operand(rhs, type)),
-            result_types=(bool_like(type),),
-            properties=properties,
-            attributes=attributes,
-        )
+def _comparison_format(flags: str = "") -> str:
+    return f"$predicate `,` $lhs `,` $rhs {flags} attr-dict `:` type($lhs)"
 
-    def print(self, printer: Printer) -> None:
-        lhs, rhs = self.operands
-        predicate = cast("IntegerAttr[IntegerType]", self.properties["predicate"])
-        printer.print_string(f" {self.PREDICATES[predicate.value.data]}, ")
-        printer.print_ssa_value(lhs)
-        printer.print_string(", ")
-        printer.print_ssa_value(rhs)
-        self.print_flags(printer)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(lhs.type)
+
+class _Comparison(IRDLOperation):
+    result = result_def(following(BOOL_LIKE, bool_like))
 
     def verify_(self) -> None:
         lhs, rhs = self.operands
@@ -141,34 +115,31 @@ class _Comparison(Flagged):
             raise VerifyException("failed to verify that result type has i1 element type and same shape as operands")
 
 
-def _predicate(count: int) -> AttrConstraint[IntegerAttr]:
-    return described(
-        IntegerAttr.constr(i64),
-        "allowed 64-bit signless integer cases: " + ", ".join(map(str, range(count))),
-        lambda attribute: 0 <= attribute.value.data < count,
-    )
+def _predicate(names: Sequence[str]) -> AttrConstraint[IntegerAttr[IntegerType]]:
+    # The position in xDSL's list, which is in MLIR's order.
+    cases = Keyword("Predicate", list(names), start=0)
+    text = "allowed 64-bit signless integer cases: " + ", ".join(map(str, range(len(names))))
+    return EnumConstraint(64, cases=cases, description=text)
 
 
 @derived_op_definition
 class CmpiOp(_Comparison, xdsl_arith.CmpiOp):
     """Compare integers."""
 
-    PREDICATES: ClassVar = CMPI_COMPARISON_OPERATIONS
-    predicate = prop_def(_predicate(len(CMPI_COMPARISON_OPERATIONS)))
-    lhs = operand_def(INTEGER_LIKE)
-    rhs = operand_def(INTEGER_LIKE)
-    result = result_def(BOOL_LIKE)
+    predicate = prop_def(_predicate(CMPI_COMPARISON_OPERATIONS))
+    lhs = operand_def(VarConstraint("T", INTEGER_LIKE))
+    rhs = operand_def(following(INTEGER_LIKE, _same))
+    assembly_format = _comparison_format()
 
 
 @derived_op_definition
-class CmpfOp(WithFastmath, _Comparison, xdsl_arith.CmpfOp):
+class CmpfOp(_Comparison, xdsl_arith.CmpfOp):
     """Compare floating-point numbers."""
 
-    PREDICATES: ClassVar = CMPF_COMPARISON_OPERATIONS
-    predicate = prop_def(_predicate(len(CMPF_COMPARISON_OPERATIONS)))
-    lhs = operand_def(FLOAT_LIKE)
-    rhs = operand_def(FLOAT_LIKE)
-    result = result_def(BOOL_LIKE)
+    predicate = prop_def(_predicate(CMPF_COMPARISON_OPERATIONS))
+    lhs = operand_def(VarConstraint("T", FLOAT_LIKE))
+    rhs = operand_def(following(FLOAT_LIKE, _same))
+    assembly_format = _comparison_format(FASTMATH)
 
 
 @derived_op_definition

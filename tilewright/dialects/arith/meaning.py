@@ -7,7 +7,7 @@
     native/integers.py, native/floats.py          LLVM instructions
     passes/cpp/convert_aiex_to_emitc/arith.py     C++ operators, on integers
     native/ranges.py, lint_queue_depth/values.py  ranges and known bits; they know some of the operations only
-    gpu/emulator/write_numbers.py                 lanes, in NumPy; one instruction for each operation of `index`
+    gpu/emulator/write_numbers.py                 lanes, as Python expressions on NumPy's arrays
 
 All of them agree where MLIR defines the result. Where it does not, they differ:
 
@@ -108,6 +108,17 @@ class Integers(ABC, Generic[V]):
         """The number after this one, or that before it, where a condition holds."""
         return self.select(condition, self.combine(operator, number, self.constant(1, number)), number)
 
+    def divide_rounded(self, a: V, b: V, up: bool, signed: bool) -> V:
+        """The quotient towards zero is off by one if something remains and the exact one lies on the other side."""
+        quotient, remainder = self.divide("/", a, b, signed), self.divide("%", a, b, signed)
+        # The remainder has the dividend's sign: with the divisor's it tells the sign of the exact quotient.
+        zero = self.constant(0, remainder)
+        off = self.differ(remainder, zero)
+        if signed:
+            # Upwards, a positive quotient was cut; downwards, a negative one.
+            off = self.both(off, self.compare_signs(remainder, b, zero, same=up))
+        return self.step_if(off, quotient, "+" if up else "-")
+
     def extreme(self, operator: str, a: V, b: V, signed: bool) -> V:
         return self.select(self.compare(operator, a, b, signed), a, b)
 
@@ -120,19 +131,7 @@ def _division(operator: str, signed: bool) -> Meaning:
 
 
 def _rounded_division(up: bool, signed: bool) -> Meaning:
-    return lambda n, a, b: n.where_divisible(a, b, signed, lambda a, b: _rounded(n, a, b, up, signed))
-
-
-def _rounded(n: Integers[V], a: V, b: V, up: bool, signed: bool) -> V:
-    """The quotient towards zero is off by one if something remains and the exact one lies on the other side."""
-    quotient, remainder = n.divide("/", a, b, signed), n.divide("%", a, b, signed)
-    # The remainder has the dividend's sign: with the divisor's it tells the sign of the exact quotient.
-    zero = n.constant(0, remainder)
-    off = n.differ(remainder, zero)
-    if signed:
-        # Upwards, a positive quotient was cut; downwards, a negative one.
-        off = n.both(off, n.compare_signs(remainder, b, zero, same=up))
-    return n.step_if(off, quotient, "+" if up else "-")
+    return lambda n, a, b: n.where_divisible(a, b, signed, lambda a, b: n.divide_rounded(a, b, up, signed))
 
 
 def _shift(operator: str, signed: bool) -> Meaning:

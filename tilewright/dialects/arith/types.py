@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from xdsl.dialects.arith import FastMathFlagsAttr as FastMathFlagsAttr
 from xdsl.dialects.arith import IntegerOverflowAttr as IntegerOverflowAttr
@@ -15,7 +14,6 @@ from xdsl.dialects.builtin import (
     AnyFloatConstr,
     ContainerType,
     IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     ShapedType,
@@ -25,18 +23,15 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
     VectorType,
     i1,
-    i32,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AnyAttr,
-    IRDLOperation,
-    opt_prop_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.device import Keyword
+from tilewright.dialects._ods import enum_attr
 from tilewright.ir.constraints import described
 from tilewright.ir.print_attributes import ATTRIBUTE_TEXT
 
@@ -94,50 +89,17 @@ NO_FASTMATH = FastMathFlagsAttr("none")
 NO_OVERFLOW = IntegerOverflowAttr("none")
 
 
-class RoundingMode(StrEnum):
-    """How a number is fitted into a narrower type; the position in the list is the value of its attribute."""
+class RoundingMode(Keyword):
+    """How a number is fitted into a narrower type."""
 
-    TO_NEAREST_EVEN = "to_nearest_even"
-    DOWNWARD = "downward"
-    UPWARD = "upward"
-    TOWARD_ZERO = "toward_zero"
-    TO_NEAREST_AWAY = "to_nearest_away"
-
-
-# In the order of MLIR's enumeration: positions are what the attribute holds.
-ROUNDING_MODES = tuple(RoundingMode)
-ROUNDING = described(
-    IntegerAttr.constr(i32),
-    "Floating point rounding mode",
-    lambda attribute: 0 <= attribute.value.data < len(ROUNDING_MODES),
-)
+    to_nearest_even = 0
+    downward = 1
+    upward = 2
+    toward_zero = 3
+    to_nearest_away = 4
 
 
-def parse_fastmath(parser: Parser) -> FastMathFlagsAttr:
-    """`fastmath<flags>`, or nothing."""
-    if parser.parse_optional_keyword("fastmath") is None:
-        return NO_FASTMATH
-    return FastMathFlagsAttr(FastMathFlagsAttr.parse_parameter(parser))
-
-
-def print_fastmath(printer: Printer, flags: FastMathFlagsAttr | None) -> None:
-    """The inverse of `parse_fastmath`."""
-    if flags is not None and flags != NO_FASTMATH:
-        printer.print_string(" fastmath")
-        flags.print_parameter(printer)
-
-
-def parse_overflow(parser: Parser) -> IntegerOverflowAttr:
-    """`overflow<flags>`, or nothing."""
-    if parser.parse_optional_keyword("overflow") is None:
-        return NO_OVERFLOW
-    return IntegerOverflowAttr(IntegerOverflowAttr.parse_parameter(parser))
-
-
-def print_overflow(printer: Printer, flags: IntegerOverflowAttr) -> None:
-    """The inverse of `parse_overflow`."""
-    if flags != NO_OVERFLOW:
-        printer.print_string(f" overflow{_overflow_text(flags)}")
+ROUNDING = enum_attr(RoundingMode, "Floating point rounding mode")
 
 
 def _overflow_text(flags: IntegerOverflowAttr) -> str:
@@ -149,77 +111,13 @@ def _overflow_text(flags: IntegerOverflowAttr) -> str:
 ATTRIBUTE_TEXT[IntegerOverflowAttr] = lambda p, a: f"#{IntegerOverflowAttr.name}{_overflow_text(a)}"
 
 
-class Flagged(IRDLOperation):
-    """Properties that stand between the operands and the attribute dictionary."""
-
-    @classmethod
-    def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
-        return {}
-
-    def print_flags(self, printer: Printer) -> None:
-        pass
+OVERFLOW = "(`overflow` `` $overflowFlags^)?"
+FASTMATH = "(`fastmath` `` $fastmath^)?"
 
 
-class WithOverflow(Flagged):
-    @classmethod
-    def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
-        return {"overflowFlags": parse_overflow(parser)}
-
-    def print_flags(self, printer: Printer) -> None:
-        print_overflow(printer, cast(IntegerOverflowAttr, self.properties["overflowFlags"]))
-
-
-class WithFastmath(Flagged):
-    @classmethod
-    def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
-        return {"fastmath": parse_fastmath(parser)}
-
-    def print_flags(self, printer: Printer) -> None:
-        print_fastmath(printer, cast(FastMathFlagsAttr, self.properties["fastmath"]))
-
-
-class WithOptionalFastmath(Flagged):
-    fastmath = opt_prop_def(FastMathFlagsAttr)
-
-    @classmethod
-    def parse_flags(cls, parser: Parser) -> dict[str, Attribute]:
-        flags = parse_fastmath(parser)
-        return {} if flags is NO_FASTMATH else {"fastmath": flags}
-
-    def print_flags(self, printer: Printer) -> None:
-        print_fastmath(printer, self.fastmath)
-
-
-class Binary(Flagged):
+def binary_format(flags: str = "", result: str = "result") -> str:
     """`%a, %b FLAGS {attributes} : type`, the one type being that of everything."""
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        lhs = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        rhs = parser.parse_unresolved_operand()
-        properties = cls.parse_flags(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls.create(
-            operands=(parser.resolve_operand(lhs, type), parser.resolve_operand(rhs, type)),
-            # Extended multiplications have two results of the same type.
-            result_types=(type,) * len(cls.get_irdl_definition().results),
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        lhs, rhs = self.operands
-        printer.print_string(" ")
-        printer.print_ssa_value(lhs)
-        printer.print_string(", ")
-        printer.print_ssa_value(rhs)
-        self.print_flags(printer)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.results[0].type)
+    return f"$lhs `,` $rhs {flags} attr-dict `:` type(${result})"
 
 
 def verify_same_shape(source: Attribute, target: Attribute) -> None:

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     opt_prop_def,
     prop_def,
     traits_def,
@@ -61,7 +60,6 @@ class CallOpaqueOp(IRDLOperation):
     call_operands = var_operand_def(EMITC_TYPE)
     res = var_result_def(EMITC_TYPE)
     traits = traits_def(CExpression())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = CALL_FORMAT
 
     def __init__(self, callee: str, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = ()):

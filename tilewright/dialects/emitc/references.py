@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import print_attributes
+from tilewright.dialects._type_directives import TellingType
 from tilewright.ir.shown import quoted
 
 from .operators import CExpression
@@ -29,6 +28,21 @@ from .types import (
 )
 
 
+# The result's type is never written; a wrong operand is for the verifier.
+class AddressedType(TellingType):
+    @classmethod
+    def read(cls, parser: Parser) -> tuple[Attribute, Sequence[Attribute]]:
+        type = parser.parse_type()
+        return type, (PointerType(type.value_type if isinstance(type, LValueType) else type),)
+
+
+class PointerToType(TellingType):
+    @classmethod
+    def read(cls, parser: Parser) -> tuple[Attribute, Sequence[Attribute]]:
+        type = parser.parse_type()
+        return type, (LValueType(type.pointee if isinstance(type, PointerType) else type),)
+
+
 @op_definition
 class AddressOfOp(IRDLOperation):
     """`&variable`"""
@@ -37,16 +51,8 @@ class AddressOfOp(IRDLOperation):
     reference = operand_def(LVALUE)
     result = result_def(POINTER)
     traits = traits_def(CExpression())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand, attributes, type = _parse_one_typed(parser)
-        # The result's type is never written; a wrong operand is for the verifier.
-        pointee = type.value_type if isinstance(type, LValueType) else type
-        return cls.create(operands=[operand], result_types=[PointerType(pointee)], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        _print_one_typed(printer, self)
+    custom_directives = (AddressedType,)
+    assembly_format = "$reference attr-dict `:` custom<AddressedType>(type($reference), type($result))"
 
 
 @op_definition
@@ -57,31 +63,8 @@ class DereferenceOp(IRDLOperation):
     pointer = operand_def(POINTER)
     result = result_def(LVALUE)
     traits = traits_def(CExpression())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand, attributes, type = _parse_one_typed(parser)
-        pointee = type.pointee if isinstance(type, PointerType) else type
-        return cls.create(operands=[operand], result_types=[LValueType(pointee)], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        _print_one_typed(printer, self)
-
-
-def _parse_one_typed(parser: Parser) -> tuple[SSAValue, dict[str, Attribute], Attribute]:
-    operand = parser.parse_unresolved_operand()
-    attributes = parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    type = parser.parse_type()
-    return parser.resolve_operand(operand, type), attributes, type
-
-
-def _print_one_typed(printer: Printer, op: IRDLOperation) -> None:
-    printer.print_string(" ")
-    printer.print_ssa_value(op.operands[0])
-    print_attributes(printer, op)
-    printer.print_string(" : ")
-    printer.print_attribute(op.operands[0].type)
+    custom_directives = (PointerToType,)
+    assembly_format = "$pointer attr-dict `:` custom<PointerToType>(type($pointer), type($result))"
 
 
 @op_definition

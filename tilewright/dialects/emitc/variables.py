@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     IndexType,
@@ -16,13 +16,19 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import print_attributes
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 from .operators import CExpression
@@ -126,10 +132,41 @@ def parse_lvalue_type(parser: Parser) -> LValueType:
     return LValueType(pointee)
 
 
-def print_lvalue_type(printer: Printer, type: Attribute) -> None:
+def _print_short(directive: TypeDirective, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+    (type,) = directive.get(op)
+    state.print_whitespace(printer)
     printer.print_string("<")
     printer.print_attribute(cast(LValueType, type).value_type)
     printer.print_string(">")
+
+
+@irdl_custom_directive
+class LValue(PartDirective):
+    """The type of an lvalue, in short."""
+
+    type: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.type.set(state, (parse_lvalue_type(parser),))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        _print_short(self.type, printer, state, op)
+
+
+@irdl_custom_directive
+class LValueOfResult(PartDirective):
+    """The same, which tells the type of the value."""
+
+    written: TypeDirective
+    told: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        type = parse_lvalue_type(parser)
+        self.written.set(state, (type,))
+        self.told.set(state, (type.value_type,))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        _print_short(self.written, printer, state, op)
 
 
 @op_definition
@@ -144,21 +181,8 @@ class LoadOp(IRDLOperation):
     def __init__(self, variable: SSAValue):
         super().__init__(operands=[variable], result_types=[cast(LValueType, variable.type).value_type])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_lvalue_type(parser)
-        variable = parser.resolve_operand(operand, type)
-        return cls.create(operands=[variable], result_types=[type.value_type], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.operand)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        print_lvalue_type(printer, self.operand.type)
+    custom_directives = (LValueOfResult,)
+    assembly_format = "$operand attr-dict `:` custom<LValueOfResult>(type($operand), type($result))"
 
     def verify_(self) -> None:
         if self.result.type != cast(LValueType, self.operand.type).value_type:
@@ -176,27 +200,8 @@ class AssignOp(IRDLOperation):
     def __init__(self, variable: SSAValue, value: SSAValue):
         super().__init__(operands=[variable, value])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(":")
-        value = parser.resolve_operand(value, parser.parse_type())
-        parser.parse_keyword("to")
-        variable = parser.parse_unresolved_operand()
-        parser.parse_punctuation(":")
-        variable = parser.resolve_operand(variable, parse_lvalue_type(parser))
-        return cls.create(operands=[variable, value], attributes=parser.parse_optional_attr_dict())
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
-        printer.print_string(" to ")
-        printer.print_ssa_value(self.var)
-        printer.print_string(" : ")
-        print_lvalue_type(printer, self.var.type)
-        print_attributes(printer, self)
+    custom_directives = (LValue,)
+    assembly_format = "$value `:` type($value) `to` $var `:` custom<LValue>(type($var)) attr-dict"
 
     def verify_(self) -> None:
         if isinstance(self.var.owner, Operation) and self.var.owner.name not in _ASSIGNABLE:

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DictionaryAttr, NoneAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, SSAValue, TypeAttribute
-from xdsl.irdl import base, irdl_attr_definition
+from xdsl.irdl import IRDLOperation, base, irdl_attr_definition
+from xdsl.irdl.declarative_assembly_format import (
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
@@ -244,3 +252,22 @@ def print_dependencies(printer: Printer, is_async: bool, tokens: Sequence[SSAVal
     if tokens:
         printer.print_string(" " if is_async else "")
         print_operands(printer, tokens)
+
+
+@irdl_custom_directive
+class AsyncDependencies(CustomDirective):
+    """The same in a format."""
+
+    token: TypeDirective
+    tokens: VariadicOperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.token.set(state, () if parser.parse_optional_keyword("async") is None else (TOKEN,))
+        self.tokens.set(state, parse_optional_operands(parser, SQUARE))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        print_dependencies(printer, bool(self.token.get(op)), self.tokens.get(op))
+
+
+ASYNC = "custom<AsyncDependencies>(type($async_token), $async_dependencies)"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import INDEX, parse_enum_word, print_attributes
+from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.gpu.attributes import Dimension, DimensionAttr
 from tilewright.ir.constraints import described
 
@@ -23,38 +20,14 @@ BOUND = described(IntegerAttr.constr(IndexType()), "index attribute")
 class IdOp(IRDLOperation):
     """An id or a size; `upper_bound` is known to be above it."""
 
-    TYPE_IS_WRITTEN: ClassVar[bool] = False
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {}
-        # Ids inside a wave have one dimension.
-        if "dimension" in cls.get_irdl_definition().properties:
-            properties["dimension"] = DimensionAttr(parse_enum_word(parser, list(Dimension), "dimension"))
-        if parser.parse_optional_keyword("upper_bound") is not None:
-            properties["upper_bound"] = IntegerAttr(parser.parse_integer(), INDEX)
-        attributes = parser.parse_optional_attr_dict()
-        type: Attribute = INDEX
-        if cls.TYPE_IS_WRITTEN:
-            parser.parse_punctuation(":")
-            type = parser.parse_type()
-        return cls.create(result_types=[type], properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        dimension, bound = self.properties.get("dimension"), self.properties.get("upper_bound")
-        if isinstance(dimension, DimensionAttr):
-            # Two spaces, as MLIR prints it.
-            printer.print_string(f"  {dimension.data}")
-        if isinstance(bound, IntegerAttr):
-            printer.print_string(f" upper_bound {bound.value.data}")
-        print_attributes(printer, self, ("dimension", "upper_bound"))
-        if self.TYPE_IS_WRITTEN:
-            printer.print_string(" : ")
-            printer.print_attribute(self.results[0].type)
+    assembly_format = "(`upper_bound` $upper_bound^)? attr-dict"
 
 
 class DimensionOp(IdOp):
     """An id or a size in one dimension."""
+
+    # Two spaces, as MLIR prints it.
+    assembly_format = "` ` $dimension (`upper_bound` $upper_bound^)? attr-dict"
 
     def __init__(self, dimension: Dimension):
         super().__init__(result_types=[INDEX], properties={"dimension": DimensionAttr(dimension)})
@@ -63,7 +36,7 @@ class DimensionOp(IdOp):
 class WaveOp(IdOp):
     """An id or a size of waves, written with its type."""
 
-    TYPE_IS_WRITTEN: ClassVar[bool] = True
+    assembly_format = "(`upper_bound` $upper_bound^)? attr-dict `:` type($result)"
 
 
 def _define(mnemonic: str, docstring: str, parent: type[IdOp] = DimensionOp) -> Any:

@@ -8,7 +8,9 @@ from typing import Self
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
+    VarConstraint,
     base,
     operand_def,
     opt_prop_def,
@@ -26,12 +28,11 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects._syntax import (
     TypedOperandsOp,
-    parse_enum_word,
     print_attributes,
 )
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr, Reduction, ReductionAttr, ShuffleMode
 from tilewright.dialects.gpu.attributes import ShuffleModeAttr as ShuffleModeAttr
-from tilewright.ir.constraints import described
+from tilewright.ir.constraints import described, following
 
 # Clusters of neighbouring lanes, unless a stride is given.
 ONE = IntegerAttr(1, i32)
@@ -51,14 +52,16 @@ class ShuffleOp(IRDLOperation):
 
     name = "gpu.shuffle"
 
-    value = operand_def()
+    value = operand_def(VarConstraint("T", AnyAttr()))
     offset = operand_def(i32)
     width = operand_def(i32)
     mode = prop_def(ShuffleModeAttr)
-    shuffle_result = result_def()
+    shuffle_result = result_def(following(AnyAttr(), lambda type: type))
     valid = result_def(i1)
 
     traits = traits_def(Pure())
+    # Two spaces, as MLIR prints it.
+    assembly_format = "` ` $mode $value `,` $offset `,` $width attr-dict `:` type($value)"
 
     def __init__(self, mode: ShuffleMode, value: SSAValue, offset: SSAValue, width: SSAValue):
         super().__init__(
@@ -70,28 +73,6 @@ class ShuffleOp(IRDLOperation):
     def result_names(self) -> Sequence[str | None]:
         # The names of ODS, which is not how fields are called here.
         return "shuffleResult", "valid"
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        mode = ShuffleModeAttr(parse_enum_word(parser, list(ShuffleMode), "mode"))
-        operands = [parser.parse_unresolved_operand()]
-        for _ in range(2):
-            parser.parse_punctuation(",")
-            operands.append(parser.parse_unresolved_operand())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        # Only the value's type is written; offset and width are always i32.
-        values = parser.resolve_operands(operands, [type, i32, i32], parser.pos)
-        return cls.create(operands=values, result_types=[type, i1], properties={"mode": mode}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        # Two spaces, as MLIR prints it.
-        printer.print_string(f"  {self.mode.data} ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self, ("mode",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
 
     def verify_(self) -> None:
         if self.value.type != self.shuffle_result.type:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, UnitAttr, UnrankedMemRefType, i32
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -18,27 +17,14 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import (
     INDEX,
-    PAREN,
-    SQUARE,
-    parse_operands,
-    parse_optional_operands,
-    parse_types,
-    print_attributes,
-    print_operands,
-    print_types,
-    resolve_all,
-    segments,
-    split_attributes,
 )
-from tilewright.dialects.gpu.attributes import ANY_TOKEN, TOKEN, parse_dependencies, print_dependencies
+from tilewright.dialects.gpu.attributes import ANY_TOKEN, ASYNC, AsyncDependencies
 from tilewright.dialects.memref.types import ANY_MEMREF
 from tilewright.ir.constraints import described
 
@@ -54,17 +40,8 @@ class WaitOp(IRDLOperation):
 
     async_dependencies = var_operand_def(ANY_TOKEN)
     async_token = opt_result_def(ANY_TOKEN)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        is_async, tokens = parse_dependencies(parser)
-        attributes = parser.parse_optional_attr_dict()
-        return cls.create(operands=tokens, result_types=[TOKEN] if is_async else [], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_dependencies(printer, bool(self.results), self.operands)
-        print_attributes(printer, self)
+    custom_directives = (AsyncDependencies,)
+    assembly_format = f"{ASYNC} attr-dict"
 
 
 class AllocEffects(MemoryEffect):
@@ -91,75 +68,21 @@ class AllocOp(IRDLOperation):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(AllocEffects())
+    custom_directives = (AsyncDependencies,)
+    # The space is printed in any case, as in MLIR.
+    assembly_format = (
+        f"{ASYNC} (` ` `host_shared` $hostShared^)? ` ` `(` $dynamic_sizes `)` (`` `[` $symbol_operands^ `]`)? "
+        "attr-dict `:` type($memref)"
+    )
 
     def result_names(self) -> Sequence[str | None]:
         # ODS names: several results are named after their declarations.
         return "memref", "asyncToken"
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        is_async, tokens = parse_dependencies(parser)
-        is_shared = parser.parse_optional_keyword("host_shared") is not None
-        sizes = resolve_all(parser, parse_operands(parser, PAREN), INDEX)
-        symbols = resolve_all(parser, parse_optional_operands(parser, SQUARE), INDEX)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        types: list[Attribute] = [parser.parse_type()]
-        properties["operandSegmentSizes"] = segments(len(tokens), len(sizes), len(symbols))
-        properties |= {"hostShared": UnitAttr()} if is_shared else {}
-        return cls.create(
-            operands=[*tokens, *sizes, *symbols],
-            result_types=types + [TOKEN] * is_async,
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_dependencies(printer, self.async_token is not None, self.async_dependencies)
-        # The space is printed in any case, as in MLIR.
-        printer.print_string(" host_shared " if self.host_shared is not None else " ")
-        print_operands(printer, self.dynamic_sizes, "()")
-        if self.symbol_operands:
-            print_operands(printer, self.symbol_operands)
-        print_attributes(printer, self, ("hostShared",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.memref.type)
-
     def verify_(self) -> None:
         dynamic = self.memref.type.get_shape().count(DYNAMIC_INDEX)
         if dynamic != len(self.dynamic_sizes):
             raise VerifyException("dimension operand count does not equal memref dynamic dimension count")
-
-
-class DeviceMemoryOp(IRDLOperation):
-    """Does something to buffers: `%buffers : types`, after what it waits for."""
-
-    COUNT: ClassVar[int]
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        is_async, tokens = parse_dependencies(parser)
-        written = [parser.parse_unresolved_operand()]
-        for _ in range(cls.COUNT - 1):
-            parser.parse_punctuation(",")
-            written.append(parser.parse_unresolved_operand())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        values = parser.resolve_operands(written, parse_types(parser), parser.pos)
-        return cls.create(operands=[*tokens, *values], result_types=[TOKEN] if is_async else [], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        # Tokens come first and vary in number, so buffers are counted from the end.
-        values = self.operands[-self.COUNT :]
-        tokens = self.operands[: -self.COUNT]
-        printer.print_string(" ")
-        print_dependencies(printer, bool(self.results), tokens)
-        printer.print_string(" ")
-        printer.print_list(values, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        print_types(printer, [value.type for value in values])
 
 
 class MemcpyEffects(MemoryEffect):
@@ -175,18 +98,18 @@ class MemcpyEffects(MemoryEffect):
 
 
 @op_definition
-class MemcpyOp(DeviceMemoryOp):
+class MemcpyOp(IRDLOperation):
     """Copy between host and device, in the direction that the buffers give."""
 
     name = "gpu.memcpy"
-    COUNT: ClassVar[int] = 2
-
     async_dependencies = var_operand_def(ANY_TOKEN)
     dst = operand_def(ANY_MEMREF)
     src = operand_def(ANY_MEMREF)
     async_token = opt_result_def(ANY_TOKEN)
 
     traits = traits_def(MemcpyEffects())
+    custom_directives = (AsyncDependencies,)
+    assembly_format = f"{ASYNC} $dst `,` $src attr-dict `:` type($dst) `,` type($src)"
 
 
 class FirstOperandEffects(MemoryEffect):
@@ -199,18 +122,18 @@ class FirstOperandEffects(MemoryEffect):
 
 
 @op_definition
-class MemsetOp(DeviceMemoryOp):
+class MemsetOp(IRDLOperation):
     """Set all elements of a buffer to a value."""
 
     name = "gpu.memset"
-    COUNT: ClassVar[int] = 2
-
     async_dependencies = var_operand_def(ANY_TOKEN)
     dst = operand_def(ANY_MEMREF)
     value = operand_def()
     async_token = opt_result_def(ANY_TOKEN)
 
     traits = traits_def(FirstOperandEffects())
+    custom_directives = (AsyncDependencies,)
+    assembly_format = f"{ASYNC} $dst `,` $value attr-dict `:` type($dst) `,` type($value)"
 
 
 class FreeEffects(MemoryEffect):
@@ -222,17 +145,17 @@ class FreeEffects(MemoryEffect):
 
 
 @op_definition
-class DeallocOp(DeviceMemoryOp):
+class DeallocOp(IRDLOperation):
     """Give device memory back."""
 
     name = "gpu.dealloc"
-    COUNT: ClassVar[int] = 1
-
     async_dependencies = var_operand_def(ANY_TOKEN)
     memref = operand_def(ANY_MEMREF)
     async_token = opt_result_def(ANY_TOKEN)
 
     traits = traits_def(FreeEffects())
+    custom_directives = (AsyncDependencies,)
+    assembly_format = f"{ASYNC} $memref attr-dict `:` type($memref)"
 
 
 @op_definition

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Self, cast
 
 from xdsl.dialects import memref as xdsl_memref
 from xdsl.dialects.builtin import (
@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     operand_def,
@@ -28,6 +28,13 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+)
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    ParsingState,
+    PrintingState,
+    VariadicOperandVariable,
+    irdl_custom_directive,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -52,68 +59,30 @@ from tilewright.dialects._syntax import (
     print_attributes,
     print_operands,
     print_types,
-    resolve_all,
-    split_attributes,
 )
+from tilewright.dialects._type_directives import RankedMemRef, TypeOfBuffer
 from tilewright.dialects.memref.types import (
     ALIGNMENT,
     FALSE,
     LOCALITY,
     is_ranked,
     memref_type,
-    parse_memref_type,
 )
 from tilewright.ir.constraints import described
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 
-# Not by a format: the element type follows from the buffer's, and errors about it have MLIR's words.
-class _Access(IRDLOperation):
-    """Syntax that loads and stores share."""
-
-    @staticmethod
-    def parse_place(
-        parser: Parser,
-    ) -> tuple[UnresolvedOperand, list[UnresolvedOperand], dict[str, Attribute], MemRefType]:
-        """`%memref[indices] {attributes} : type`."""
-        buffer = parser.parse_unresolved_operand()
-        indices = parse_operands(parser, SQUARE)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return buffer, indices, attributes, parse_memref_type(parser)
-
-    @staticmethod
-    def print_place(printer: Printer, op: LoadOp | StoreOp) -> None:
-        printer.print_ssa_value(op.memref)
-        print_operands(printer, op.indices)
-        print_attributes(printer, op)
-        printer.print_string(" : ")
-        printer.print_attribute(op.memref.type)
-
-
 @derived_op_definition
-class LoadOp(_Access, xdsl_memref.LoadOp):
+class LoadOp(xdsl_memref.LoadOp):
     """Read one element of a buffer."""
 
     memref = operand_def(MemRefType)
     res = result_def()
     nontemporal = opt_prop_def(BoolAttr, default_value=FALSE)
     alignment = opt_prop_def(ALIGNMENT)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffer, indices, dictionary, type = cls.parse_place(parser)
-        properties, attributes = split_attributes(cls, dictionary)
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, type), *resolve_all(parser, indices, INDEX)],
-            result_types=[type.element_type],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        self.print_place(printer, self)
+    custom_directives = (TypeOfBuffer,)
+    assembly_format = "$memref `[` $indices `]` attr-dict `:` custom<TypeOfBuffer>(type($memref), type($res))"
 
     def verify_(self) -> None:
         type = memref_type(self.memref)
@@ -126,35 +95,17 @@ class LoadOp(_Access, xdsl_memref.LoadOp):
 
 
 @derived_op_definition
-class StoreOp(_Access, xdsl_memref.StoreOp):
+class StoreOp(xdsl_memref.StoreOp):
     """Write one element of a buffer."""
 
     value = operand_def()
     memref = operand_def(MemRefType)
     nontemporal = opt_prop_def(BoolAttr, default_value=FALSE)
     alignment = opt_prop_def(ALIGNMENT)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        buffer, indices, dictionary, type = cls.parse_place(parser)
-        properties, attributes = split_attributes(cls, dictionary)
-        return cls.create(
-            operands=[
-                parser.resolve_operand(value, type.element_type),
-                parser.resolve_operand(buffer, type),
-                *resolve_all(parser, indices, INDEX),
-            ],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        self.print_place(printer, self)
+    custom_directives = (TypeOfBuffer,)
+    assembly_format = (
+        "$value `,` $memref `[` $indices `]` attr-dict `:` custom<TypeOfBuffer>(type($memref), type($value))"
+    )
 
     def verify_(self) -> None:
         type = memref_type(self.memref)
@@ -191,6 +142,21 @@ ATOMIC_KINDS = tuple(AtomicKind)
 FLOAT_KINDS = {kind for kind in AtomicKind if kind.endswith("f")}
 
 
+@irdl_custom_directive
+class KindWord(PartDirective):
+    """A kind of update by its name; its attribute has 64 bits, and the keyword enums of formats have 32."""
+
+    kind: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        kind = parse_enum_word(parser, ATOMIC_KINDS, "kind")
+        self.kind.set(state, IntegerAttr(ATOMIC_KINDS.index(kind), i64))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_string(cast(AtomicRMWOp, op).update)
+
+
 @derived_op_definition
 class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
     """Combine a value with one element of a buffer, atomically; gives the element's old value."""
@@ -216,46 +182,11 @@ class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
         """What the update does."""
         return ATOMIC_KINDS[self.kind.value.data]
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        # An attribute of 64 bits: the keyword enums of formats have 32.
-        kind = parse_enum_word(parser, ATOMIC_KINDS, "kind")
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        buffer = parser.parse_unresolved_operand()
-        indices = parse_indices(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        parser.parse_punctuation("(")
-        value_type = parser.parse_type()
-        parser.parse_punctuation(",")
-        buffer_type = parse_memref_type(parser)
-        parser.parse_punctuation(")")
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=[
-                parser.resolve_operand(value, value_type),
-                parser.resolve_operand(buffer, buffer_type),
-                *indices,
-            ],
-            result_types=[parser.parse_type()],
-            properties={"kind": IntegerAttr(ATOMIC_KINDS.index(kind), i64)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.update} ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.memref)
-        print_operands(printer, self.indices)
-        print_attributes(printer, self, ("kind",))
-        printer.print_string(" : (")
-        printer.print_attribute(self.value.type)
-        printer.print_string(", ")
-        printer.print_attribute(self.memref.type)
-        printer.print_string(") -> ")
-        printer.print_attribute(self.result.type)
+    custom_directives = (KindWord, RankedMemRef)
+    assembly_format = (
+        "custom<KindWord>($kind) $value `,` $memref `[` $indices `]` attr-dict "
+        "`:` `(` type($value) `,` custom<RankedMemRef>(type($memref)) `)` `->` type($result)"
+    )
 
     def verify_(self) -> None:
         if self.value.type != self.result.type:
@@ -273,6 +204,20 @@ class AtomicRMWOp(xdsl_memref.AtomicRMWOp):
             raise VerifyException(f"with kind '{self.update}' expects an integer type")
 
 
+@irdl_custom_directive
+class IndexList(PartDirective):
+    """Operands in square brackets; an entry that is none is an error as in operations that MLIR reads by hand."""
+
+    operands: VariadicOperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.operands.set(state, parse_operands(parser, SQUARE))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        print_operands(printer, self.operands.get(op))
+
+
 @op_definition
 class GenericAtomicRMWOp(IRDLOperation):
     """Replace one element of a buffer by what the region makes of it, atomically."""
@@ -288,30 +233,10 @@ class GenericAtomicRMWOp(IRDLOperation):
     result = result_def(described(SignlessIntegerConstraint | AnyFloatConstr, "signless integer or floating-point"))
     body = region_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffer = parser.parse_unresolved_operand()
-        indices = parse_indices(parser)
-        parser.parse_punctuation(":")
-        type = parse_memref_type(parser)
-        body = parser.parse_region()
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, type), *indices],
-            result_types=[type.element_type],
-            regions=[body],
-            attributes=parser.parse_optional_attr_dict(),
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.memref)
-        print_operands(printer, self.indices)
-        printer.print_string(" : ")
-        printer.print_attribute(self.memref.type)
-        printer.print_string(" ")
-        printer.print_region(self.body)
-        print_attributes(printer, self)
+    custom_directives = (IndexList, TypeOfBuffer)
+    assembly_format = (
+        "$memref `` custom<IndexList>($indices) `:` custom<TypeOfBuffer>(type($memref), type($result)) $body attr-dict"
+    )
 
     def verify_(self) -> None:
         type = memref_type(self.memref)
@@ -346,6 +271,43 @@ class AtomicYieldOp(IRDLOperation):
             )
 
 
+@irdl_custom_directive
+class CacheHint(PartDirective):
+    """`read, locality<3>, data`, as `memref.prefetch` and `affine.prefetch` have it."""
+
+    is_write: AttributeVariable
+    locality: AttributeVariable
+    is_data: AttributeVariable
+
+    # Both hints are words in text and booleans in memory.
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        self.is_write.set(state, _parse_choice(parser, "read", "write", "rw specifier"))
+        parser.parse_punctuation(",")
+        parser.parse_keyword("locality")
+        with parser.in_angle_brackets():
+            self.locality.set(state, IntegerAttr(parser.parse_integer(), i32))
+        parser.parse_punctuation(",")
+        self.is_data.set(state, _parse_choice(parser, "instr", "data", "cache type"))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        write, locality, data = (
+            cast(IntegerAttr, hint.get(op)).value.data for hint in (self.is_write, self.locality, self.is_data)
+        )
+        state.print_whitespace(printer)
+        printer.print_string(f"{'write' if write else 'read'}, locality<{locality}>, {'data' if data else 'instr'}")
+
+
+def _parse_choice(parser: Parser, no: str, yes: str, what: str) -> BoolAttr:
+    """One of two keywords: whether it is the second."""
+    position = parser.pos
+    word = parser.parse_identifier()
+    if word not in (no, yes):
+        # MLIR lists them alphabetically.
+        first, second = sorted((no, yes))
+        parser.raise_error(f"{what} has to be '{first}' or '{second}'", position)
+    return BoolAttr.from_bool(word == yes)
+
+
 @op_definition
 class PrefetchOp(IRDLOperation):
     """A hint that an element will be used soon."""
@@ -356,79 +318,15 @@ class PrefetchOp(IRDLOperation):
     is_write = prop_def(BoolAttr, prop_name="isWrite")
     locality_hint = prop_def(LOCALITY, prop_name="localityHint")
     is_data_cache = prop_def(BoolAttr, prop_name="isDataCache")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffer = parser.parse_unresolved_operand()
-        indices = parse_indices(parser)
-        properties = parse_cache_hint(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, parse_memref_type(parser)), *indices],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.memref)
-        print_operands(printer, self.indices)
-        print_cache_hint(printer, self)
-        print_attributes(printer, self, ("isWrite", "localityHint", "isDataCache"))
-        printer.print_string(" : ")
-        printer.print_attribute(self.memref.type)
+    custom_directives = (CacheHint, IndexList, RankedMemRef)
+    assembly_format = (
+        "$memref `` custom<IndexList>($indices) `,` custom<CacheHint>($isWrite, $localityHint, $isDataCache) attr-dict "
+        "`:` custom<RankedMemRef>(type($memref))"
+    )
 
     def verify_(self) -> None:
         if len(self.indices) != memref_type(self.memref).get_num_dims():
             raise VerifyException("too few indices")
-
-
-def parse_cache_hint(parser: Parser) -> dict[str, Attribute]:
-    """`, read, locality<3>, data`."""
-    parser.parse_punctuation(",")
-    # Both hints are words in text and booleans in memory.
-    is_write = _parse_choice(parser, "read", "write", "rw specifier")
-    parser.parse_punctuation(",")
-    parser.parse_keyword("locality")
-    with parser.in_angle_brackets():
-        locality = parser.parse_integer()
-    parser.parse_punctuation(",")
-    is_data = _parse_choice(parser, "instr", "data", "cache type")
-    return {
-        "isWrite": BoolAttr.from_bool(is_write),
-        "localityHint": IntegerAttr(locality, i32),
-        "isDataCache": BoolAttr.from_bool(is_data),
-    }
-
-
-def print_cache_hint(printer: Printer, op: Prefetch) -> None:
-    """The inverse of `parse_cache_hint`."""
-    printer.print_string(", write" if op.is_write.value.data else ", read")
-    printer.print_string(f", locality<{op.locality_hint.value.data}>")
-    printer.print_string(", data" if op.is_data_cache.value.data else ", instr")
-
-
-class Prefetch(Protocol):
-    """What the hints of `memref.prefetch` and `affine.prefetch` consist of."""
-
-    @property
-    def is_write(self) -> BoolAttr: ...
-    @property
-    def locality_hint(self) -> IntegerAttr: ...
-    @property
-    def is_data_cache(self) -> BoolAttr: ...
-
-
-def _parse_choice(parser: Parser, no: str, yes: str, what: str) -> bool:
-    """One of two keywords: whether it is the second."""
-    position = parser.pos
-    word = parser.parse_identifier()
-    if word not in (no, yes):
-        # MLIR lists them alphabetically.
-        first, second = sorted((no, yes))
-        parser.raise_error(f"{what} has to be '{first}' or '{second}'", position)
-    return word == yes
 
 
 def _parse_element(parser: Parser) -> tuple[UnresolvedOperand, list[SSAValue]]:

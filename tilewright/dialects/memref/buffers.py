@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     IndexType,
-    IntegerAttr,
     MemRefType,
     NoneAttr,
     StringAttr,
@@ -19,12 +18,10 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     UnrankedMemRefType,
-    i32,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     base,
     lazy_traits_def,
     operand_def,
@@ -35,6 +32,14 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
     var_result_def,
+)
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    irdl_custom_directive,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -54,25 +59,15 @@ from tilewright.dialects._ods import op_definition
 from tilewright.dialects._regions import NoRegionArguments, verify_flow
 from tilewright.dialects._strides import compatible
 from tilewright.dialects._syntax import (
-    INDEX,
-    NO_DELIMITER,
-    PAREN,
-    SQUARE,
     ensure_terminated,
-    parse_indices,
     parse_optional_arrow_types,
-    parse_optional_operands,
     parse_typed_elements,
     parse_types,
     print_attributes,
-    print_operands,
     print_optional_arrow_types,
     print_typed_elements,
-    print_types,
-    resolve_all,
-    segments,
-    split_attributes,
 )
+from tilewright.dialects._type_directives import RankedMemRef
 from tilewright.dialects.memref.types import (
     ALIGNMENT,
     ANY_MEMREF,
@@ -82,12 +77,12 @@ from tilewright.dialects.memref.types import (
     is_power_of_two,
     is_ranked,
     memref_type,
-    parse_memref_type,
     static_sizes,
     verify_dynamic_size_count,
 )
 from tilewright.ir.constraints import described
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import lookup_symbol
 
@@ -99,29 +94,10 @@ class _Allocation(IRDLOperation):
     symbol_operands = var_operand_def(IndexType)
     memref = result_def(MemRefType)
     alignment = opt_prop_def(ALIGNMENT)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        sizes = parse_indices(parser, PAREN)
-        # Values for the symbols of the layout map, in square brackets.
-        symbols = resolve_all(parser, parse_optional_operands(parser, SQUARE), INDEX)
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        parser.parse_punctuation(":")
-        properties["operandSegmentSizes"] = segments(len(sizes), len(symbols))
-        return cls.create(
-            operands=[*sizes, *symbols],
-            result_types=[parse_memref_type(parser)],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        print_operands(printer, self.dynamic_sizes, "()")
-        if self.symbol_operands:
-            print_operands(printer, self.symbol_operands)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.memref.type)
+    custom_directives = (RankedMemRef,)
+    assembly_format = (
+        "`(` $dynamic_sizes `)` (`` `[` $symbol_operands^ `]`)? attr-dict `:` custom<RankedMemRef>(type($memref))"
+    )
 
     def verify_(self) -> None:
         type = self.memref.type
@@ -155,7 +131,6 @@ class ReallocOp(IRDLOperation):
     result = result_def(LINE)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryAllocEffect(), MemoryFreeEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source (`` `(` $dynamic_result_size^ `)`)? attr-dict `:` type($source) `to` type($result)"
 
     def verify_(self) -> None:
@@ -185,6 +160,56 @@ class DeallocOp(xdsl_memref.DeallocOp):
     memref = operand_def(ANY_MEMREF)
 
 
+@irdl_custom_directive
+class OptionalText(CustomDirective):
+    """A string, which an optional attribute in a format would not be: that reads a symbol's name, too."""
+
+    text: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        text = parser.parse_optional_str_literal()
+        if text is not None:
+            self.text.set(state, StringAttr(text))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        self.text.print(printer, state, op)
+
+
+@irdl_custom_directive
+class TypeAndValue(PartDirective):
+    """`memref<2xf32> = dense<1.0>`: elements are those of a tensor, whose type follows and is not written."""
+
+    type: AttributeVariable
+    value: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        position = parser.pos
+        type = parser.parse_type()
+        # The linker has to know the size.
+        if not is_ranked(type) or not type.has_static_shape():
+            parser.raise_error(f"type should be static shaped memref, but got {quoted(type)}", position)
+        self.type.set(state, type)
+        if parser.parse_optional_punctuation("=") is None:
+            return
+        # MLIR's mark for a definition without a value; no value at all is a declaration.
+        uninitialized = parser.parse_optional_keyword("uninitialized") is not None
+        elements = TensorType(type.element_type, type.shape)
+        self.value.set(state, UnitAttr() if uninitialized else parse_typed_elements(parser, elements))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        global_op = cast(GlobalOp, op)
+        state.print_whitespace(printer)
+        printer.print_attribute(global_op.type)
+        match global_op.initial_value:
+            case None:
+                pass
+            case UnitAttr():
+                printer.print_string(" = uninitialized")
+            case value:
+                printer.print_string(" = ")
+                print_typed_elements(printer, value)
+
+
 @derived_op_definition
 class GlobalOp(xdsl_memref.GlobalOp):
     """A named buffer that lives as long as the program."""
@@ -195,55 +220,11 @@ class GlobalOp(xdsl_memref.GlobalOp):
     initial_value = opt_prop_def()
     constant = opt_prop_def(UnitAttr)
     alignment = opt_prop_def(ALIGNMENT)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        visibility = parser.parse_optional_str_literal()
-        constant = parser.parse_optional_keyword("constant")
-        name = parser.parse_symbol_name()
-        parser.parse_punctuation(":")
-        position = parser.pos
-        type = parser.parse_type()
-        # The linker has to know the size.
-        if not is_ranked(type) or not type.has_static_shape():
-            parser.raise_error(f"type should be static shaped memref, but got {quoted(type)}", position)
-        initial_value: Attribute | None = None
-        if parser.parse_optional_punctuation("=") is not None:
-            if parser.parse_optional_keyword("uninitialized") is not None:
-                # MLIR's mark for a definition without a value; no value at all is a declaration.
-                initial_value = UnitAttr()
-            else:
-                # Elements are those of a tensor: their type follows from the buffer's and is not written.
-                initial_value = parse_typed_elements(parser, TensorType(type.element_type, type.shape))
-        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
-        properties |= {"sym_name": name, "type": type}
-        if visibility is not None:
-            properties["sym_visibility"] = StringAttr(visibility)
-        if constant is not None:
-            properties["constant"] = UnitAttr()
-        if initial_value is not None:
-            properties["initial_value"] = initial_value
-        return cls.create(properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        if self.sym_visibility is not None:
-            printer.print_string(" ")
-            printer.print_attribute(self.sym_visibility)
-        if self.constant is not None:
-            printer.print_string(" constant")
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        printer.print_string(" : ")
-        printer.print_attribute(self.type)
-        match self.initial_value:
-            case None:
-                pass
-            case UnitAttr():
-                printer.print_string(" = uninitialized")
-            case value:
-                printer.print_string(" = ")
-                print_typed_elements(printer, value)
-        print_attributes(printer, self, ("sym_name", "sym_visibility", "constant", "type", "initial_value"))
+    custom_directives = (OptionalText, TypeAndValue)
+    assembly_format = (
+        "custom<OptionalText>($sym_visibility) (`constant` $constant^)? $sym_name "
+        "`:` custom<TypeAndValue>($type, $initial_value) attr-dict"
+    )
 
     def verify_(self) -> None:
         if not self.type.has_static_shape():
@@ -377,34 +358,29 @@ class AssumeAlignmentOp(xdsl_memref.AssumeAlignmentOp):
     """A buffer, known to begin at a multiple of so many bytes."""
 
     alignment = prop_def(POSITIVE_I32)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffer = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        alignment = IntegerAttr(parser.parse_integer(allow_boolean=False), i32)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_memref_type(parser)
-        return cls.create(
-            operands=[parser.resolve_operand(buffer, type)],
-            result_types=[type],
-            properties={"alignment": alignment},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.memref)
-        printer.print_string(f", {self.alignment.value.data}")
-        print_attributes(printer, self, ("alignment",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.memref.type)
+    custom_directives = (RankedMemRef,)
+    assembly_format = "$memref `,` $alignment attr-dict `:` custom<RankedMemRef>(type($memref))"
 
     def verify_(self) -> None:
         # Not in the constraint: MLIR has an error of its own for this.
         if not is_power_of_two(self.alignment.value.data):
             raise VerifyException("alignment must be power of 2")
+
+
+@irdl_custom_directive
+class TypesOnce(CustomDirective):
+    """Types of operands that are those of the results, too."""
+
+    written: TypeDirective
+    told: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        types = parse_types(parser)
+        self.written.set(state, types)
+        self.told.set(state, types)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        self.written.print(printer, state, op)
 
 
 @op_definition
@@ -415,23 +391,8 @@ class DistinctObjectsOp(IRDLOperation):
     buffers = var_operand_def(MemRefType)
     distinct = var_result_def(MemRefType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        operands = parser.parse_comma_separated_list(NO_DELIMITER, parser.parse_unresolved_operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parse_types(parser)
-        buffers = parser.resolve_operands(operands, types, position)
-        return cls.create(operands=buffers, result_types=types, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.buffers, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        print_types(printer, self.operand_types)
+    custom_directives = (TypesOnce,)
+    assembly_format = "$buffers attr-dict `:` custom<TypesOnce>(type($buffers), type($distinct))"
 
     def verify_(self) -> None:
         if not self.buffers:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self, cast
+from typing import cast
 
 from xdsl.dialects import memref as xdsl_memref
 from xdsl.dialects.builtin import (
@@ -25,6 +25,12 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    ParsingState,
+    PrintingState,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
@@ -36,7 +42,8 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._derived import derived_op_definition
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._strides import strided_form
-from tilewright.dialects._syntax import PAREN, print_attributes
+from tilewright.dialects._syntax import PAREN
+from tilewright.dialects._type_directives import RankedMemRef
 from tilewright.dialects.memref.types import (
     ANY_MEMREF,
     GROUPS,
@@ -46,9 +53,9 @@ from tilewright.dialects.memref.types import (
     is_contiguous,
     is_ranked,
     memref_type,
-    parse_memref_type,
 )
 from tilewright.ir.constraints import described
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 
@@ -189,6 +196,29 @@ def expanded_type(source: MemRefType, shape: Sequence[int], reassociation: Group
     return MemRefType(source.element_type, shape, StridedLayoutAttr(strides, form.offset), source.memory_space)
 
 
+@irdl_custom_directive
+class Permutation(PartDirective):
+    """A map without the keyword: `(d0, d1) -> (d1, d0)`."""
+
+    map: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        position = parser.pos
+        names = parser.parse_comma_separated_list(PAREN, parser.parse_identifier)
+        parser.parse_punctuation("->")
+        results = parser.parse_comma_separated_list(PAREN, parser.parse_identifier)
+        if any(name not in names for name in results):
+            parser.raise_error("use of undeclared identifier", position)
+        dimensions = tuple(AffineExpr.dimension(names.index(name)) for name in results)
+        self.map.set(state, AffineMapAttr(AffineMap(len(names), 0, dimensions)))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        order = cast(TransposeOp, op).order
+        state.print_whitespace(printer)
+        printer.print_string(f"({', '.join(f'd{i}' for i in range(len(order)))})")
+        printer.print_string(f" -> ({', '.join(f'd{i}' for i in order)})")
+
+
 @op_definition
 class TransposeOp(IRDLOperation):
     """A buffer with its dimensions in another order."""
@@ -198,40 +228,11 @@ class TransposeOp(IRDLOperation):
     permutation = prop_def(AffineMapAttr)
     result = result_def(MemRefType)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        position = parser.pos
-        # A map without the keyword: `(d0, d1) -> (d1, d0)`.
-        names = parser.parse_comma_separated_list(PAREN, parser.parse_identifier)
-        parser.parse_punctuation("->")
-        results = parser.parse_comma_separated_list(PAREN, parser.parse_identifier)
-        if any(name not in names for name in results):
-            parser.raise_error("use of undeclared identifier", position)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source_type = parse_memref_type(parser)
-        parser.parse_keyword("to")
-        dimensions = tuple(AffineExpr.dimension(names.index(name)) for name in results)
-        return cls.create(
-            operands=[parser.resolve_operand(source, source_type)],
-            result_types=[parse_memref_type(parser)],
-            properties={"permutation": AffineMapAttr(AffineMap(len(names), 0, dimensions))},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        order = self.order
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(f" ({', '.join(f'd{i}' for i in range(len(order)))})")
-        printer.print_string(f" -> ({', '.join(f'd{i}' for i in order)})")
-        print_attributes(printer, self, ("permutation",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.result.type)
+    custom_directives = (Permutation, RankedMemRef)
+    assembly_format = (
+        "$source custom<Permutation>($permutation) attr-dict "
+        "`:` custom<RankedMemRef>(type($source)) `to` custom<RankedMemRef>(type($result))"
+    )
 
     @property
     def order(self) -> list[int]:

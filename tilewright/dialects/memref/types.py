@@ -22,12 +22,10 @@ from xdsl.irdl import (
     RangeOf,
     base,
 )
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._strides import strided_form
 from tilewright.ir.constraints import described
-from tilewright.ir.shown import quoted
 
 T = TypeVar("T")
 Groups: TypeAlias = ArrayAttr[ArrayAttr[IntegerAttr]]
@@ -67,18 +65,6 @@ GROUPS = described(
     "Array of 64-bit integer array attributes",
 )
 FALSE = BoolAttr.from_bool(False)
-
-
-def parse_memref_type(parser: Parser) -> MemRefType:
-    """A type that must be a ranked memref."""
-    position = parser.pos
-    type = parser.parse_type()
-    # MLIR reads a memref type here, and names the kind that it found.
-    if not is_ranked(type):
-        parser.raise_error(
-            f"invalid kind of type specified: expected builtin.memref, but found {quoted(type)}", position
-        )
-    return type
 
 
 AnyMemRef: TypeAlias = MemRefType | UnrankedMemRefType

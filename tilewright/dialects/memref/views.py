@@ -28,9 +28,10 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._derived import derived_op_definition
-from tilewright.dialects._slices import STATIC_NAMES, parse_slice, print_slice
+from tilewright.dialects._mixed_indices import MixedIndices
 from tilewright.dialects._strides import compatible, strided_form
 from tilewright.dialects._syntax import parse_types, print_attributes, print_types
+from tilewright.dialects._type_directives import RankedMemRef, parse_type_of
 from tilewright.dialects.memref.types import (
     ANY_MEMREF,
     BYTES,
@@ -41,7 +42,6 @@ from tilewright.dialects.memref.types import (
     is_ranked,
     is_unranked,
     memref_type,
-    parse_memref_type,
     static_sizes,
     verify_dynamic_size_count,
 )
@@ -152,30 +152,12 @@ class _OffsetsSizesStrides(IRDLOperation):
 class SubviewOp(_OffsetsSizesStrides, xdsl_memref.SubviewOp):
     """A part of a buffer."""
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        operands, properties = parse_slice(parser, 1)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source_type = parse_memref_type(parser)
-        parser.parse_keyword("to")
-        return cls.create(
-            operands=[parser.resolve_operand(source, source_type), *operands],
-            result_types=[parse_memref_type(parser)],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_slice(printer, self)
-        print_attributes(printer, self, STATIC_NAMES)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.result.type)
+    custom_directives = (MixedIndices, RankedMemRef)
+    assembly_format = (
+        "$source `` custom<MixedIndices>($offsets, $static_offsets) custom<MixedIndices>($sizes, $static_sizes) "
+        "custom<MixedIndices>($strides, $static_strides) attr-dict "
+        "`:` custom<RankedMemRef>(type($source)) `to` custom<RankedMemRef>(type($result))"
+    )
 
     def verify_(self) -> None:
         self.verify_lists(offset_count=None)
@@ -289,33 +271,14 @@ class ReinterpretCastOp(_OffsetsSizesStrides, xdsl_memref.ReinterpretCastOp):
     """The same memory under another shape and layout, which nothing checks."""
 
     source = operand_def(ANY_MEMREF)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("to")
-        operands, properties = parse_slice(parser, 1, "offset", "sizes", "strides")
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        # It may be unranked: all that counts is the memory.
-        source_type = parser.parse_type()
-        parser.parse_keyword("to")
-        return cls.create(
-            operands=[parser.resolve_operand(source, source_type), *operands],
-            result_types=[parse_memref_type(parser)],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_slice(printer, self, (" to offset: ", ", sizes: ", ", strides: "))
-        print_attributes(printer, self, STATIC_NAMES)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" to ")
-        printer.print_attribute(self.result.type)
+    custom_directives = (MixedIndices, RankedMemRef)
+    # The source may be unranked: all that counts is the memory.
+    assembly_format = (
+        "$source `to` `offset` `` `:` custom<MixedIndices>($offsets, $static_offsets) "
+        "`,` `sizes` `` `:` custom<MixedIndices>($sizes, $static_sizes) "
+        "`,` `strides` `` `:` custom<MixedIndices>($strides, $static_strides) attr-dict "
+        "`:` type($source) `to` custom<RankedMemRef>(type($result))"
+    )
 
     def verify_(self) -> None:
         self.verify_lists(offset_count=1)
@@ -386,11 +349,12 @@ class ViewOp(xdsl_memref.ViewOp):
 class ExtractStridedMetaDataOp(xdsl_memref.ExtractStridedMetaDataOp):
     """The base, offset, sizes and strides of a buffer."""
 
+    # no format: how many sizes and strides there are shows when results are bound
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         source = parser.parse_unresolved_operand()
         parser.parse_punctuation(":")
-        value = parser.resolve_operand(source, parse_memref_type(parser))
+        value = parser.resolve_operand(source, parse_type_of(parser, MemRefType))
         parser.parse_punctuation("->")
         types = parse_types(parser)
         return cls.create(operands=[value], result_types=types, attributes=parser.parse_optional_attr_dict())

@@ -50,6 +50,7 @@ from tilewright.dialects._syntax import (
     print_attributes,
     split_attributes,
 )
+from tilewright.dialects._type_directives import parse_type_of
 from tilewright.dialects.vector.types import (
     ANY_VECTOR,
     FLOAT_VECTOR,
@@ -61,7 +62,6 @@ from tilewright.dialects.vector.types import (
     PrintPunctuation,
     PunctuationAttr,
     element_type,
-    parse_vector_type,
     shape_of,
     vector_type,
 )
@@ -162,7 +162,7 @@ class OuterProductOp(IRDLOperation):
             parser.raise_error("expected at least 2 operands", position)
         properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
         parser.parse_punctuation(":")
-        left = parse_vector_type(parser)
+        left = parse_type_of(parser, VectorType)
         parser.parse_punctuation(",")
         right = parser.parse_type()
         # The right operand may be a scalar: then this is a scaled vector.
@@ -243,9 +243,9 @@ class ContractionOp(IRDLOperation):
         # Attributes of other dialects stand behind the operands, in a second dictionary.
         attributes |= parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        left = parse_vector_type(parser)
+        left = parse_type_of(parser, VectorType)
         parser.parse_punctuation(",")
-        right = parse_vector_type(parser)
+        right = parse_type_of(parser, VectorType)
         parser.parse_keyword("into")
         result = parser.parse_type()
         return cls.create(
@@ -387,7 +387,7 @@ class MaskOp(IRDLOperation):
         body = _yielding(parser.parse_region())
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        operands: list[SSAValue] = [parser.resolve_operand(mask, parse_vector_type(parser))]
+        operands: list[SSAValue] = [parser.resolve_operand(mask, parse_type_of(parser, VectorType))]
         types = parse_optional_arrow_types(parser)
         if other is not None:
             operands.append(parser.resolve_operand(other, types[0]))

@@ -19,7 +19,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     RangeOf,
     base,
     operand_def,
@@ -149,7 +148,6 @@ class MaskedLoadOp(_MaskedRead, xdsl_vector.MaskedLoadOp):
     result = result_def(ANY_VECTOR)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _READ_FORMAT
 
 
@@ -161,7 +159,6 @@ class MaskedStoreOp(_MaskedWrite, xdsl_vector.MaskedStoreOp):
     value_to_store = operand_def(ANY_VECTOR)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _WRITE_FORMAT
 
 
@@ -177,7 +174,6 @@ class ExpandLoadOp(_MaskedRead):
     result = result_def(ANY_VECTOR)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _READ_FORMAT
 
 
@@ -192,7 +188,6 @@ class CompressStoreOp(_MaskedWrite):
     value_to_store = operand_def(ANY_VECTOR)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = _WRITE_FORMAT
 
 
@@ -209,7 +204,6 @@ class GatherOp(IRDLOperation):
     result = result_def(ANY_VECTOR)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryReadEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` "
         "type($base) `,` type($indices) `,` type($mask) `,` type($pass_thru) `into` type($result)"
@@ -240,7 +234,6 @@ class ScatterOp(IRDLOperation):
     value_to_store = operand_def(ANY_VECTOR)
     alignment = opt_prop_def(ALIGNMENT)
     traits = traits_def(MemoryWriteEffect())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $value_to_store attr-dict `:` "
         "type($base) `,` type($indices) `,` type($mask) `,` type($value_to_store)"

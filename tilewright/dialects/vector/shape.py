@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar, Self
+from typing import ClassVar, cast
 
 from xdsl.dialects import vector as xdsl_vector
 from xdsl.dialects.builtin import (
@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
-    ParsePropInAttrDict,
     VarConstraint,
     operand_def,
     prop_def,
@@ -30,24 +29,33 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._derived import derived_op_definition
-from tilewright.dialects._mixed_indices import parse_mixed_indices, print_mixed_indices, verify_mixed
+from tilewright.dialects._mixed_indices import MixedIndices, verify_mixed
 from tilewright.dialects._ods import op_definition
-from tilewright.dialects._syntax import SQUARE, Integers, parse_bare_operands, print_attributes, resolve_all
+from tilewright.dialects._syntax import Integers
+from tilewright.dialects._type_directives import AnyVector, TellingType, parse_type_of
 from tilewright.dialects.vector.types import (
     ANY_VECTOR,
     I64_ARRAY,
     bitwidth,
     element_type,
-    parse_vector_type,
     shape_of,
     vector_type,
 )
+from tilewright.ir.print_operations import PartDirective
 from tilewright.ir.shown import quoted
 
 POISON = -1
@@ -91,31 +99,11 @@ class ExtractOp(xdsl_vector.ExtractOp):
 
     vector = operand_def(ANY_VECTOR)
     result = result_def()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        vector = parser.parse_unresolved_operand()
-        dynamic, static = parse_mixed_indices(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        result = parser.parse_type()
-        parser.parse_keyword("from")
-        return cls.create(
-            operands=[parser.resolve_operand(vector, parse_vector_type(parser)), *dynamic],
-            result_types=[result],
-            properties={"static_position": static},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.vector)
-        print_mixed_indices(printer, self.dynamic_position, self.static_position)
-        print_attributes(printer, self, ("static_position",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-        printer.print_string(" from ")
-        printer.print_attribute(self.vector.type)
+    custom_directives = (MixedIndices, AnyVector)
+    assembly_format = (
+        "$vector `` custom<MixedIndices>($dynamic_position, $static_position) attr-dict "
+        "`:` type($result) `from` custom<AnyVector>(type($vector))"
+    )
 
     def verify_(self) -> None:
         type = vector_type(self.vector)
@@ -138,6 +126,15 @@ def sub_vector(type: VectorType, depth: int) -> Attribute:
     return VectorType(type.element_type, ArrayAttr(type.shape.data[depth:]), ArrayAttr(type.scalable_dims.data[depth:]))
 
 
+class SameVector(TellingType):
+    """The type of a vector, which is that of the result, too."""
+
+    @classmethod
+    def read(cls, parser: Parser) -> tuple[Attribute, Sequence[Attribute]]:
+        type = parse_type_of(parser, VectorType)
+        return type, (type,)
+
+
 @derived_op_definition
 class InsertOp(xdsl_vector.InsertOp):
     """A vector with an element or a sub-vector replaced."""
@@ -145,41 +142,11 @@ class InsertOp(xdsl_vector.InsertOp):
     source = operand_def()
     dest = operand_def(ANY_VECTOR)
     result = result_def(ANY_VECTOR)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        dest = parser.parse_unresolved_operand()
-        dynamic, static = parse_mixed_indices(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        source_type = parser.parse_type()
-        parser.parse_keyword("into")
-        dest_type = parse_vector_type(parser)
-        return cls.create(
-            operands=[
-                parser.resolve_operand(source, source_type),
-                parser.resolve_operand(dest, dest_type),
-                *dynamic,
-            ],
-            result_types=[dest_type],
-            properties={"static_position": static},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.dest)
-        printer.print_string(" ")
-        print_mixed_indices(printer, self.dynamic_position, self.static_position)
-        print_attributes(printer, self, ("static_position",))
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" into ")
-        printer.print_attribute(self.dest.type)
+    custom_directives = (MixedIndices, SameVector)
+    assembly_format = (
+        "$source `,` $dest custom<MixedIndices>($dynamic_position, $static_position) attr-dict "
+        "`:` type($source) `into` custom<SameVector>(type($dest), type($result))"
+    )
 
     def verify_(self) -> None:
         type, depth = vector_type(self.dest), len(self.static_position)
@@ -273,7 +240,6 @@ class ExtractStridedSliceOp(IRDLOperation):
     strides = prop_def(I64_ARRAY)
     result = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
 
     def verify_(self) -> None:
@@ -312,7 +278,6 @@ class InsertStridedSliceOp(IRDLOperation):
     strides = prop_def(I64_ARRAY)
     result = result_def(T)
     traits = traits_def(Pure())
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$value_to_store `,` $dest attr-dict `:` type($value_to_store) `into` type($dest)"
 
     def verify_(self) -> None:
@@ -333,6 +298,28 @@ class InsertStridedSliceOp(IRDLOperation):
         _verify_confined(ends, [size + 1 for size in dest.get_shape()], "sum(offsets, source vector shape)", 1)
 
 
+@irdl_custom_directive
+class ShuffledVectors(PartDirective):
+    """The types of both vectors, which tell that of as many rows as are listed."""
+
+    first: TypeDirective
+    second: TypeDirective
+    result: TypeDirective
+    rows: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        first = parse_type_of(parser, VectorType)
+        parser.parse_punctuation(",")
+        self.first.set(state, (first,))
+        self.second.set(state, (parse_type_of(parser, VectorType),))
+        rows = cast(Integers, state.properties[self.rows.name])
+        self.result.set(state, (shuffled_type(first, len(rows)),))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_list(op.operand_types, printer.print_attribute)
+
+
 @derived_op_definition
 class ShuffleOp(xdsl_vector.ShuffleOp):
     """Rows of two vectors in a given order."""
@@ -342,32 +329,10 @@ class ShuffleOp(xdsl_vector.ShuffleOp):
     mask = prop_def(DenseArrayBase.constr(i64))
     result = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        first = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        second = parser.parse_unresolved_operand()
-        mask = parser.parse_comma_separated_list(SQUARE, parser.parse_integer)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        first_type = parse_vector_type(parser)
-        parser.parse_punctuation(",")
-        second_type = parse_vector_type(parser)
-        return cls.create(
-            operands=[parser.resolve_operand(first, first_type), parser.resolve_operand(second, second_type)],
-            result_types=[shuffled_type(first_type, len(mask))],
-            properties={"mask": DenseArrayBase.from_list(i64, mask)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_string(f" [{', '.join(map(str, self.mask.get_values()))}]")
-        print_attributes(printer, self, ("mask",))
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
+    custom_directives = (ShuffledVectors,)
+    assembly_format = (
+        "$v1 `,` $v2 $mask attr-dict `:` custom<ShuffledVectors>(type($v1), type($v2), type($result), ref($mask))"
+    )
 
     def verify_(self) -> None:
         first, second, result = vector_type(self.v1), vector_type(self.v2), self.result.type
@@ -425,6 +390,38 @@ class TransposeOp(IRDLOperation):
                 raise VerifyException(f"dimension size mismatch at: {position}")
 
 
+class VectorOfElements(TellingType):
+    """The type of a vector, which tells those of its elements in row-major order."""
+
+    @classmethod
+    def read(cls, parser: Parser) -> tuple[Attribute, Sequence[Attribute]]:
+        type = parse_type_of(parser, VectorType)
+        return type, [type.element_type] * prod(type.get_shape())
+
+
+@irdl_custom_directive
+class CountedElements(PartDirective):
+    """The same for elements that are written, without types: their number is compared with the shape."""
+
+    vector: TypeDirective
+    elements: TypeDirective
+    operands: VariadicOperandVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        position = parser.pos
+        type, types = VectorOfElements.read(parser)
+        count = len(state.operands[self.operands.index] or ())
+        if count != len(types):
+            parser.raise_error(
+                f"number of operands and types do not match: got {count} operands and {len(types)} types", position
+            )
+        self.vector.set(state, (type,))
+        self.elements.set(state, types)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        self.vector.print(printer, state, op)
+
+
 @op_definition
 class FromElementsOp(IRDLOperation):
     """A vector made of scalars."""
@@ -433,30 +430,8 @@ class FromElementsOp(IRDLOperation):
     elements = var_operand_def()
     dest = result_def(ANY_VECTOR)
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        elements = parse_bare_operands(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        position = parser.pos
-        type = parse_vector_type(parser)
-        count = prod(type.get_shape())
-        # The text gives no types for the elements, so their number is compared with the shape.
-        if count != len(elements):
-            parser.raise_error(
-                f"number of operands and types do not match: got {len(elements)} operands and {count} types", position
-            )
-        return cls.create(
-            operands=resolve_all(parser, elements, type.element_type), result_types=[type], attributes=attributes
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.dest.type)
+    custom_directives = (CountedElements,)
+    assembly_format = "$elements attr-dict `:` custom<CountedElements>(type($dest), type($elements), ref($elements))"
 
     def verify_(self) -> None:
         if list(self.operand_types) != [self.dest.type.element_type] * prod(self.dest.type.get_shape()):
@@ -471,26 +446,8 @@ class ToElementsOp(IRDLOperation):
     source = operand_def(ANY_VECTOR)
     elements = var_result_def()
     traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parse_vector_type(parser)
-        return cls.create(
-            operands=[parser.resolve_operand(source, type)],
-            # One result for each element, in row-major order.
-            result_types=[type.element_type] * prod(type.get_shape()),
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
+    custom_directives = (VectorOfElements,)
+    assembly_format = "$source attr-dict `:` custom<VectorOfElements>(type($source), type($elements))"
 
     def verify_(self) -> None:
         type = vector_type(self.source)

@@ -21,12 +21,11 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.dialects.vector import CombiningKindFlag as CombiningKindFlag
 from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import RangeOf, base, irdl_attr_definition
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from tilewright.ir.constraints import described
-from tilewright.ir.shown import quoted
 
 ANY_VECTOR = described(base(VectorType), "vector of any type values")
 FLOAT_VECTOR = described(VectorType.constr(AnyFloatConstr), "vector of floating-point values")
@@ -120,14 +119,3 @@ def shape_of(type: Any) -> tuple[int, ...]:
 
 def bitwidth(type: Attribute) -> int | None:
     return type.bitwidth if isinstance(type, FixedBitwidthType) else None
-
-
-def parse_vector_type(parser: Parser) -> VectorType:
-    """A type that must be a vector."""
-    position = parser.pos
-    type = parser.parse_type()
-    if not isinstance(type, VectorType):
-        parser.raise_error(
-            f"invalid kind of type specified: expected builtin.vector, but found {quoted(type)}", position
-        )
-    return cast(VectorType, type)

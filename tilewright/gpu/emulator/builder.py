@@ -43,7 +43,7 @@ from tilewright.native.ranges import Range, Ranges, exactly
 
 LDS_ALIGNMENT = 16
 """As LLVM aligns the variables of a block that vectors may be loaded from."""
-Handler = Callable[["ProgramBuilder", Operation], "Value | None"]
+Handler = Callable[["ProgramBuilder", Any], "Value | None"]
 """Translates an operation; gives the value of its first result, unless it has set the results itself."""
 FREE = frozenset({"arith.constant", "llvm.mlir.constant", "builtin.unrealized_conversion_cast", "llvm.insertvalue"})
 """Operations that cost no lane anything."""
@@ -96,7 +96,7 @@ class ProgramBuilder:
             case _, Constant(value=0):
                 return lhs
             case _:
-                return self.emit("add", I64, lhs, rhs)
+                return self.emit("arith.addi", I64, lhs, rhs)
 
     def times(self, lhs: Operand, rhs: Operand) -> Operand:
         match lhs, rhs:
@@ -109,7 +109,7 @@ class ProgramBuilder:
             case _, Constant(value=1):
                 return lhs
             case _:
-                return self.emit("mul", I64, lhs, rhs)
+                return self.emit("arith.muli", I64, lhs, rhs)
 
     def place(self, base: Operand, *terms: tuple[Operand, Operand]) -> Operand:
         """A number plus products, exactly: `NOWHERE` if that does not fit into 64 bits."""

@@ -14,7 +14,7 @@ from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflO
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts, strided
 from tilewright.gpu.emulator.lane_operations import c_format
 from tilewright.gpu.emulator.lower_memory import Order, load_value, store_to
-from tilewright.gpu.emulator.lower_numbers import COMBINED
+from tilewright.gpu.emulator.lower_numbers import combining
 from tilewright.gpu.emulator.program import (
     I1,
     I32,
@@ -78,8 +78,7 @@ def _barrier(b: ProgramBuilder, op: Operation) -> None:
     b.block = after
 
 
-def _nvvm_barrier(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, BarrierOp)
+def _nvvm_barrier(b: ProgramBuilder, op: BarrierOp) -> None:
     if op.number_of_threads is not None:
         raise Unsupported("barriers are for all threads of a block here")
     _barrier(b, op)
@@ -94,14 +93,12 @@ def _shuffled(
     return found, valid
 
 
-def _shuffle(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, lanes.ShuffleOp)
+def _shuffle(b: ProgramBuilder, op: lanes.ShuffleOp) -> None:
     b[op.shuffle_result], b[op.valid] = _shuffled(b, str(op.mode.data), *b.operands(op))
 
 
-def _shfl(b: ProgramBuilder, op: Operation) -> Value:
+def _shfl(b: ProgramBuilder, op: ShflOp) -> Value:
     """NVIDIA's: the mask of segments stands beside the last lane of one."""
-    assert isinstance(op, ShflOp)
     # the mask of lanes that take part says nothing here: a shuffle refuses to read from lanes that are not active
     _, value, offset, clamp = b.operands(op)
     if not isinstance(clamp, Constant):
@@ -112,16 +109,14 @@ def _shfl(b: ProgramBuilder, op: Operation) -> Value:
     return found if op.return_value_and_is_valid is None else Struct({(0,): found, (1,): valid})
 
 
-def _subgroup_reduce(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, lanes.SubgroupReduceOp)
+def _subgroup_reduce(b: ProgramBuilder, op: lanes.SubgroupReduceOp) -> Operand:
     size = b.wave_size if op.cluster_size is None else op.cluster_size.value.data
     value, stride = b[op.value], op.cluster_stride.value.data
     return b.emit("wavereduce", value.kind, value, combine=str(op.op.data), size=size, stride=stride)
 
 
-def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
+def _all_reduce(b: ProgramBuilder, op: lanes.AllReduceOp) -> Operand:
     """Of a block: a lane of each wave leaves the wave's part in memory of the block, and all combine these."""
-    assert isinstance(op, lanes.AllReduceOp)
     if op.op is None:
         raise Unsupported("a reduction by a body has no lanes of its own: name the operation")
     value, combine = b[op.value], str(op.op.data)
@@ -136,7 +131,7 @@ def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     b.block = head
     b.branch(b.emit("slt", I1, counter, b.input("num_subgroups")), Edge(inside), Edge(after))
     b.block = inside
-    combined = b.emit(COMBINED[combine, value.kind.is_float], value.kind, total, load_value(b, scratch, [counter]))
+    combined = b.emit(combining(combine, value.kind), value.kind, total, load_value(b, scratch, [counter]))
     b.goto(head, [b.plus(counter, index(1)), combined])
     b.block = after
     # the next reduction may write to the parts while a slower wave still reads them
@@ -144,8 +139,7 @@ def _all_reduce(b: ProgramBuilder, op: Operation) -> Operand:
     return total
 
 
-def _printf(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, lanes.PrintfOp)
+def _printf(b: ProgramBuilder, op: lanes.PrintfOp) -> None:
     values, format = b.operands(op), c_format(op.format.data)
     # tried now, so that no lane prints half of it before
     try:
@@ -167,8 +161,7 @@ def _ballot(b: ProgramBuilder, op: Operation) -> Operand:
     return b.emit("ballot", kind_of(op.results[0].type), b[op.operands[0]])
 
 
-def _vote(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, VoteSyncOp)
+def _vote(b: ProgramBuilder, op: VoteSyncOp) -> Operand:
     kind = str(op.kind.data)
     if kind == "uni":
         raise Unsupported("whether lanes agree cannot be asked here")
@@ -184,7 +177,7 @@ def _read_lane(b: ProgramBuilder, op: Operation) -> Operand:
 def _bpermute(b: ProgramBuilder, op: Operation) -> Operand:
     place, value = b.operands(op)
     # AMD counts places in bytes, four to a lane
-    lane = b.emit("shrs", I32, place, Constant(I32, 2))
+    lane = b.emit("arith.shrsi", I32, place, Constant(I32, 2))
     return _shuffled(b, "idx", value, lane, Constant(I32, b.wave_size))[0]
 
 
@@ -192,8 +185,7 @@ def _mbcnt(high: bool) -> Handler:
     return lambda b, op: b.emit("mbcnt", I32, *b.operands(op), b.input("lane_id"), high=high)
 
 
-def _memory_barrier(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, MemoryBarrierOp)
+def _memory_barrier(b: ProgramBuilder, op: MemoryBarrierOp) -> None:
     b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
 
 

@@ -81,20 +81,17 @@ def bytes_of(type: Attribute) -> int:
             return type_bytes(type)
 
 
-def _load(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, llvm.LoadOp)
+def _load(b: ProgramBuilder, op: llvm.LoadOp) -> Operand:
     kind = kind_of(op.results[0].type)
     return b.emit("load", kind, b[op.ptr], index(0), **_about(op.ptr, kind, order_of(op)))
 
 
-def _store(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, llvm.StoreOp)
+def _store(b: ProgramBuilder, op: llvm.StoreOp) -> None:
     value = b[op.value]
     b.effect("store", value, b[op.ptr], index(0), **_about(op.ptr, value.kind, order_of(op)))
 
 
-def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, AtomicRMWOp)
+def _atomic_rmw(b: ProgramBuilder, op: AtomicRMWOp) -> Operand:
     kind, value = AtomicBinOp(op.bin_op.value.data), b[op.val]
     if kind not in UPDATES:
         raise Unsupported(f"there is no update {kind.name}")
@@ -102,8 +99,7 @@ def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
     return b.emit("atomic", value.kind, value, b[op.ptr], index(0), update=UPDATES[kind], **about)
 
 
-def _cmpxchg(b: ProgramBuilder, op: Operation) -> Struct:
-    assert isinstance(op, AtomicCmpXchgOp)
+def _cmpxchg(b: ProgramBuilder, op: AtomicCmpXchgOp) -> Struct:
     expected, value = b[op.cmp], b[op.val]
     # the order of a failure is never stronger than that of a success
     about = _about(op.ptr, value.kind, order_of(op, "success_ordering"))
@@ -111,8 +107,7 @@ def _cmpxchg(b: ProgramBuilder, op: Operation) -> Struct:
     return Struct({(0,): old, (1,): b.emit("eq", I1, old, expected)})
 
 
-def _gep(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, llvm.GEPOp)
+def _gep(b: ProgramBuilder, op: llvm.GEPOp) -> Operand:
     # constants stand in the operation, with marks for those that are values
     dynamic = iter(op.ssa_indices)
     indices: list[Operand] = [
@@ -129,8 +124,7 @@ def _gep(b: ProgramBuilder, op: Operation) -> Operand:
     return pointer
 
 
-def _alloca(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, llvm.AllocaOp)
+def _alloca(b: ProgramBuilder, op: llvm.AllocaOp) -> Operand:
     count = b[op.size]
     if not isinstance(count, Constant):
         raise Unsupported("how large it is must be known")
@@ -159,24 +153,21 @@ def _struct(b: ProgramBuilder, op: Operation) -> Struct:
     return found
 
 
-def _insert_value(b: ProgramBuilder, op: Operation) -> Struct:
-    assert isinstance(op, llvm.InsertValueOp)
+def _insert_value(b: ProgramBuilder, op: llvm.InsertValueOp) -> Struct:
     value, place = b.values[op.value], tuple(op.position.get_values())
     inner = value.leaves if isinstance(value, Struct) else {(): b[op.value]}
     return Struct(_struct(b, op).leaves | {(*place, *rest): leaf for rest, leaf in inner.items()})
 
 
-def _extract_value(b: ProgramBuilder, op: Operation) -> Value:
-    assert isinstance(op, llvm.ExtractValueOp)
+def _extract_value(b: ProgramBuilder, op: llvm.ExtractValueOp) -> Value:
     place, leaves = tuple(op.position.get_values()), _struct(b, op).leaves
     if place in leaves:
         return leaves[place]
     return Struct({full[len(place) :]: leaf for full, leaf in leaves.items() if full[: len(place)] == place})
 
 
-def _conversion(b: ProgramBuilder, op: Operation) -> None:
+def _conversion(b: ProgramBuilder, op: UnrealizedConversionCastOp) -> None:
     """A descriptor as a memref, a memref as a descriptor, or the same number under another name."""
-    assert isinstance(op, UnrealizedConversionCastOp)
     for source, result in zip(op.inputs, op.outputs, strict=True):
         value, type = b.values[source], result.type
         if isinstance(value, Struct) and is_ranked(type):

@@ -32,7 +32,6 @@ from tilewright.gpu.emulator.program import (
 )
 from tilewright.ir.diagnostics import fail_op
 
-_DIVISIONS = {"arith.floordivsi": "floordivs", "arith.ceildivsi": "ceildivs"}
 _COMPARISONS = {AffineConstraintKind.eq: "eq", AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle"}
 
 
@@ -50,9 +49,8 @@ class EmulatorAffine(AffineNumbers[Operand]):
 
     def compute(self, name: str, a: Operand, b: Operand) -> Operand:
         # Sums and products of constants are computed now: most addresses are such.
-        if name in _DIVISIONS:
-            return self.b.emit(_DIVISIONS[name], I64, a, b)
-        return self.b.plus(a, b) if name == "arith.addi" else self.b.times(a, b)
+        folded = {"arith.addi": self.b.plus, "arith.muli": self.b.times}.get(name)
+        return self.b.emit(name, I64, a, b) if folded is None else folded(a, b)
 
     def modulo(self, a: Operand, b: Operand) -> Operand:
         return self.b.emit("modulo", I64, a, b)
@@ -77,30 +75,19 @@ def holds(b: ProgramBuilder, condition: AffineSet, operands: Sequence[SSAValue])
     numbers = EmulatorAffine(b, condition.num_dims, operands)
     for constraint in condition.constraints:
         lhs, rhs = numbers.evaluate(constraint.lhs), numbers.evaluate(constraint.rhs)
-        answer = b.emit("and", I1, answer, b.emit(_COMPARISONS[constraint.kind], I1, lhs, rhs))
+        answer = b.emit("arith.andi", I1, answer, b.emit(_COMPARISONS[constraint.kind], I1, lhs, rhs))
     return answer
 
 
-def _linearize(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, LinearizeIndexOp)
+def _linearize(b: ProgramBuilder, op: LinearizeIndexOp) -> Operand:
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
-    total, *digits = [b[value] for value in op.multi_index]
-    # a basis may begin with the size of the outermost digit, which says nothing about the sum
-    for digit, size in zip(digits, basis[len(basis) - len(digits) :], strict=True):
-        total = b.plus(b.times(total, size), digit)
-    return total
+    return EmulatorAffine(b, 0, ()).linearize([b[value] for value in op.multi_index], basis)
 
 
-def _delinearize(b: ProgramBuilder, op: Operation) -> None:
-    """Digits from the last to the first; the first has no limit."""
-    assert isinstance(op, DelinearizeIndexOp)
-    rest, digits = b[op.linear_index], list[Operand]()
+def _delinearize(b: ProgramBuilder, op: DelinearizeIndexOp) -> None:
     basis = b.mixed(op.dynamic_basis, op.static_basis.get_values())
-    # a basis may begin with the size of the outermost digit, which is what remains
-    for size in reversed(basis[len(basis) - len(op.results) + 1 :]):
-        digits.insert(0, b.emit("modulo", I64, rest, size))
-        rest = b.emit("floordivs", I64, rest, size)
-    b.values.update(zip(op.results, [rest, *digits], strict=True))
+    digits = EmulatorAffine(b, 0, ()).delinearize(b[op.linear_index], basis, len(op.results))
+    b.values.update(zip(op.results, digits, strict=True))
 
 
 @dataclass(frozen=True)
@@ -178,13 +165,11 @@ def store_to(b: ProgramBuilder, value: Operand, buffer: MemRefParts, indices: Se
     b.effect("store", value, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
-def _load(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, memref.LoadOp)
+def _load(b: ProgramBuilder, op: memref.LoadOp) -> Operand:
     return load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
 
 
-def _store(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, memref.StoreOp)
+def _store(b: ProgramBuilder, op: memref.StoreOp) -> None:
     store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
 
 
@@ -198,8 +183,7 @@ def _affine_store(b: ProgramBuilder, op: Operation) -> None:
     store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
 
 
-def _atomic_rmw(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, AtomicRMWOp)
+def _atomic_rmw(b: ProgramBuilder, op: AtomicRMWOp) -> Operand:
     value, buffer = b[op.value], b.memref(op.memref)
     place = position(b, buffer, [b[number] for number in op.indices])
     name = UPDATES[op.update]
@@ -211,8 +195,7 @@ def _generic_atomic_rmw(b: ProgramBuilder, op: Operation) -> None:
     raise Unsupported("an update by a region is not atomic here: write memref.atomic_rmw or llvm.cmpxchg")
 
 
-def _dim(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, memref.DimOp)
+def _dim(b: ProgramBuilder, op: memref.DimOp) -> Operand:
     sizes, which = b.memref(op.source).sizes, b[op.index]
     if not isinstance(which, Constant):
         raise Unsupported("which dimension it asks for is not known")
@@ -243,8 +226,8 @@ def element_pointer(b: ProgramBuilder, pointer: Operand, number: Operand, size: 
 
 HANDLERS: dict[str, Handler] = {
     "affine.apply": lambda b, op: map_results(b, op, op.operands)[0],
-    "affine.min": lambda b, op: extreme(b, "mins", map_results(b, op, op.operands)),
-    "affine.max": lambda b, op: extreme(b, "maxs", map_results(b, op, op.operands)),
+    "affine.min": lambda b, op: extreme(b, "arith.minsi", map_results(b, op, op.operands)),
+    "affine.max": lambda b, op: extreme(b, "arith.maxsi", map_results(b, op, op.operands)),
     "affine.linearize_index": _linearize,
     "affine.delinearize_index": _delinearize,
     "memref.load": _load,

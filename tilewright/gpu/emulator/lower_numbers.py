@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import arith, vector
 from tilewright.dialects import index as index_dialect
-from tilewright.dialects.arith.meaning import PREDICATES, RESIZES, SAME_IN_INDEX, SAME_IN_LLVM
+from tilewright.dialects.arith.meaning import FLOAT_MEANING, MEANING, PREDICATES, RESIZES, SAME_IN_INDEX, SAME_IN_LLVM
 from tilewright.dialects.vector import shape
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
 from tilewright.gpu.emulator.lower_memory import about, position
@@ -35,29 +35,16 @@ from tilewright.gpu.emulator.program import (
     Value,
     index,
     kind_of,
+    number_constant,
 )
 
-_FLOATS = ("add", "sub", "mul", "div", "rem")
 _ROWS = {
-    **{f"index.{name}": name for name in SAME_IN_INDEX},
-    **{same: name for name, same in SAME_IN_INDEX.items()},
-    **{f"arith.{name}f": f"f{name}" for name in (*_FLOATS, "maximum", "minimum", "maxnum", "minnum")},
-    **{f"llvm.f{name}": f"f{name}" for name in _FLOATS},
+    **{name: name for name in (*MEANING, *FLOAT_MEANING, "arith.negf")},
+    **{f"index.{name}": same for name, same in SAME_IN_INDEX.items()},
+    **{f"llvm.{name}": same for name, same in SAME_IN_LLVM.items()},
+    **{f"llvm.f{name}": f"arith.{name}f" for name in ("add", "sub", "mul", "div", "rem", "neg")},
 }
-"""Operations that are one instruction; those on integers are called as in `index`."""
-COMBINED = {
-    **{(name, False): name for name in ("add", "mul", "and", "or", "xor")},
-    **{(name, True): f"f{name}" for name in ("add", "mul")},
-    ("minsi", False): "mins",
-    ("maxsi", False): "maxs",
-    ("minui", False): "minu",
-    ("maxui", False): "maxu",
-    ("minnumf", True): "fminnum",
-    ("maxnumf", True): "fmaxnum",
-    ("minimumf", True): "fminimum",
-    ("maximumf", True): "fmaximum",
-}
-"""Instructions that combine two values, by the name of a reduction and whether they are floats."""
+"""Operations that are one instruction, which is called as in `arith`."""
 FUNCTIONS = (
     *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "cbrt", "atan2"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
@@ -70,14 +57,6 @@ FUNCTIONS = (
 def _row(name: str, **extra: object) -> Handler:
     """An operation that is one instruction."""
     return lambda b, op: b.emit(name, kind_of(op.results[0].type), *b.operands(op), **extra)
-
-
-def number_constant(kind: Kind, value: object) -> Constant:
-    """A constant as registers of that kind hold it."""
-    if isinstance(value, int) and not kind.is_float:
-        bits = 1 << kind.bits
-        value = bool(value & 1) if kind.bits == 1 else (value + bits // 2) % bits - bits // 2
-    return Constant(kind, value)
 
 
 def attribute_constant(value: Attribute, type: Attribute) -> Constant:
@@ -102,14 +81,12 @@ def _compare(b: ProgramBuilder, op: Operation) -> Operand:
     return b.emit(name, kind_of(op.results[0].type), *b.operands(op))
 
 
-def _index_cmp(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, index_dialect.CmpOp)
+def _index_cmp(b: ProgramBuilder, op: index_dialect.CmpOp) -> Operand:
     return b.emit(str(op.pred.data), I1, *b.operands(op))
 
 
-def _cmpf(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, arith.CmpfOp)
-    return b.emit("fcmp", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
+def _cmpf(b: ProgramBuilder, op: arith.CmpfOp) -> Operand:
+    return b.emit("arith.cmpf", kind_of(op.result.type), *b.operands(op), predicate=op.predicate.value.data)
 
 
 def _select(b: ProgramBuilder, op: Operation) -> Value:
@@ -155,14 +132,14 @@ def _extended(signed: bool) -> Handler:
     def lower(b: ProgramBuilder, op: Operation) -> Operand:
         kind, values = kind_of(op.results[0].type), b.operands(op)
         b[op.results[1]] = b.emit("mulhigh", kind, *values, signed=signed)
-        return b.emit("mul", kind, *values)
+        return b.emit("arith.muli", kind, *values)
 
     return lower
 
 
 def _add_extended(b: ProgramBuilder, op: Operation) -> Operand:
     kind, values = kind_of(op.results[0].type), b.operands(op)
-    total = b.emit("add", kind, *values)
+    total = b.emit("arith.addi", kind, *values)
     # a sum without signs that wrapped is below both sides
     b[op.results[1]] = b.emit("ult", kind_of(op.results[1].type), total, values[0])
     return total
@@ -170,7 +147,7 @@ def _add_extended(b: ProgramBuilder, op: Operation) -> Operand:
 
 def _clampf(b: ProgramBuilder, op: Operation) -> Operand:
     kind, (value, low, high) = kind_of(op.results[0].type), b.operands(op)
-    return b.emit("fminnum", kind, b.emit("fmaxnum", kind, value, low), high)
+    return b.emit("arith.minnumf", kind, b.emit("arith.maxnumf", kind, value, low), high)
 
 
 def _pattern(buffer: MemRefParts, type: VectorType) -> np.ndarray:
@@ -196,13 +173,11 @@ def _store_rows(b: ProgramBuilder, value: SSAValue, base: SSAValue, indices: Seq
     b.effect("store", b[value], buffer.pointer, place, pattern=pattern, **about(buffer))
 
 
-def _load(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.LoadOp)
+def _load(b: ProgramBuilder, op: vector.LoadOp) -> Operand:
     return _load_rows(b, op.result, op.base, op.indices)
 
 
-def _store(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, vector.StoreOp)
+def _store(b: ProgramBuilder, op: vector.StoreOp) -> None:
     _store_rows(b, op.vector, op.base, op.indices)
 
 
@@ -214,14 +189,12 @@ def _check_plain(op: Operation, mask: SSAValue | None) -> None:
         raise Unsupported("only transfers of whole rows that are in bounds; lower it to loops first")
 
 
-def _transfer_read(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.TransferReadOp)
+def _transfer_read(b: ProgramBuilder, op: vector.TransferReadOp) -> Operand:
     _check_plain(op, op.mask)
     return _load_rows(b, op.result, op.source, op.indices)
 
 
-def _transfer_write(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, vector.TransferWriteOp)
+def _transfer_write(b: ProgramBuilder, op: vector.TransferWriteOp) -> None:
     _check_plain(op, op.mask)
     _store_rows(b, op.vector, op.source, op.indices)
 
@@ -231,8 +204,7 @@ def _static(position: Sequence[Operand]) -> tuple[int, ...] | None:
     return found if len(found) == len(position) else None
 
 
-def _extract(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.ExtractOp)
+def _extract(b: ProgramBuilder, op: vector.ExtractOp) -> Operand:
     position = b.mixed(op.dynamic_position, op.static_position.get_values())
     kind, value, static = kind_of(op.result.type), b[op.vector], _static(position)
     if static is not None:
@@ -242,16 +214,14 @@ def _extract(b: ProgramBuilder, op: Operation) -> Operand:
     raise Unsupported("which part it takes must be known")
 
 
-def _insert(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.InsertOp)
+def _insert(b: ProgramBuilder, op: vector.InsertOp) -> Operand:
     static = _static(b.mixed(op.dynamic_position, op.static_position.get_values()))
     if static is None:
         raise Unsupported("where it inserts must be known")
     return b.emit("vinsert", kind_of(op.result.type), b[op.source], b[op.dest], position=static)
 
 
-def _extract_slice(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, shape.ExtractStridedSliceOp)
+def _extract_slice(b: ProgramBuilder, op: shape.ExtractStridedSliceOp) -> Operand:
     kind, starts = kind_of(op.result.type), tuple(entry.value.data for entry in op.offsets)
     # dimensions behind those that are named are taken whole
     ends = tuple(start + size for start, size in zip(starts, kind.shape, strict=False))
@@ -264,11 +234,16 @@ def _to_elements(b: ProgramBuilder, op: Operation) -> None:
         b[result] = b.emit("vextract", kind_of(result.type), value, position=tuple(place))
 
 
-def _reduction(b: ProgramBuilder, op: Operation) -> Operand:
-    assert isinstance(op, vector.ReductionOp)
+def combining(reduction: str, kind: Kind) -> str:
+    """The operation of `arith` that a reduction combines two values with; some reductions name no type."""
+    name = f"arith.{reduction}"
+    return name if name in _ROWS else name + ("f" if kind.is_float else "i")
+
+
+def _reduction(b: ProgramBuilder, op: vector.ReductionOp) -> Operand:
     kind, combine = kind_of(op.dest.type), op.kind.data.value
     result = b.emit("vreduce", kind, b[op.vector], combine=combine)
-    return result if op.acc is None else b.emit(COMBINED[combine, kind.is_float], kind, result, b[op.acc])
+    return result if op.acc is None else b.emit(combining(combine, kind), kind, result, b[op.acc])
 
 
 _FLOAT_CASTS = {
@@ -279,7 +254,6 @@ _FLOAT_CASTS = {
 }
 HANDLERS: dict[str, Handler] = {
     **{name: _row(instruction) for name, instruction in _ROWS.items()},
-    **{f"llvm.{name}": _row(_ROWS[same]) for name, same in SAME_IN_LLVM.items()},
     **{f"math.{name}": _row("math", function=name) for name in FUNCTIONS},
     **dict.fromkeys(("arith.constant", "index.constant", "index.bool.constant", "llvm.mlir.constant"), _constant),
     "index.sizeof": lambda b, op: index(I64.bits),
@@ -289,8 +263,6 @@ HANDLERS: dict[str, Handler] = {
     "arith.cmpf": _cmpf,
     "arith.select": _select,
     "llvm.select": _select,
-    "arith.negf": _row("fneg"),
-    "llvm.fneg": _row("fneg"),
     "arith.mulsi_extended": _extended(signed=True),
     "arith.mului_extended": _extended(signed=False),
     "arith.addui_extended": _add_extended,

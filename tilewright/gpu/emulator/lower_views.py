@@ -49,17 +49,15 @@ def _view(b: ProgramBuilder, op: Operation) -> None:
         b[result] = replace(source, **view._asdict())
 
 
-def _shifted_view(b: ProgramBuilder, op: Operation) -> None:
+def _shifted_view(b: ProgramBuilder, op: memref.ViewOp) -> None:
     """Other elements in the same bytes."""
-    assert isinstance(op, memref.ViewOp)
     source, kind = b.memref(op.source), kind_of(op.result.type.element_type)
     pointer = b.plus(source.pointer, b.plus(source.offset, b[op.byte_shift]))
     view = VIEWS[op.name](EmulatorViews(b), op, source)
     b[op.result] = MemRefParts(kind, source.space, pointer, view.offset, view.sizes, view.strides)
 
 
-def _metadata(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, memref.ExtractStridedMetaDataOp)
+def _metadata(b: ProgramBuilder, op: memref.ExtractStridedMetaDataOp) -> None:
     source = b.memref(op.source)
     b[op.base_buffer] = MemRefParts(source.kind, source.space, source.pointer, index(0), (), ())
     targets: list[SSAValue] = [op.offset, *op.sizes, *op.strides]

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from tilewright.gpu.emulator.program import (
     Block,
     Branch,
+    Computed,
     Constant,
     Edge,
     Goto,
@@ -231,7 +232,7 @@ def find_uniform(program: KernelProgram) -> None:
             register.merges = not register.uniform
 
 
-def is_uniform(operand: Operand) -> bool:
+def is_uniform(operand: Computed) -> bool:
     return isinstance(operand, Constant) or operand.uniform
 
 

@@ -221,8 +221,7 @@ def _switch(b: ProgramBuilder, op: cf.SwitchOp, blocks: dict[IrBlock, Block]) ->
     b.goto(blocks[op.default_block], b.all_leaves(op.default_operands))
 
 
-def _if(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, scf.IfOp)
+def _if(b: ProgramBuilder, op: scf.IfOp) -> None:
     two_ways(b, op, b[op.cond], op.true_region, op.false_region)
 
 
@@ -236,8 +235,7 @@ def two_ways(b: ProgramBuilder, op: Operation, condition: Operand, yes: Region, 
     b.block = after
 
 
-def _index_switch(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, scf.IndexSwitchOp)
+def _index_switch(b: ProgramBuilder, op: scf.IndexSwitchOp) -> None:
     after, chosen = Block(), b[op.arg]
     for number, region in zip(op.cases.get_values(), op.case_regions, strict=True):
         here, rest = Block(), Block()
@@ -275,32 +273,28 @@ def counted(
     b.block = inside
     last = b.lower_block(body)
     b.block.lane_operations += 1
-    following = b.emit("add", b[body.args[0]].kind, b[body.args[0]], step)
+    following = b.emit("arith.addi", b[body.args[0]].kind, b[body.args[0]], step)
     b.goto(head, [following, *b.all_leaves(last.operands)])
     b.parameters(after, results)
     b.block = after
 
 
-def _for(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, scf.ForOp)
+def _for(b: ProgramBuilder, op: scf.ForOp) -> None:
     bounds, unsigned = (b[op.lb], b[op.ub], b[op.step]), isinstance(op.properties.get("unsignedCmp"), UnitAttr)
     counted(b, bounds, op.body.block, op.iter_args, op.results, unsigned)
 
 
-def _affine_for(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, affine.ForOp)
-    low = extreme(b, "maxs", results(b, op.lowerBoundMap.data, op.lowerBoundOperands))
-    high = extreme(b, "mins", results(b, op.upperBoundMap.data, op.upperBoundOperands))
+def _affine_for(b: ProgramBuilder, op: affine.ForOp) -> None:
+    low = extreme(b, "arith.maxsi", results(b, op.lowerBoundMap.data, op.lowerBoundOperands))
+    high = extreme(b, "arith.minsi", results(b, op.upperBoundMap.data, op.upperBoundOperands))
     counted(b, (low, high, index(op.step.value.data)), op.body.block, op.inits, op.results)
 
 
-def _affine_if(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, affine.IfOp)
+def _affine_if(b: ProgramBuilder, op: affine.IfOp) -> None:
     two_ways(b, op, holds(b, op.condition.data, op.operands), op.then_region, op.else_region)
 
 
-def _while(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, scf.WhileOp)
+def _while(b: ProgramBuilder, op: scf.WhileOp) -> None:
     head, inside, after = Block(), Block(), Block()
     test, body = op.before_region.block, op.after_region.block
     b.goto(head, b.all_leaves(op.arguments))
@@ -319,8 +313,7 @@ def _while(b: ProgramBuilder, op: Operation) -> None:
     b.block = after
 
 
-def _call(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, func.CallOp)
+def _call(b: ProgramBuilder, op: func.CallOp) -> None:
     name = op.callee.string_value()
     callee = lookup_symbol(op, op.callee)
     if callee is None or not callee.regions or not callee.regions[0].blocks:
@@ -344,8 +337,7 @@ def _parallel(b: ProgramBuilder, op: Operation) -> None:
     raise Unsupported("loops that may run in parallel have no lanes of their own here: run convert-scf-to-cf on it")
 
 
-def _assert(b: ProgramBuilder, op: Operation) -> None:
-    assert isinstance(op, cf.AssertOp)
+def _assert(b: ProgramBuilder, op: cf.AssertOp) -> None:
     b.effect("check", b[op.arg], text=f"stops the program: {op.msg.data}")
 
 

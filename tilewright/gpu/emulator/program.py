@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import ml_dtypes
 import numpy as np
@@ -109,6 +109,17 @@ class Constant:
 Operand: TypeAlias = "Register | Constant"
 
 
+class Expression(NamedTuple):
+    """Python text that computes a value where it is used."""
+
+    kind: Kind
+    text: str
+    uniform: bool
+
+
+Computed: TypeAlias = "Operand | Expression"
+
+
 @dataclass(frozen=True)
 class MemRefParts:
     """A buffer in parts, all of them in elements but the pointer."""
@@ -150,6 +161,14 @@ class Unsupported(Exception):
 
 def index(number: int) -> Constant:
     return Constant(I64, number)
+
+
+def number_constant(kind: Kind, value: object) -> Constant:
+    """A constant as registers of that kind hold it."""
+    if isinstance(value, int) and not kind.is_float:
+        bits = 1 << kind.bits
+        value = bool(value & 1) if kind.bits == 1 else (value + bits // 2) % bits - bits // 2
+    return Constant(kind, value)
 
 
 def kind_of(type: Attribute) -> Kind:

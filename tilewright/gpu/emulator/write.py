@@ -19,8 +19,10 @@ from tilewright.gpu.emulator.program import (
     PRIVATE_WINDOW,
     Block,
     Branch,
+    Computed,
     Constant,
     Edge,
+    Expression,
     Goto,
     Instruction,
     KernelProgram,
@@ -70,26 +72,28 @@ class Writer:
     def line(self, text: str) -> None:
         self.lines.append("    " + text)
 
-    def is_array(self, operand: Operand) -> bool:
+    def is_array(self, operand: Computed) -> bool:
         return bool(operand.kind.shape) or not is_uniform(operand)
 
     def makes_array(self, instruction: Instruction) -> bool:
         """Whether the expression of a result is an array; a register that must be one may get a number to spread."""
         return any(map(self.is_array, instruction.ins)) or bool(instruction.outs[0].kind.shape)
 
-    def text(self, operand: Operand) -> str:
+    def text(self, operand: Computed) -> str:
         if isinstance(operand, Register):
             if operand not in self.local:
                 self.line(f"r{operand.number} = f[{operand.number}]")
                 self.local.add(operand)
             return f"r{operand.number}"
+        if isinstance(operand, Expression):
+            return f"({operand.text})"
         if operand.kind.is_float or operand.kind.shape:
             return self.typed(operand)
         return f"({operand.value})" if operand.value < 0 else repr(operand.value)
 
-    def typed(self, operand: Operand) -> str:
+    def typed(self, operand: Computed) -> str:
         """A value with its NumPy type."""
-        if isinstance(operand, Register):
+        if not isinstance(operand, Constant):
             text = self.text(operand)
             return text if self.is_array(operand) else f"{self.dtype(operand.kind)}.type({text})"
         # vectors cannot be written down: the code names the array
@@ -98,7 +102,7 @@ class Writer:
         value = operand.kind.dtype.type(operand.value)
         return self.name(f"k_{operand.kind.code}_{value.tobytes().hex()}", value)
 
-    def spread(self, operand: Operand) -> str:
+    def spread(self, operand: Computed) -> str:
         """A value as an array over lanes."""
         if operand.kind.shape and is_uniform(operand):
             return f"np.broadcast_to({self.text(operand)}, {(*operand.kind.shape,)} + (g.lanes,))"
