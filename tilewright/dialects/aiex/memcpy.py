@@ -55,6 +55,8 @@ from .descriptor_checks import (
 from .write_bd import PADDING
 
 ZERO = IntegerAttr(0, i64)
+CONTINUED = "tilewright.continued"
+"""Discardable attribute of a transfer that is a part of another one, not the last: nothing waits for it."""
 INDICES = DenseArrayBase.constr(i64)
 
 
@@ -121,6 +123,10 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
         # the values of the old pattern are operands no more
         properties = self.properties | _static_lists(pattern) | {"operandSegmentSizes": segments(1, 0, 0, 0)}
         return NpuDmaMemcpyNdOp.create(operands=[self.memref], properties=properties)
+
+    @property
+    def is_continued(self) -> bool:
+        return CONTINUED in self.attributes
 
     @property
     def mixed_offsets(self) -> list[SSAValue | int]:

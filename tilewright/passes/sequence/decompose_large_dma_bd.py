@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -22,7 +22,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex.access_pattern import ITERATION, AccessPattern
 from tilewright.dialects.aiex.decomposition import decompose
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
-from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
+from tilewright.dialects.aiex.memcpy import CONTINUED, NpuDmaMemcpyNdOp
 from tilewright.dialects.aiex.tasks import ConfiguredTask, DmaConfigureTaskForOp, DmaConfigureTaskOp
 from tilewright.ir.diagnostics import emit_remark
 from tilewright.ir.pass_manager import Pass
@@ -44,8 +44,11 @@ def split_pattern(
     return parts if len(parts) <= tile.resources.bds else []
 
 
+@dataclass(frozen=True)
 class SplitMemcpy(RewritePattern):
     """One transfer becomes several; the last one issues the token, if any does."""
+
+    guards: Guards
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
@@ -58,6 +61,9 @@ class SplitMemcpy(RewritePattern):
                 piece.id = IntegerAttr(bd_id, i64)
                 # The parts go through one queue in order: when the last is done, all are.
                 piece.issue_token = BoolAttr.from_bool(op.issues_token and piece is pieces[-1])
+                # Data that arrive issue a token anyway, and a wait takes the first that comes.
+                if piece is not pieces[-1] and self.guards is Guards.FULL:
+                    piece.attributes[CONTINUED] = UnitAttr()
         rewriter.replace(op, pieces)
 
 
@@ -176,7 +182,7 @@ class DecomposeLargeDmaBdPass(Pass):
     name = "aie-decompose-large-dma-bd"
     anchor = "aie.device"
 
-    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "full: leave tasks that would not do all parts"})
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "full: do all parts, and wait for all"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        rewrite(op, SplitMemcpy(), SplitTaskDescriptor(self.guards), config=GREEDY)
+        rewrite(op, SplitMemcpy(self.guards), SplitTaskDescriptor(self.guards), config=GREEDY)

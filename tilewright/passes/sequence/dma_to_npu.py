@@ -102,7 +102,7 @@ class MemcpyToWriteBd(RewritePattern):
             repeat_count=emit.number(repeat_count),
             bd_id=emit.constant(op.id.value.data),
             # As upstream: a wait for data that arrives is possible without asking for a token.
-            issue_token=op.issues_token or allocation.direction is DmaDirection.S2MM,
+            issue_token=op.issues_token or (allocation.direction is DmaDirection.S2MM and not op.is_continued),
         )
         rewriter.replace(op, push)
 
