@@ -211,7 +211,7 @@ def numbers(draw: st.DrawFn) -> Numbers:
     shape = draw(shapes())
     per_word, is_any = 4 // ELEMENTS[shape.element], draw(st.integers(0, 3)) == 0
     sizes = [draw(ANY_SIZE if is_any else FITS) for _ in range(shape.dimensions)]
-    if not is_any and draw(st.integers(0, 2)) > 0:
+    if not is_any and draw(st.integers(0, 3)):
         sizes[draw(st.integers(0, min(shape.dimensions, 3) - 1))] = draw(LONG)
     sizes[0] *= 1 if is_any and draw(st.booleans()) else per_word
     strides = [prod(sizes[:n]) for n in range(shape.dimensions)]
@@ -331,6 +331,8 @@ def looped(what: str) -> Design:
         pytest.param("mem", [5, 4, 3, 2], [1, 7, 100, 1000], id="four dimensions, backwards"),
         pytest.param("mem", [1, 3, 5, 1024], [1, 7000, 1100, 1], id="three dimensions become four"),
         pytest.param("mem", [1, 1, 3, 5000], [1, 1, 5001, 1], id="rows in parts"),
+        pytest.param("mem", [1, 4, 2000, 2], [1, 4001, 3, 1], id="many rows"),
+        pytest.param("mem", [3, 1, 1024, 2], [9000, 1, 3, 1], id="many rows of four dimensions"),
         pytest.param("core", [1, 4, 6, 16], [1, 500, 33, 2], id="three dimensions"),
         pytest.param("core", [1, 1, 5, 512], [1, 1, 600, 1], id="rows of a core in parts"),
     ],
@@ -349,6 +351,7 @@ def test_run_on_the_simulator(what: str, sizes: list[int], strides: list[int]) -
         ("transfer", [2, 3, 5, 1024], "d0 size, which the other dimensions leave no room to split, is 1024"),
         ("transfer", [1, 65, 1024, 8], "d1 size, which the other dimensions leave no room to split, is 1024"),
         ("mem", [2, 3, 1024, 2], "d1 size, which the other dimensions leave no room to split, is 1024"),
+        ("mem", [1, 3, 1031, 2], "d1 size, which the other dimensions leave no room to split, is 1031"),
         ("core", [1, 2, 3, 256], "d0 size, which the other dimensions leave no room to split, is 256"),
         ("core", [2, 3, 4, 5], "length less the product of d0, d1 and d2 size is 60"),
     ],

@@ -205,78 +205,96 @@ class DmaTransfer:
         return numbers.scale(length, self.limits.element_bits, self.limits.granule_bits)
 
     def _split(self, numbers: Numbers, walk: Walk) -> Walk:
-        """Make a loop of d0 or d1 that is too long into one around another, where that gives loops that fit.
-
-        (d0, d1, d2, d3) becomes (d0 / n, n, d1, d2) if d3 runs once, or keeps its d3 if d2 does. With n = 1 this frees
-        d1 from its limit, since d2 has none. Where n is too long for d1, it goes to d2, and d1 further out.
-        """
-        limits, (sizes, strides) = self.limits, walk.loops
-        longest = limits.largest_size(0), limits.largest_size(1)
-        is_free2, is_free3 = numbers.equal(sizes[2], 1), self._has_free_slot(numbers, sizes[ITERATION])
-        if self.keeps_loops or walk.is_linear is True or (is_free2 is False and is_free3 is False):
+        """Make a loop of d0 or d1 that is too long into one around another, where that gives loops that fit."""
+        if self.keeps_loops or walk.is_linear is True:
             return walk
-        is_long0, is_long1 = (
-            largest_value(size) > most and numbers.greater(size, most)
-            for size, most in zip(sizes, longest, strict=False)
-        )
-        is_long = numbers.all_of(numbers.any_of(is_long0, is_long1), numbers.negated(walk.is_linear))
-        if is_long is False:
+        sizes, most = walk.loops.sizes, [self.limits.largest_size(dimension) for dimension in range(2)]
+        # The iteration of other tasks belongs to the repeat count, which the program gives.
+        has_fourth = self.length is None or self.is_mem
+        is_free = numbers.equal(sizes[2], 1), numbers.equal(sizes[ITERATION], 1) if has_fourth else False
+        are_long = [largest_value(sizes[n]) > most[n] and numbers.greater(sizes[n], most[n]) for n in range(2)]
+        is_long = numbers.all_of(numbers.any_of(*are_long), numbers.negated(walk.is_linear))
+        if is_long is False or is_free == (False, False):
             return walk
-        inner, count, step = self._halves(numbers, sizes[0], strides[0], is_long0)
-        is_high = numbers.greater(count, longest[1])
-        # in one run of four dimensions d2 has a limit, else the iteration that comes after it
-        fits_out = (
-            numbers.at_most(sizes[1], longest[1]) if self.is_mem else numbers.at_most(sizes[2], limits.max_iterations)
-        )
-        fits = numbers.all_of(
-            numbers.at_most(count, longest[1]), numbers.any_of(is_free2, numbers.all_of(is_free3, fits_out))
-        )
-        d1_out = numbers.all_of(numbers.greater(sizes[1], 1), is_high)
-        fits_high: Condition = numbers.equal(sizes[1], 1)
-        if not self.is_mem:
-            few = numbers.at_most(sizes[1], limits.max_iterations)
-            fits_high = numbers.any_of(fits_high, numbers.all_of(is_free3, few))
-        is_split = numbers.all_of(is_long, numbers.any_of(fits, numbers.all_of(is_high, is_free2, fits_high)))
-
-        def outer(values: Sequence[Number]) -> Number:
-            return numbers.select(is_free2, numbers.select(d1_out, values[1], values[ITERATION]), values[2])
-
-        split_sizes = (
-            inner,
-            numbers.select(is_high, 1, count),
-            numbers.select(is_high, count, sizes[1]),
-            outer(sizes),
-        )
-        split_strides = (strides[0], step, numbers.select(is_high, step, strides[1]), outer(strides))
-        loops = Loops(
-            [numbers.select(is_split, new, old) for new, old in zip(split_sizes, sizes, strict=True)],
-            [numbers.select(is_split, new, old) for new, old in zip(split_strides, strides, strict=True)],
-        )
-        is_whole, length = walk.is_whole, walk.length
+        kind = FourLongLoops if self.is_mem else LongLoops
+        split = kind(numbers, self.limits, walk, are_long, is_free)
+        is_split = numbers.all_of(is_long, split.fits)
+        loops = _selected(numbers, is_split, split.loops, walk.loops)
         if self.is_mem:
-            is_whole = numbers.any_of(is_whole, numbers.all_of(is_split, numbers.greater(sizes[2], 1)))
-        elif self.length is None:
-            length = _product(numbers, loops.sizes[:ITERATION])
-        return Walk(loops, length, walk.is_linear, is_whole, is_split)
+            is_whole = numbers.any_of(walk.is_whole, numbers.all_of(is_split, numbers.greater(sizes[2], 1)))
+            return Walk(loops, walk.length, walk.is_linear, is_whole, is_split)
+        length = walk.length if self.length is not None else _product(numbers, loops.sizes[:ITERATION])
+        return Walk(loops, length, walk.is_linear, walk.is_whole, is_split)
 
-    def _has_free_slot(self, numbers: Numbers, size3: Number) -> Condition:
-        """Whether there is a loop outside of d2 that is not in use.
 
-        The iteration of a task that is not on a mem tile belongs to the repeat count, which the program gives.
-        """
-        return numbers.equal(size3, 1) if self.length is None or self.is_mem else False
+class LongLoops:
+    """Loops of which d0 or d1 are too long, as others in the same order.
 
-    def _halves(
-        self, numbers: Numbers, size: Number, stride: Number, is_long: Condition
-    ) -> tuple[Number, Number, Number]:
-        """The longest part of d0 that divides it and fits its field, how many there are, and the step between them.
+    (d0, d1, d2, d3) becomes (d0 / n, n, d1, d2) if d3 runs once, or keeps its d3 if d2 does. With n = 1 this frees d1
+    from its limit, since d2 has none. An n that is too long for d1 goes to d2, if there is room for d1 further out.
+    """
+
+    def __init__(
+        self,
+        numbers: Numbers,
+        limits: DescriptorLimits,
+        walk: Walk,
+        are_long: Sequence[Condition],
+        is_free: tuple[Condition, Condition],
+    ):
+        """`are_long` is about d0 and d1, `is_free` about d2 and d3."""
+        self.numbers, self.limits, self.walk, self.are_long = numbers, limits, walk, are_long
+        self.is_free2, self.is_free3 = is_free
+        self.most = limits.largest_size(1)
+        self.inner, self.count, self.step = self._parts(0)
+        self.is_high = numbers.greater(self.count, self.most)
+
+    @property
+    def loops(self) -> Loops:
+        select, (sizes, strides) = self.numbers.select, self.walk.loops
+        return Loops(
+            [
+                self.inner,
+                select(self.is_high, 1, self.count),
+                select(self.is_high, self.count, sizes[1]),
+                self._outermost(sizes),
+            ],
+            [strides[0], self.step, select(self.is_high, self.step, strides[1]), self._outermost(strides)],
+        )
+
+    def _outermost(self, values: Sequence[Number]) -> Number:
+        numbers = self.numbers
+        d1_is_last = numbers.all_of(self.is_high, numbers.greater(self.walk.loops.sizes[1], 1))
+        last = numbers.select(d1_is_last, values[1], values[ITERATION])
+        return numbers.select(self.is_free2, last, values[2])
+
+    @property
+    def fits(self) -> Condition:
+        """Whether there is room for them."""
+        numbers, (_, size1, size2, _) = self.numbers, self.walk.loops.sizes
+        few1, few2 = (numbers.at_most(size, self.limits.max_iterations) for size in (size1, size2))
+        low = numbers.any_of(self.is_free2, numbers.all_of(self.is_free3, few2))
+        high = numbers.any_of(numbers.equal(size1, 1), numbers.all_of(self.is_free3, few1))
+        return self._fits(low, high)
+
+    def _fits(self, low: Condition, high: Condition) -> Condition:
+        numbers = self.numbers
+        return numbers.any_of(
+            numbers.all_of(numbers.at_most(self.count, self.most), low),
+            numbers.all_of(self.is_high, self.is_free2, high),
+        )
+
+    def _parts(self, dimension: int) -> tuple[Number, Number, Number]:
+        """The longest part that divides a loop and fits its field, how many there are, and the step between them.
 
         All of it if it is not long.
         """
+        numbers, is_long = self.numbers, self.are_long[dimension]
+        size, stride = self.walk.loops.sizes[dimension], self.walk.loops.strides[dimension]
         if is_long is False:
             return size, 1, 1
-        unit = self.limits.elements_per_granule
-        granules, most = numbers.divide(size, unit), self.limits.largest_size(0) // unit
+        unit = self.limits.elements_per_granule if dimension == 0 else 1
+        granules, most = numbers.divide(size, unit), self.limits.largest_size(dimension) // unit
 
         def look(inner: Numbers) -> Number:
             # the step must fit its field
@@ -291,6 +309,52 @@ class DmaTransfer:
         step = numbers.select(numbers.equal(stride, 1), inner, numbers.multiply(part, stride))
         count = numbers.select(is_long, numbers.divide(granules, part), 1)
         return numbers.select(is_long, inner, size), count, step
+
+
+class FourLongLoops(LongLoops):
+    """As `LongLoops`, for mem tiles: one run can walk all four, and then d2 has a limit, but the outermost has none.
+
+    Where d1 would be too long for d2, and d0 stays one loop, it is d1 that becomes two: (d0, d1 / n, n, d2).
+    """
+
+    def __init__(
+        self,
+        numbers: Numbers,
+        limits: DescriptorLimits,
+        walk: Walk,
+        are_long: Sequence[Condition],
+        is_free: tuple[Condition, Condition],
+    ):
+        super().__init__(numbers, limits, walk, are_long, is_free)
+        is_limited = numbers.any_of(walk.is_whole, numbers.greater(walk.loops.sizes[2], 1))
+        self.splits_d1 = numbers.all_of(are_long[1], numbers.negated(are_long[0]), is_limited)
+        self.d1_parts = (walk.loops.sizes[1], 1, 1) if self.splits_d1 is False else self._parts(1)
+
+    @property
+    def loops(self) -> Loops:
+        (sizes, strides), (inner, count, step) = self.walk.loops, self.d1_parts
+        d1_split = Loops(
+            [sizes[0], inner, count, self._outermost(sizes)], [strides[0], strides[1], step, self._outermost(strides)]
+        )
+        return _selected(self.numbers, self.splits_d1, d1_split, super().loops)
+
+    @property
+    def fits(self) -> Condition:
+        numbers, size1 = self.numbers, self.walk.loops.sizes[1]
+        is_three = numbers.all_of(self.is_free2, numbers.negated(self.walk.is_whole))
+        is_free = numbers.any_of(self.is_free2, self.is_free3)
+        low = numbers.any_of(is_three, numbers.all_of(is_free, numbers.at_most(size1, self.most)))
+        few_parts = numbers.at_most(self.d1_parts[1], self.most)
+        return numbers.any_of(
+            self._fits(low, numbers.equal(size1, 1)), numbers.all_of(self.splits_d1, is_free, few_parts)
+        )
+
+
+def _selected(numbers: Numbers, condition: Condition, then: Loops, otherwise: Loops) -> Loops:
+    return Loops(
+        [numbers.select(condition, *pair) for pair in zip(then.sizes, otherwise.sizes, strict=True)],
+        [numbers.select(condition, *pair) for pair in zip(then.strides, otherwise.strides, strict=True)],
+    )
 
 
 def _product(numbers: Numbers, factors: Sequence[Number]) -> Number:
