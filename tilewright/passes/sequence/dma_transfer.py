@@ -366,11 +366,19 @@ def largest_divisor(numbers: Numbers, number: Number, bound: Number) -> Number:
     if (value := known(number)) is not None and (highest := known(bound)) is not None:
         return next(divisor for divisor in range(min(value, highest), 0, -1) if value % divisor == 0)
 
-    def is_none(emit: Emitter, divisor: SSAValue) -> SSAValue:
+    def is_none(emit: Emitter, cofactor: SSAValue) -> SSAValue:
         inner = Numbers(emit)
-        return inner.emit.compare("ne", inner.value(inner.remainder(number, divisor)), inner.value(0))
+        return emit.compare("ne", inner.value(inner.remainder(number, cofactor)), inner.value(0))
 
-    def next_lower(emit: Emitter, divisor: SSAValue) -> SSAValue:
-        return Numbers(emit).value(Numbers(emit).subtract(divisor, 1))
+    def following(emit: Emitter, cofactor: SSAValue) -> SSAValue:
+        inner = Numbers(emit)
+        return inner.value(_ceil_divide(inner, number, inner.divide(number, cofactor)))
 
-    return numbers.emit.repeat_while(numbers.value(bound), is_none, next_lower)
+    # Quotients that repeat are left out, so this takes about as many turns as the root of the number.
+    return numbers.divide(
+        number, numbers.emit.repeat_while(numbers.value(_ceil_divide(numbers, number, bound)), is_none, following)
+    )
+
+
+def _ceil_divide(numbers: Numbers, number: Number, divisor: Number) -> Number:
+    return numbers.divide(numbers.add(number, numbers.subtract(divisor, 1)), divisor)

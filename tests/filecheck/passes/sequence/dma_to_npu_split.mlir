@@ -1,15 +1,16 @@
 // RUN: tilewright opt --split-input-file --verify-diagnostics --aie-dma-to-npu=guards=full %s | filecheck %s
 
-// The generated code makes a size of d0 that is too long into two loops: it looks for the longest part that divides it.
+// The generated code makes a size of d0 that is too long into two loops: it looks for the
+// smallest number of parts that divides it and makes them short enough.
 // CHECK-LABEL: @rows
 // CHECK:      %[[LONG:.+]] = arith.cmpi sgt, %arg1, %{{.+}} : i64
 // CHECK:      %[[PART:.+]] = scf.if %{{.+}} -> (i64) {
-// CHECK:        %[[FOUND:.+]] = scf.while (%[[CANDIDATE:.+]] = %{{.+}}) : (i64) -> i64 {
-// CHECK:          %[[REST:.+]] = arith.remui %arg1, %[[CANDIDATE]] : i64
+// CHECK:        %[[FOUND:.+]] = scf.while (%[[COUNT:.+]] = %{{.+}}) : (i64) -> i64 {
+// CHECK:          %[[REST:.+]] = arith.remui %arg1, %[[COUNT]] : i64
 // CHECK:          %[[NONE:.+]] = arith.cmpi ne, %[[REST]]
-// CHECK:          scf.condition(%[[NONE]]) %[[CANDIDATE]] : i64
-// CHECK:          arith.subi
-// CHECK:        scf.yield %[[FOUND]] : i64
+// CHECK:          scf.condition(%[[NONE]]) %[[COUNT]] : i64
+// CHECK:        %[[LONGEST:.+]] = arith.divui %arg1, %[[FOUND]] : i64
+// CHECK-NEXT:   scf.yield %[[LONGEST]] : i64
 // CHECK:      aiex.npu.assert_range(%{{.+}}) {max = 1023 : i64, min = 1 : i64, subject = "d0 size, which the other dimensions leave no room to split,"} : i64
 aie.device(npu1) {
   %shim = aie.tile(0, 0)
