@@ -34,11 +34,12 @@ def transfer_of(
     length: Number | None = None,
     *,
     keeps_loops: bool = False,
+    can_repeat: bool = False,
 ) -> DmaTransfer:
     """A walk, innermost first, by the DMA of a tile."""
     tile_type = model.tile_type(*place)
     longest = BD_LAYOUTS[tile_type].fields["buffer_length"].limits[-1]
-    return DmaTransfer(sizes, strides, limits, tile_type, longest, length, keeps_loops)
+    return DmaTransfer(sizes, strides, limits, tile_type, longest, length, keeps_loops, can_repeat or length is None)
 
 
 def padded(sizes: Sequence[Number], strides: Sequence[Number]) -> Loops:
@@ -53,6 +54,8 @@ class TransferFields:
 
     fields: dict[str, Number]
     repeat_count: Number
+    runs: Number = 1
+    """Of the descriptor, for one that the program asks for: as many as a loop has that was moved to the iteration."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Walk:
     """Whether one run is the whole transfer, the outermost loop included. Else that is for repetitions of the run."""
     is_split: Condition = False
     """Whether the loops are others than those of the program, which are too long."""
+    runs: Number = 1
+    """Runs that together do one of the program's."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,8 @@ class DmaTransfer:
     """Elements of one run of the descriptor. If none, as many as the sizes say, and the push repeats it."""
     keeps_loops: bool = False
     """Whether loops are to stay what they are, such as those with zeros around them."""
+    can_repeat: bool = False
+    """Whether the push can be told to repeat the run, so that a loop can be moved to the iteration."""
 
     @property
     def is_shim(self) -> bool:
@@ -121,7 +128,7 @@ class DmaTransfer:
         iterations = numbers.select_greater(strides[ITERATION], 0, hardware.sizes[ITERATION], 0)
         fields["iteration_size"] = numbers.select(walk.is_whole, 0, iterations)
         fields["iteration_stride"] = numbers.select(walk.is_whole, 0, hardware.strides[ITERATION])
-        return TransferFields(fields, numbers.select(walk.is_whole, 0, hardware.sizes[ITERATION]))
+        return TransferFields(fields, numbers.select(walk.is_whole, 0, hardware.sizes[ITERATION]), walk.runs)
 
     def reach(self, numbers: Numbers) -> Number:
         """How many elements lie between the first and the last that are moved."""
@@ -197,7 +204,7 @@ class DmaTransfer:
             if inner > MAX_VALUE:
                 checks.within(numbers.multiply(sizes[0], sizes[1]), 1, MAX_ROW, "product of d0 and d1 size")
             if self.length is not None:
-                excess = numbers.subtract(self.length, length)
+                excess = numbers.subtract(self.length, numbers.multiply(length, walk.runs))
                 checks.within(excess, 0, 0, "length less the product of d0, d1 and d2 size")
         if bound > self._most or not self.sizes:
             checks.within(length, 1, self._most, "length")
@@ -209,8 +216,7 @@ class DmaTransfer:
         if self.keeps_loops or walk.is_linear is True:
             return walk
         sizes, most = walk.loops.sizes, [self.limits.largest_size(dimension) for dimension in range(2)]
-        # The iteration of other tasks belongs to the repeat count, which the program gives.
-        has_fourth = self.length is None or self.is_mem
+        has_fourth = self.can_repeat or self.is_mem
         is_free = numbers.equal(sizes[2], 1), numbers.equal(sizes[ITERATION], 1) if has_fourth else False
         are_long = [largest_value(sizes[n]) > most[n] and numbers.greater(sizes[n], most[n]) for n in range(2)]
         is_long = numbers.all_of(numbers.any_of(*are_long), numbers.negated(walk.is_linear))
@@ -223,8 +229,10 @@ class DmaTransfer:
         if self.is_mem:
             is_whole = numbers.any_of(walk.is_whole, numbers.all_of(is_split, numbers.greater(sizes[2], 1)))
             return Walk(loops, walk.length, walk.is_linear, is_whole, is_split)
-        length = walk.length if self.length is not None else _product(numbers, loops.sizes[:ITERATION])
-        return Walk(loops, length, walk.is_linear, walk.is_whole, is_split)
+        # where a loop was moved out, it is the last; else that is the program's own
+        runs = numbers.select(numbers.all_of(is_split, split.moves_out), loops.sizes[ITERATION], 1)
+        length = numbers.select(is_split, _product(numbers, loops.sizes[:ITERATION]), walk.length)
+        return Walk(loops, length, walk.is_linear, walk.is_whole, is_split, runs)
 
 
 class LongLoops:
@@ -263,10 +271,17 @@ class LongLoops:
         )
 
     def _outermost(self, values: Sequence[Number]) -> Number:
-        numbers = self.numbers
-        d1_is_last = numbers.all_of(self.is_high, numbers.greater(self.walk.loops.sizes[1], 1))
-        last = numbers.select(d1_is_last, values[1], values[ITERATION])
-        return numbers.select(self.is_free2, last, values[2])
+        last = self.numbers.select(self._moves_d1_out, values[1], values[ITERATION])
+        return self.numbers.select(self.is_free2, last, values[2])
+
+    @property
+    def _moves_d1_out(self) -> Condition:
+        return self.numbers.all_of(self.is_high, self.numbers.greater(self.walk.loops.sizes[1], 1))
+
+    @property
+    def moves_out(self) -> Condition:
+        """Whether the outermost of them is not that of the program."""
+        return self.numbers.any_of(self.numbers.negated(self.is_free2), self._moves_d1_out)
 
     @property
     def fits(self) -> Condition:

@@ -50,8 +50,17 @@ from tilewright.rewrite.exact_arithmetic import Numbers
 class TaskDescriptor:
     """One descriptor of a task on its way to being register writes."""
 
-    def __init__(self, task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, emit: Emitter, guards: Guards):
-        self.task, self.bd, self.place, self.emit = task, bd, place, emit
+    def __init__(
+        self,
+        task: DmaConfigureTaskOp,
+        bd: DmaBdOp,
+        place: TileId,
+        emit: Emitter,
+        guards: Guards,
+        *,
+        can_repeat: bool = False,
+    ):
+        self.task, self.bd, self.place, self.emit, self.can_repeat = task, bd, place, emit, can_repeat
         self.model, self.element_bytes = device_model(bd), bd.element_bytes
         self.bd_id = number_of(task, bd)
         self.numbers = Numbers(emit)
@@ -67,8 +76,11 @@ class TaskDescriptor:
             and self.dimensions is not None
         )
 
-    def write(self, following: Number | None) -> None:
-        """Write all of it; `following` is the number of the one that the DMA goes on to."""
+    def write(self, following: Number | None) -> Number:
+        """Write all of it; `following` is the number of the one that the DMA goes on to.
+
+        Returns how often its push has to run it for each time that the program asks for.
+        """
         if self.checks.enabled:
             _check_acquire(self.bd, self.model.max_lock_value)
         elif not 0 <= (known(self.bd_id) or 0) <= self.model.num_bds(*self.place):
@@ -76,12 +88,14 @@ class TaskDescriptor:
         fields = _template_fields(self.task, self.bd, following, self.place)
         # Known descriptors are the same words in both modes; upstream's runtime form is another sequence of writes.
         if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
-            self._write_address(self._write_fields(fields))
-        else:
-            self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
-            self._write_address(None)
+            transfer, runs = self._write_fields(fields)
+            self._write_address(transfer)
+            return runs
+        self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
+        self._write_address(None)
+        return 1
 
-    def _write_fields(self, fields: dict[str, Number]) -> DmaTransfer:
+    def _write_fields(self, fields: dict[str, Number]) -> tuple[DmaTransfer, Number]:
         task, bd, place = self.task, self.bd, self.place
         if self.checks.enabled:
             reached = self.model.accessible_bds(*place, task.channel.value.data)
@@ -95,9 +109,9 @@ class TaskDescriptor:
         else:
             transfer = self._transfer(*self._checked_pattern(), self._explicit_length())
             fields |= _padding_fields(self.task, bd, place, len(self.sizes))
-        fields |= transfer.fields(self.numbers, self.checks).fields
-        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields)
-        return transfer
+        made = transfer.fields(self.numbers, self.checks)
+        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
+        return transfer, made.runs
 
     def _known_transfer(self, fields: dict[str, Number]) -> DmaTransfer:
         """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
@@ -136,7 +150,16 @@ class TaskDescriptor:
     def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> DmaTransfer:
         # `opt` shows what mlir-aie does, which is to leave loops as they are
         keeps_loops = self.bd.pad_dimensions is not None or not self.checks.enabled
-        return transfer_of(self.model, self.place, self._limits(), sizes, strides, length, keeps_loops=keeps_loops)
+        return transfer_of(
+            self.model,
+            self.place,
+            self._limits(),
+            sizes,
+            strides,
+            length,
+            keeps_loops=keeps_loops,
+            can_repeat=self.can_repeat,
+        )
 
     def _limits(self) -> DescriptorLimits:
         limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bytes * 8)
