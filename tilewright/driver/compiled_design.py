@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tilewright.codegen.shared_library import SharedLibrary
     from tilewright.driver.loaded_device import Array, Kernels, Levels, LoadedDevice
     from tilewright.driver.run_result import RunResult
+    from tilewright.passes.host_programs import HostOptions
     from tilewright.sim.core import CoreProgram
     from tilewright.sim.runs import Progress
 
@@ -47,12 +48,15 @@ DEFAULT_DEVICE = "main"
 
 
 @at_user_line
-def compile_source(source: Compilable, lowering: Sequence[str] | None = None) -> Design:
+def compile_source(
+    source: Compilable, lowering: Sequence[str] | None = None, host: HostOptions | None = None
+) -> Design:
     """Compile a file, MLIR text or a program object, once for all sizes.
 
     Args:
         source: a path to MLIR or to Python that defines a program, MLIR text, or a program such as `iron.Program`
         lowering: names of the passes on each device, for those who want other ones than `tilewright compile` runs
+        host: what is asked of the host code of AIR programs
 
     Raises:
         CompileError: if it cannot be compiled; with diagnostics that name lines of the source
@@ -60,7 +64,7 @@ def compile_source(source: Compilable, lowering: Sequence[str] | None = None) ->
     order = GUARDED_LOWERING if lowering is None else lowering
     pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
-    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})
+    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -73,7 +77,7 @@ def design_from_text(text: str, name: str) -> Design:
     return _design(TextSource(text, name), Pipeline())
 
 
-def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Design:
+def _design(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     ctx = make_context()
     try:
@@ -83,9 +87,9 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
         # functions of AIR programs become sequences of the device that they use; dialects are loaded when a program
         # uses them, so this tells without a walk
         if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
-            from tilewright.passes.host_programs import lower_host_programs
+            from tilewright.passes.host_programs import NO_OPTIONS, lower_host_programs
 
-            lower_host_programs(ctx, module)
+            lower_host_programs(ctx, module, host or NO_OPTIONS)
         _keep_argument_names(module)
         # our own passes are trusted in between; what they have made is checked as a whole
         run_pipeline(ctx, module, pipeline, verify_each=False)

@@ -57,6 +57,7 @@ PASSES: dict[str, str] = {
     "aie-vector-transfer-lowering": "standard.vector_transfer_lowering:VectorTransferLoweringPass",
     "aie-verify-runtime-rearm": "design.verify_runtime_rearm:VerifyRuntimeRearmPass",
     "aiex-standard-lowering": "design.aiex_standard_lowering:AiexStandardLoweringPass",
+    "air-enforce-channel-fifo-order": "air.air_enforce_channel_fifo_order:AirEnforceChannelFifoOrderPass",
     "air-gpu-channel-to-cacheline": "air.air_gpu_channel_to_cacheline:AirGpuChannelToCachelinePass",
     "air-gpu-outlining": "air.air_gpu_outlining:AirGpuOutliningPass",
     "air-opt-shim-dma-bds": "air.air_opt_shim_dma_bds:AirOptShimDmaBdsPass",
