@@ -271,6 +271,18 @@ RUNS = {
     aiex.npu.dma_memcpy_nd(%from[0, 0, 0, 0][%s0, %s1, %s2, %s3][%t0, %t1, %t2, %t3]) {id = 0 : i64, metadata = @in}
       : memref<?xi32>
     aiex.npu.dma_wait {symbol = @out}""",
+    "task": f"""
+    %result = aiex.dma_configure_task(%shim, S2MM, 0) {{
+      aie.dma_bd(%to : memref<?xi32> offset = 0 len = %length)
+      aie.end
+    }} {{issue_token = true}}
+    aiex.dma_start_task(%result)
+    %walk = aiex.dma_configure_task(%shim, MM2S, 0) {{
+      aie.dma_bd(%from : memref<?xi32> offset = 0 len = %length {LISTS})
+      aie.end
+    }}
+    aiex.dma_start_task(%walk)
+    aiex.dma_await_task(%result)""",
     **{
         tile: f"""
     %fill = aiex.dma_configure_task(%shim, MM2S, 1) {{
@@ -336,6 +348,7 @@ def looped(what: str) -> Design:
         pytest.param("transfer", [5, 1, 3, 2046], [10, 0, 3000, 2], id="the iteration stays"),
         pytest.param("transfer", [1, 1, 3, 1031], [0, 0, 2000, 3], id="a prime"),
         pytest.param("transfer", [1, 4, 3, 2048], [0, 6144, 2048, 1], id="one run"),
+        pytest.param("task", [1, 3, 5, 1024], [0, 7000, 1100, 1], id="planes of a task as repetitions"),
         pytest.param("mem", [2, 3, 4, 8], [512, 96, 16, 1], id="four dimensions"),
         pytest.param("mem", [5, 4, 3, 2], [1, 7, 100, 1000], id="four dimensions, backwards"),
         pytest.param("mem", [1, 3, 5, 1024], [1, 7000, 1100, 1], id="three dimensions become four"),
@@ -369,3 +382,28 @@ def test_run_on_the_simulator(what: str, sizes: list[int], strides: list[int]) -
 def test_what_one_descriptor_cannot_do_is_refused(what: str, sizes: list[int], complaint: str) -> None:
     with pytest.raises(RangeError, match=complaint):
         looped(what).txn(**{f"s{n}": size for n, size in enumerate(sizes)}, t0=4000, t1=2000, t2=3, t3=1)
+
+
+def test_a_wait_for_constants_in_several_parts_waits_for_all() -> None:
+    """100 iterations are two descriptors; the token of the first is not the end of the transfer."""
+    sizes, strides = [100, 2, 3, 8], [64, 32, 10, 1]
+    design = compile_text(
+        f"""aie.device(npu2) {{
+  %shim = aie.tile(0, 0)
+  aie.flow(%shim, DMA : 0, %shim, DMA : 0)
+  aie.shim_dma_allocation @in(%shim, MM2S, 0)
+  aie.shim_dma_allocation @out(%shim, S2MM, 0)
+  aie.runtime_sequence @run(%from: memref<?xi32>, %to: memref<?xi32>) {{
+    aiex.npu.dma_memcpy_nd(%to[0, 0, 0, 0]{sizes}{strides}) {{id = 1 : i64, metadata = @out}} : memref<?xi32>
+    aiex.npu.dma_memcpy_nd(%from[0, 0, 0, 0][1, 1, 1, {prod(sizes)}][0, 0, 0, 1]) {{id = 0 : i64, metadata = @in}}
+      : memref<?xi32>
+    aiex.npu.dma_wait {{symbol = @out}}
+  }}
+}}""",
+        "parts",
+    )
+    source, result = np.arange(1, prod(sizes) + 1, dtype=np.int32), np.zeros(8192, dtype=np.int32)
+    design.run(source, result)
+    expected = np.zeros_like(result)
+    np.lib.stride_tricks.as_strided(expected, sizes, [4 * stride for stride in strides])[:] = source.reshape(sizes)
+    assert np.array_equal(result, expected)
