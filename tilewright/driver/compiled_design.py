@@ -64,7 +64,7 @@ def compile_source(
     order = GUARDED_LOWERING if lowering is None else lowering
     pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
-    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
+    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -74,10 +74,10 @@ def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) ->
 
 def design_from_text(text: str, name: str) -> Design:
     """A design whose sequences are lowered already."""
-    return _design(TextSource(text, name), Pipeline())
+    return design_of(TextSource(text, name), Pipeline())
 
 
-def _design(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
+def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     ctx = make_context()
     try:

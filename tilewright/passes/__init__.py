@@ -87,6 +87,7 @@ PASSES: dict[str, str] = {
     "rocdl-attach-target": "air.rocdl_attach_target:RocdlAttachTargetPass",
     "sccp": "standard.sccp:SccpPass",
     "symbol-dce": "standard.symbol_dce:SymbolDcePass",
+    "tilewright-find-open-arguments": "sequence.find_open_arguments:FindOpenArgumentsPass",
     "tilewright-guard-instructions": "sequence.guard_instructions:GuardInstructionsPass",
     "tilewright-lint-queue-depth": "sequence.lint_queue_depth:LintQueueDepthPass",
     "tilewright-join-writes": "sequence.join_writes:JoinWritesPass",
