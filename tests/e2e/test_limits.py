@@ -132,7 +132,7 @@ LIMITS = [
     Limit("end of a buffer", task(f"{NEAR} offset = %v len = 8", CORE), (0, 4088), (4089, 1 << 20), "end of", "end of",
           "i32"),
     Limit("length in a core tile", task(f"{NEAR} len = %v", CORE), (1, 4096), (0, 4097), "", "must be in", "i32"),
-    Limit("core's wrap", task(f"{NEAR} len = 512 sizes = [2, 2, %v, 1] strides = [1, 9, 2, 1]", CORE), (), (256,),
+    Limit("core tile wrap", task(f"{NEAR} len = 512 sizes = [2, 2, %v, 1] strides = [1, 9, 2, 1]", CORE), (), (256,),
           "Size 1 exceeds", "in [1:255]"),
     Limit("the only wrap", task(f"{NEAR} len = 256 sizes = [%v, 1] strides = [2, 1]", CORE), (256,), (255,),
           "length does not match", "length less the product"),
