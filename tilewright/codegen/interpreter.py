@@ -6,7 +6,7 @@ known either; control flow cannot depend on one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -78,13 +78,15 @@ class Interpreter:
         self._computations: dict[Operation, Computation] = {}
 
     def run(self) -> Iterator[EmittedWords]:
-        for constant in self.sequence.outer_constants:
-            self._compute(constant)
+        yield from self._operations(self.sequence.outer_computations)
         yield from self.block(self.sequence.body.block)
 
     def block(self, block: Block) -> Iterator[EmittedWords]:
         """What the operations before the terminator emit."""
-        for op in block.ops:
+        return self._operations(block.ops)
+
+    def _operations(self, operations: Iterable[Operation]) -> Iterator[EmittedWords]:
+        for op in operations:
             if op.name in TERMINATORS:
                 continue
             try:

@@ -64,7 +64,7 @@ The order is upstream's. The options accept control flow that upstream refuses.
 """
 
 FULL_GUARDS: dict[str, str] = dict.fromkeys(
-    ("aie-dma-tasks-to-npu", "aie-dma-to-npu", "aie-npu-dma-lowering"), "guards=full"
+    ("aie-decompose-large-dma-bd", "aie-dma-tasks-to-npu", "aie-dma-to-npu", "aie-npu-dma-lowering"), "guards=full"
 )
 """Options with which all limits of the hardware are checked, and chains are lowered that are numbered at run time."""
 

@@ -161,8 +161,8 @@ class SequenceConversion:
         self._declare_pools()
         self.frame.begin()
         self.instructions.counter = self.frame.counter
-        for constant in self.sequence.outer_constants:
-            self._lower(constant)
+        for computation in self.sequence.outer_computations:
+            self._lower(computation)
         self._lower_block(self.sequence.body.block)
         if self.failed:
             return ()
