@@ -89,7 +89,7 @@ def test_same_calls(way: str, known: bool, bounds: tuple[int, int, int], factor:
     module = parse_source(ctx, PROGRAM, "loop.mlir")
     if known:
         set_bounds(module, bounds)
-    WAYS[way](next(loops_innermost_first(module)), factor)
+    WAYS[way](loops_innermost_first(module)[0], factor)
     assert not verify(module)
     if not known:
         set_bounds(module, bounds)

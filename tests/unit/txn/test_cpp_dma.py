@@ -27,7 +27,8 @@ from tilewright.dialects.aiex.write_bd import (
     offset_violation,
 )
 from tilewright.ir.diagnostics import DiagnosedError
-from tilewright.passes.sequence.descriptor_writes import check_offset, transfer_of
+from tilewright.passes.sequence.descriptor_writes import check_offset
+from tilewright.passes.sequence.dma_transfer import transfer_of
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.exact_arithmetic import Numbers
@@ -213,7 +214,7 @@ def transferred(
     assert limits is not None
     sizes, strides = (numbers[::-1] for numbers in walk)
     try:
-        made = transfer_of(device, tile, limits, sizes, strides).fields(checks.numbers, checks)
+        made = transfer_of(device, tile, limits, sizes, strides, keeps_loops=True).fields(checks.numbers, checks)
         check_offset(checks, offset * bytes, largest_offset(argument), bytes)
     except DiagnosedError:
         return None

@@ -194,7 +194,8 @@ template <typename Txn>
 
 // Write a descriptor that makes a transfer, and for shim tiles have the firmware put the host buffer's address into it.
 // `bd` has what else it does: packets, locks, the next one. Gives the repeat count for the push, or nothing if the
-// hardware cannot take the transfer.
+// hardware cannot take the transfer. Loops stay as they are given: one that is too long is not split, as the compiler
+// does where another runs once.
 template <typename Txn>
 [[nodiscard]] inline std::optional<uint32_t> txn_append_dma_bd(Txn &txn, const TxnDeviceInfo &device, uint32_t col,
                                                                uint32_t row, uint32_t bd_id,
