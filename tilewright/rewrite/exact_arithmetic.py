@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerType, i32, i64
 from xdsl.ir import SSAValue
 
 from tilewright.device.layout import Field
@@ -29,6 +29,8 @@ class Numbers:
         if (constant := known(number)) is not None:
             return self.emit.constant(constant, type)
         assert isinstance(number, SSAValue)
+        if isinstance(number.type, IndexType):
+            return self.emit.value(arith.IndexCastOp(number, type))
         bits, wanted = cast(IntegerType, number.type).bitwidth, type.bitwidth
         if bits == wanted:
             return number
