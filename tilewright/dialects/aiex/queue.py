@@ -17,11 +17,18 @@ from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects._ods import enum_to_attr, i32_attr, op_definition, unsigned_attr
 from tilewright.dialects._older import OlderAttributes
 from tilewright.dialects._syntax import parse_enum, parse_i32, parse_types, print_attributes, print_types
-from tilewright.dialects.aie.lookup import constant_value, device_model
+from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
 
 from .attributes import DmaChannelUser, i32_number, register_number
-from .runtime_fields import WORD_VALUE, RuntimeFields, field_names, parse_typed_operand, print_typed_operand
+from .runtime_fields import (
+    WORD_VALUE,
+    RuntimeFields,
+    field_names,
+    known_word,
+    parse_typed_operand,
+    print_typed_operand,
+)
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
 TOO_LARGE_BD_ID = "BD ID exceeds the maximum ID."
@@ -163,6 +170,8 @@ class NpuPushQueueOp(DmaChannelUser, RuntimeFields):
         """The channels that it can be for: one, unless that depends on runtime values."""
         column, row = self.known_number("column"), self.known_number("row")
         direction, channel = self.known_number("direction"), self.known_number("channel")
+        if direction not in (None, *DmaDirection):
+            return
         if column is not None and row is not None and direction is not None and channel is not None:
             yield TileId(column, row), DmaDirection(direction), channel
             return
@@ -235,7 +244,7 @@ class NpuPushQueueOp(DmaChannelUser, RuntimeFields):
 
     def violation(self, device: DeviceModel, place: TileId) -> str | None:
         """Why the queue of a tile cannot take what is known of the task."""
-        bd_id, repeat_count = constant_value(self.bd_id), constant_value(self.repeat_count)
+        bd_id, repeat_count = known_word(self.bd_id), known_word(self.repeat_count)
         # upstream lets the count itself through
         if bd_id is not None and bd_id & 0xFFFFFFFF > device.num_bds(*place):
             return TOO_LARGE_BD_ID

@@ -82,6 +82,7 @@ class DescriptorWriter:
         by_word = dict[int, list[tuple[Field, Number]]]()
         for field, number in sorted(unknown, key=lambda part: (part[0].word, part[0].lo)):
             by_word.setdefault(field.word, []).append((field, number))
+            words[field.word] &= ~field.mask  # a field that is left out need not be 0 there
         base = self.base(emit)
         for word, known_bits in enumerate(words):
             if word in by_word:

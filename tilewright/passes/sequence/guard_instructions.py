@@ -29,9 +29,10 @@ from tilewright.dialects.aiex.instructions import (
 )
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.resolution import TILE_OFFSET
+from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.sequence.instruction_writes import check_descriptor
+from tilewright.passes.sequence.instruction_writes import check_descriptor, kinds_of_rows
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.emitter import Emitter, known
 from tilewright.rewrite.exact_arithmetic import Numbers
@@ -118,10 +119,23 @@ def _as_words(op: Operation, emit: Emitter) -> None:
 def _guard_sync(op: NpuSyncOp, checks: LimitChecks, model: DeviceModel) -> None:
     """What is waited for fits its fields, and is a channel of the tile, where that is known: no other has tokens."""
     names = ("column", "row", "direction", "channel", "number of columns", "number of rows")
-    _check_words(op, checks, {name: (0, 1 if name == "direction" else MAX_TOKEN_FIELD) for name in names})
-    column, row, direction = (known(value) for value in op.operands[:3])
-    if column is not None and row is not None and direction is not None:
-        checks.channel(model, TileId(column, row), DmaDirection(direction), op.channel)
+    limits = {name: (0, 1 if name == "direction" else MAX_TOKEN_FIELD) for name in names}
+    column, row, direction = (known_word(value) for value in op.operands[:3])
+    limits |= {"column": (0, model.columns - 1)} if column is None else {}
+    limits |= {"row": (0, model.rows - 1)} if row is None else {}
+    _check_words(op, checks, limits)
+    way = DmaDirection.S2MM if direction is None else DmaDirection(direction)  # tiles have as many channels both ways
+    if row is not None:
+        checks.channel(model, TileId(column or 0, row), way, op.channel)
+        return
+    most = max(model.num_dma_channels(*tile, way) for tile in model.tiles)
+    checks.within(op.channel, 0, most - 1, f"{way.name} channel")
+    for rows in kinds_of_rows(model):
+        count = model.num_dma_channels(column or 0, rows[0], way)
+        if count < most:
+            numbers = checks.numbers
+            is_here = numbers.all_of(numbers.greater(op.row, rows[0] - 1), numbers.at_most(op.row, rows[-1]))
+            checks.within(numbers.select(is_here, op.channel, 0), 0, count - 1, f"{way.name} channel")
 
 
 def _guard_write(
@@ -169,8 +183,8 @@ def _guard_patch(op: NpuAddressPatchOp, checks: LimitChecks) -> None:
     numbers, emit = checks.numbers, checks.numbers.emit
     argument, offset = emit.widened(op.number("arg_idx")), emit.widened(op.arg_plus)
     checks.within(argument, 0, MAX_ARGUMENT, "number of the argument")
-    if known(offset) is not None:  # a number that is known has all 32 bits
-        checks.within(offset, *WORD_LIMITS, "offset in bytes")
+    if known(offset) is not None and op.arg_plus.type == i32:
+        pass  # a number that is known has all 32 bits
     elif (number := known(argument)) is not None:
         checks.within(offset, 0, largest_offset(number), "offset in bytes")
     else:

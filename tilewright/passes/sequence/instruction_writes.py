@@ -70,19 +70,20 @@ def on_tile(
 ) -> None:
     """Have `write` emit the code for the tile at `column` and `row` of an instruction, or for each that it can be."""
     column, row = (emit.widened(op.number(name)) for name in ("column", "row"))
+    checks = LimitChecks(op, Numbers(emit), guards)
+    if not {"column", "row"}.isdisjoint(op.runtime):
+        checks.within(column, 0, model.columns - 1, "column")
+        checks.within(row, 0, model.rows - 1, "row")
     if isinstance(column, int) and isinstance(row, int):
         write(SomeTile(emit, model, TileId(column & WORD_MASK, row & WORD_MASK), column, row))
         return
     if model.noc_columns is not None:
         fail_op(op, f"is for a tile that is known only at run time, but the columns of {model} differ")
-    checks = LimitChecks(op, Numbers(emit), guards)
-    checks.within(column, 0, model.columns - 1, "column")
-    checks.within(row, 0, model.rows - 1, "row")
     column, row = (number if isinstance(number, int) else emit.number(number) for number in (column, row))
     if isinstance(row, int):
         write(_displaced(SomeTile(emit, model, TileId(0, row), column, row)))
         return
-    for rows in _kinds(model):
+    for rows in kinds_of_rows(model):
         is_here = emit.compare("uge", row, emit.constant(rows[0]))
         if rows[-1] != model.rows - 1:
             below = emit.compare("ule", row, emit.constant(rows[-1]))
@@ -109,7 +110,7 @@ def _write_or_refuse(
         here.emit.insert(NpuAssertRangeOp(row, low, high, f"row of the tile, where it {text},"))
 
 
-def _kinds(model: DeviceModel) -> list[range]:
+def kinds_of_rows(model: DeviceModel) -> list[range]:
     """The rows of each kind of tile."""
     kinds = list[range]()
     for row in range(model.rows):
@@ -325,8 +326,8 @@ def check_descriptor(checks: LimitChecks, model: DeviceModel, place: TileId, num
     if text := field_violation(model, constants, as_bits=True) or offset_violation(model, constants):
         fail_op(checks.op, text)
     for name, number in numbers.items():
-        if isinstance(number, SSAValue) and name != "bd_id":
-            _check_value(checks, model, place, name, number)
+        if name in _BY_KIND or (isinstance(number, SSAValue) and name != "bd_id"):
+            _check_field(checks, model, place, name, number)
     if known(numbers["use_next_bd"]) != 0:
         arithmetic = checks.numbers
         is_used = arithmetic.greater(numbers["use_next_bd"], 0)
@@ -334,7 +335,11 @@ def check_descriptor(checks: LimitChecks, model: DeviceModel, place: TileId, num
         checks.descriptor_number(following, bds, "number of the next descriptor")
 
 
-def _check_value(checks: LimitChecks, model: DeviceModel, place: TileId, name: str, value: SSAValue) -> None:
+_BY_KIND = (BURST_LENGTH, "d2_size", "d3_stride")
+"""What only some tiles have, and the violations of known fields do not look at."""
+
+
+def _check_field(checks: LimitChecks, model: DeviceModel, place: TileId, name: str, value: Number) -> None:
     tile_type = model.tile_type(*place)
     if name == BUFFER_OFFSET:
         largest, unit = address_unit(tile_type)

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects.aiex.access_pattern import ITERATION
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
-from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertRangeOp, range_requirement, signed_limits
+from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertRangeOp, range_requirement, value_limits
 from tilewright.dialects.aiex.tasks import DmaBdPoolPopOp
 from tilewright.dialects.aiex.write_bd import field_violation
 from tilewright.ir.diagnostics import emit_warning, fail_op
@@ -51,7 +51,7 @@ class LimitChecks:
         value = known(number)
         if value is None:
             assert isinstance(number, SSAValue)
-            lowest, highest = signed_limits(number.type)
+            lowest, highest = value_limits(number)
             # A check that no value of the type can fail would only cost time, and compilers warn of it.
             if low > lowest or high < highest:
                 self.numbers.emit.insert(NpuAssertRangeOp(number, max(low, lowest), min(high, highest), subject))

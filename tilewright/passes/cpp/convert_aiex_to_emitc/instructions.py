@@ -303,12 +303,12 @@ def _before_casts(value: SSAValue, divisor: int) -> SSAValue:
 def _assert_range(to: Instructions, op: guards.NpuAssertRangeOp) -> None:
     """Limits that every number of the type keeps are not checked: compilers warn of that."""
     value = to.builder[op.value]
-    (low, high), (lowest, highest) = op.limits, guards.signed_limits(op.value.type)
+    (low, high), (lowest, highest) = op.limits, guards.value_limits(op.value)
     if to.style.readable and low >= 0 and (wrapping := _wrapping(value)) is not None:
         value, lowest, highest = wrapping, 0, None
     else:
         value = to.builder.cast(value, signed(value.type))
-    outside = [f"{{}} < {low}"] * (low != lowest) + [f"{{}} > {high}"] * (high != highest)
+    outside = [f"{{}} < {low}"] * (low > lowest) + [f"{{}} > {high}"] * (highest is None or high < highest)
     if low == high:
         outside = [f"{{}} != {low}"]
     if outside:
