@@ -21,9 +21,9 @@ from tilewright.dialects._syntax import PAREN, SQUARE, parse_types, segments
 from tilewright.dialects.aie.attributes import PacketInfoAttr
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.arith import ExtSIOp, IndexCastOp
+from tilewright.ir.interned import i32_number
 
 from .access_pattern import DIMENSIONS
-from .attributes import i32_number
 from .instructions import NpuMaskWrite32Op, NpuSyncOp, NpuWrite32Op, NpuWriteWordsOp
 from .memcpy import NpuDmaMemcpyNdOp
 from .queue import FALSE, NpuAddressPatchOp, NpuPushQueueOp

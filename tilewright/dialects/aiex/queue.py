@@ -19,8 +19,9 @@ from tilewright.dialects._older import OlderAttributes
 from tilewright.dialects._syntax import parse_enum, parse_i32, parse_types, print_attributes, print_types
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
+from tilewright.ir.interned import i32_number
 
-from .attributes import DmaChannelUser, i32_number, register_number
+from .attributes import DmaChannelUser, register_number
 from .runtime_fields import (
     WORD_VALUE,
     RuntimeFields,

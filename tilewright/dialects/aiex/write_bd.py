@@ -20,8 +20,8 @@ from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects._syntax import PAREN, print_attributes, split_attributes
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
+from tilewright.ir.interned import i32_number
 
-from .attributes import i32_number
 from .descriptor_checks import burst_violation
 from .guards import range_requirement
 from .runtime_fields import RuntimeFields, field_names, parse_typed_operand, print_typed_operand
