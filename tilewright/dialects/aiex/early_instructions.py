@@ -6,7 +6,7 @@ fewer operands than the definitions had, both are read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, SymbolRefAttr, i1, i64
@@ -45,6 +45,19 @@ class EarlyInstruction(IRDLOperation):
         at_types = parser.pos
         parser.parse_punctuation(":")
         operands = parser.resolve_operands(written, parse_types(parser), at_types)
+        return cls._checked(parser, operands, attributes, position)
+
+    @classmethod
+    def from_generic(
+        cls, parser: Parser, operands: Sequence[SSAValue], attributes: Mapping[str, Attribute]
+    ) -> Operation:
+        """What the generic form of it is read as."""
+        return cls._checked(parser, operands, OlderAttributes(parser, parser.pos, dict(attributes)), parser.pos)
+
+    @classmethod
+    def _checked(
+        cls, parser: Parser, operands: Sequence[SSAValue], attributes: OlderAttributes, position: int
+    ) -> Operation:
         if cls.COUNTS and len(operands) not in cls.COUNTS:
             expected = " or ".join(map(str, cls.COUNTS))
             parser.raise_error(f"expected {expected} operands, but found {len(operands)}", position)
@@ -183,13 +196,13 @@ class NpuDynDmaMemcpyNdOp(EarlyInstruction):
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         position = parser.pos
-        written, properties = list[UnresolvedOperand](), dict[str, Attribute]()
+        written, lengths, properties = list[UnresolvedOperand](), list[int](), dict[str, Attribute]()
 
         def parse_part() -> None:
-            if (
-                values := parser.parse_optional_comma_separated_list(SQUARE, parser.parse_unresolved_operand)
-            ) is not None:
+            values = parser.parse_optional_comma_separated_list(SQUARE, parser.parse_unresolved_operand)
+            if values is not None:
                 written.extend(values)
+                lengths.append(len(values))
             elif (value := parser.parse_optional_unresolved_operand()) is not None:
                 written.append(value)
             else:
@@ -198,6 +211,8 @@ class NpuDynDmaMemcpyNdOp(EarlyInstruction):
                 properties[name] = _PARTS[name](parser) if name in _PARTS else parser.parse_attribute()
 
         parser.parse_comma_separated_list(PAREN, parse_part)
+        if len(set(lengths)) > 1:
+            parser.raise_error(_UNEQUAL, position)
         properties |= parser.parse_optional_attr_dict()
         at_types = parser.pos
         parser.parse_punctuation(":")
@@ -208,12 +223,16 @@ class NpuDynDmaMemcpyNdOp(EarlyInstruction):
             types.extend([parser.parse_type()] if found is None else found)
 
         parser.parse_comma_separated_list(Parser.Delimiter.NONE, parse_type)
-        memory, *numbers = parser.resolve_operands(written, types, at_types)
+        operands = parser.resolve_operands(written, types, at_types)
+        return cls.today(parser, operands, OlderAttributes(parser, position, properties))
+
+    @classmethod
+    def today(cls, parser: Parser, operands: Sequence[SSAValue], attributes: OlderAttributes) -> Operation:
+        memory, *numbers = operands or (parser.raise_error("expected a buffer", attributes.position),)
         count, rest = divmod(len(numbers), 3)
         if rest or not 1 <= count <= DIMENSIONS:
-            parser.raise_error(
-                f"expected as many offsets as sizes and strides, and 1 to {DIMENSIONS} of each", position
-            )
+            parser.raise_error(_UNEQUAL, attributes.position)
+        attributes.drop("operandSegmentSizes")  # all are of the same length
         lists = [numbers[start : start + count] for start in range(0, 3 * count, count)]
         # dimensions that are not written are outer ones that run once
         entries = [[fill] * (DIMENSIONS - count) for fill in (0, 1, 0)]
@@ -222,12 +241,12 @@ class NpuDynDmaMemcpyNdOp(EarlyInstruction):
             for outer, values in zip(entries, lists, strict=True)
         ]
         given = {f"static_{name}": integers for name, (_, integers) in zip(_LISTS, mixed, strict=True)}
-        attributes = OlderAttributes(parser, at_types, dict(properties))
         values = [value for group, _ in mixed for value in group]
         sizes = {"operandSegmentSizes": segments(1, *(len(group) for group, _ in mixed))}
         return _same(NpuDmaMemcpyNdOp, [memory, *values], attributes, **given, **sizes)
 
 
+_UNEQUAL = f"expected 1 to {DIMENSIONS} offsets, and as many sizes and strides"
 _LISTS = ("offsets", "sizes", "strides")
 _PARTS = {
     "metadata": lambda parser: SymbolRefAttr(cast(Parser, parser).parse_symbol_name()),
