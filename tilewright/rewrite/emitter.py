@@ -169,8 +169,9 @@ class Emitter:
 
     def widened(self, number: Number) -> Number:
         """A number of an instruction with at least 32 bits: one of fewer bits has no sign."""
-        bits = number.type.bitwidth if isinstance(number, SSAValue) and isinstance(number.type, IntegerType) else 32
-        if bits >= i32.bitwidth or isinstance(number, int):
+        type = i32 if isinstance(number, int) else number.type
+        bits = type.bitwidth if isinstance(type, IntegerType) else i32.bitwidth
+        if isinstance(number, int) or bits >= i32.bitwidth:
             return number
         value = known(number)
         return self.value(arith.ExtUIOp(number, i32)) if value is None else value & (1 << bits) - 1

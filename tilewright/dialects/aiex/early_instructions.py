@@ -6,7 +6,7 @@ fewer operands than the definitions had, both are read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, SymbolRefAttr, i1, i64
@@ -248,10 +248,10 @@ class NpuDynDmaMemcpyNdOp(EarlyInstruction):
 
 _UNEQUAL = f"expected 1 to {DIMENSIONS} offsets, and as many sizes and strides"
 _LISTS = ("offsets", "sizes", "strides")
-_PARTS = {
-    "metadata": lambda parser: SymbolRefAttr(cast(Parser, parser).parse_symbol_name()),
-    "id": lambda parser: IntegerAttr(cast(Parser, parser).parse_integer(), i64),
-    "issue_token": lambda parser: IntegerAttr(int(cast(Parser, parser).parse_boolean()), i1),
+_PARTS: dict[str, Callable[[Parser], Attribute]] = {
+    "metadata": lambda parser: SymbolRefAttr(parser.parse_symbol_name()),
+    "id": lambda parser: IntegerAttr(parser.parse_integer(), i64),
+    "issue_token": lambda parser: IntegerAttr(int(parser.parse_boolean()), i1),
     "packet": lambda parser: PacketInfoAttr.new(PacketInfoAttr.parse_parameters(parser)),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import ClassVar, Self
 
@@ -112,7 +112,7 @@ class NpuAddressPatchOp(RuntimeFields):
 
 def _patch_operands(
     arg_plus: SSAValue, addr_val: SSAValue | None, arg_val: SSAValue | None
-) -> tuple[list[SSAValue], Mapping[str, Attribute]]:
+) -> tuple[list[SSAValue], dict[str, Attribute]]:
     """The operands of a patch in their order, and the property that tells them apart where that is needed."""
     values = {"addr": addr_val, "arg_idx": arg_val}
     given = {name: value for name, value in values.items() if value is not None}

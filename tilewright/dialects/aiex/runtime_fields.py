@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, IntegerType, SignlessIntegerConstraint, StringAttr
 from xdsl.ir import Attribute, SSAValue
@@ -62,7 +62,7 @@ class RuntimeFields(IRDLOperation):
             known = known_word(value)
             return value if known is None else known
         attr = self.properties.get(name)
-        return _unsigned_if_narrow(attr.value.data, attr.type) if isinstance(attr, IntegerAttr) else 0
+        return _unsigned_if_narrow(attr.value.data, cast(Any, attr).type) if isinstance(attr, IntegerAttr) else 0
 
     def known_number(self, name: str) -> int | None:
         number = self.number(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import ClassVar, Self
 
@@ -188,7 +188,7 @@ class NpuWriteBdOp(RuntimeFields):
     burst_length = opt_prop_def(FIELD, IntegerAttr(0, i32))
     d3_stride = opt_prop_def(FIELD)  # of mem tiles only
 
-    RUNTIME_FIELDS: ClassVar[tuple[str, ...]]  # all of them: set below
+    RUNTIME_FIELDS: ClassVar[Sequence[str]]  # all of them: set below
 
     def __init__(self, **fields: int):
         """Fields left out are 0."""
@@ -200,7 +200,8 @@ class NpuWriteBdOp(RuntimeFields):
     @classmethod
     def of_values(cls, fields: Mapping[str, Attribute], values: Mapping[str, SSAValue]) -> Self:
         """One with properties and values; fields that are in neither are 0."""
-        properties = NO_FIELDS | {name: i32_number(0) for name in values} | fields | field_names(list(values))
+        zeros = {name: i32_number(0) for name in values}
+        properties: dict[str, Attribute] = {**NO_FIELDS, **zeros, **fields, **field_names(list(values))}
         return cls.create(operands=list(values.values()), properties=properties)
 
     @classmethod
@@ -247,9 +248,12 @@ class NpuWriteBdOp(RuntimeFields):
     @property
     def numbers(self) -> dict[str, int]:
         """All fields that are properties, with their signs."""
-        attrs = ((name, attr) for name, attr in self.properties.items() if isinstance(attr, IntegerAttr))
         runtime = self.runtime
-        return {name: attr.value.data for name, attr in attrs if name not in runtime}
+        return {
+            name: attr.value.data
+            for name, attr in self.properties.items()
+            if isinstance(attr, IntegerAttr) and name not in runtime
+        }
 
     def words(self, *, all_fields: bool = False) -> list[int]:
         """The words of the descriptor, with those fields that upstream leaves out, too."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -94,13 +94,9 @@ def _guard(op: Guarded, model: DeviceModel, rewriter: PatternRewriter) -> None:
             _guard_parameter(op, checks)
             _check_words(op, checks, {"value": WORD_LIMITS})
         case NpuWriteWordsOp():
-            names = ["address", *(f"word {number}" for number in range(len(op.values)))]
-            _check_words(op, checks, dict.fromkeys(names, WORD_LIMITS))
-            _guard_write(op, checks, model, emit, len(op.values))
+            _guard_write(op, checks, model, [f"word {number}" for number in range(len(op.values))], len(op.values))
         case _:
-            names = ("address", "value", "mask")[: len(op.operands)]
-            _check_words(op, checks, dict.fromkeys(names, WORD_LIMITS))
-            _guard_write(op, checks, model, emit)
+            _guard_write(op, checks, model, ["value", "mask"][: len(op.operands) - 1])
 
 
 def _check_words(op: Operation, checks: LimitChecks, limits: Mapping[str, tuple[int, int]]) -> None:
@@ -143,21 +139,23 @@ def _guard_write(
     op: NpuWrite32Op | NpuMaskWrite32Op | NpuWriteWordsOp,
     checks: LimitChecks,
     model: DeviceModel,
-    emit: Emitter,
+    values: Sequence[str],
     count: int = 1,
 ) -> None:
     """An address is that of a word; one that is relative to a tile stays in it, and becomes absolute."""
     if op.buffer is not None:
         name, words = op.buffer.root_reference.data, _buffer_words(op, op.buffer)
-        if words is not None:
-            checks.within(op.address, 0, words - count, f"index of a word in '{name}'")
+        within = WORD_LIMITS if words is None else (0, words - count)
+        _check_words(op, checks, {f"index of a word in '{name}'": within, **dict.fromkeys(values, WORD_LIMITS)})
         return
+    _check_words(op, checks, dict.fromkeys(["address", *values], WORD_LIMITS))
     if op.column is not None and op.row is not None:
         base, address = model.tile_address(op.column.value.data, op.row.value.data, 0), known(op.address)
         # Programs do give the whole address of a register besides the tile that it is in.
         if address is None or address & ~TILE_OFFSET != base:
             checks.within(op.address, 0, TILE_OFFSET, "address in the tile")
         if address is None:
+            emit = checks.numbers.emit
             op.operands[0] = emit.add(emit.constant(base), op.address)
             op.column = op.row = None
     checks.divisible(op.address, WORD_BYTES, "address")

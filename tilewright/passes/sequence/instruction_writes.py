@@ -84,20 +84,17 @@ def on_tile(
         write(_displaced(SomeTile(emit, model, TileId(0, row), column, row)))
         return
     for rows in kinds_of_rows(model):
-        is_here = emit.compare("uge", row, emit.constant(rows[0]))
-        if rows[-1] != model.rows - 1:
-            below = emit.compare("ule", row, emit.constant(rows[-1]))
-            is_here = emit.value(AndIOp(is_here, below)) if rows[0] else below
+        is_here = emit.compare("eq" if len(rows) == 1 else "uge", row, emit.constant(rows[0]))
+        if len(rows) > 1 and rows[-1] != model.rows - 1:
+            is_here = emit.value(AndIOp(is_here, emit.compare("ule", row, emit.constant(rows[-1]))))
         block = Block()
         here = SomeTile(Emitter.at_end(block, op.location), model, TileId(known(column) or 0, rows[0]), column, row)
-        _write_or_refuse(here, row, rows, write, guards)
+        _write_or_refuse(here, row, rows, write)
         block.add_op(YieldOp())
         emit.insert(IfOp(is_here, [], Region(block), Region()))
 
 
-def _write_or_refuse(
-    here: SomeTile, row: SSAValue, rows: range, write: Callable[[SomeTile], None], guards: Guards
-) -> None:
+def _write_or_refuse(here: SomeTile, row: SSAValue, rows: range, write: Callable[[SomeTile], None]) -> None:
     """Emit the code for tiles of some rows; if there is none, rows are refused when one of these is meant."""
     try:
         write(_displaced(here))
@@ -107,7 +104,7 @@ def _write_or_refuse(
             block.erase_op(made)
         low, high = (0, rows[0] - 1) if rows[-1] == here.model.rows - 1 else (rows[-1] + 1, here.model.rows - 1)
         text = error.diagnostics[0].text.partition(" op ")[2] or error.diagnostics[0].text
-        here.emit.insert(NpuAssertRangeOp(row, low, high, f"row of the tile, where it {text},"))
+        here.emit.insert(NpuAssertRangeOp(row, low, high, f"row ({text})"))
 
 
 def kinds_of_rows(model: DeviceModel) -> list[range]:
