@@ -56,7 +56,28 @@ class GuardInstructionsPass(Pass):
         for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
             # A list, because guards are inserted into what is being walked.
             for found in [inner for inner in all_operations(sequence) if isinstance(inner, Guarded)]:
-                _guard(found, op.model, LocatingRewriter(found, Worklist(sequence.body)))
+                # What is never executed is removed later, and does no harm.
+                if _is_reached(found, sequence):
+                    _guard(found, op.model, LocatingRewriter(found, Worklist(sequence.body)))
+
+
+def _is_reached(op: Operation, sequence: RuntimeSequenceOp) -> bool:
+    """Whether an operation may be executed, by what is known of the branches and loops around it."""
+    while (parent := op.parent_op()) is not None and parent is not sequence:
+        match parent:
+            case scf.IfOp():
+                condition = known(parent.cond)
+                taken = parent.true_region if condition else parent.false_region
+                if condition is not None and op.parent_region() is not taken:
+                    return False
+            case scf.ForOp():
+                lower, upper = known(parent.lb), known(parent.ub)
+                if lower is not None and upper is not None and lower >= upper:
+                    return False
+            case _:
+                pass
+        op = parent
+    return True
 
 
 Guarded: TypeAlias = (

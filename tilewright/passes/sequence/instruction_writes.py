@@ -38,7 +38,7 @@ from tilewright.passes.sequence.descriptor_writes import DescriptorWriter
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.emitter import Emitter, Number, known
-from tilewright.rewrite.exact_arithmetic import Numbers
+from tilewright.rewrite.exact_arithmetic import Numbers, limits_of
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ def on_tile(
         write(_displaced(SomeTile(emit, model, TileId(0, row), column, row)))
         return
     for rows in kinds_of_rows(model):
+        if rows[0] > limits_of(row)[1]:
+            continue
         is_here = emit.compare("eq" if len(rows) == 1 else "uge", row, emit.constant(rows[0]))
         if len(rows) > 1 and rows[-1] != model.rows - 1:
             is_here = emit.value(AndIOp(is_here, emit.compare("ule", row, emit.constant(rows[-1]))))
@@ -300,11 +302,11 @@ def _encoded(emit: Emitter, model: DeviceModel, place: TileId, name: str, number
     if name == BUFFER_OFFSET and model.is_core_tile(*place):
         return emit.divide(value, WORD_BYTES)
     if name == BURST_LENGTH:
-        code = emit.constant(model.burst_encoding(0))
+        numbers = Numbers(emit)
+        code: Number = model.burst_encoding(0)
         for length in model.burst_lengths:
-            is_it = emit.compare("eq", value, emit.constant(length))
-            code = emit.value(SelectOp(is_it, emit.constant(model.burst_encoding(length)), code))
-        return code
+            code = numbers.select(numbers.equal(value, length), model.burst_encoding(length), code)
+        return emit.number(code)
     return value
 
 

@@ -194,7 +194,8 @@ def _address_patch(to: Instructions, op: queue.NpuAddressPatchOp) -> None:
     else:
         number = to.builder.cast(to.word(argument), i32)
         offset = to.builder.cast(to.word(op.arg_plus), WORD)
-        if addend := address_offset(FIRST_FOLDED_ARGUMENT, fold=to.fold_ddr_offsets):
+        addend = address_offset(FIRST_FOLDED_ARGUMENT, fold=to.fold_ddr_offsets)
+        if addend and guards.value_limits(argument)[1] >= FIRST_FOLDED_ARGUMENT:
             first, zero = to.builder.constant(FIRST_FOLDED_ARGUMENT, i32), to.builder.constant(0, WORD)
             counts = to.builder.compare(Predicate.ge, number, first)
             added = ConditionalOp(counts, to.builder.constant(addend, WORD), zero)
