@@ -11,7 +11,14 @@ from argparse import Namespace
 from pathlib import Path
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
-from tilewright.cli.files import cannot_write, design_arguments, print_written, read_design
+from tilewright.cli.files import (
+    cannot_write,
+    design_arguments,
+    host_arguments,
+    host_options,
+    print_written,
+    read_design,
+)
 from tilewright.cli.parsers import arguments, switch, value
 
 LINT = {
@@ -25,9 +32,11 @@ LINT = {
 add_arguments = arguments(
     {
         **design_arguments(),
+        **host_arguments(),
         "-o": value("DIR", "where the files go", dest="directory", required=True),
         "--shared": switch("also make a shared library of the generators"),
         "--library": value("NAME", "call it libNAME.so; without, it has the name of DESIGN"),
+        "--keep-buffers": switch("let the C++ functions take the host's buffers too, as void *, in their order"),
         "--lint": {
             "choices": LINT,
             "default": "warn",
@@ -47,10 +56,10 @@ def run(args: Namespace) -> int:
     library = _library_name(args)  # before the work: a wrong name is said at once
     source = read_design(args)
     with collect() as found:
-        design = compile_source(source, (*GUARDED_LOWERING, *LINT[args.lint]))
+        design = compile_source(source, (*GUARDED_LOWERING, *LINT[args.lint]), host_options(args))
     show_diagnostics(found, source.texts)
     try:
-        written = write_design(design, args.directory, library)
+        written = write_design(design, args.directory, library, keep_buffers=args.keep_buffers)
     except LinkError as error:
         raise InputError(str(error)) from error
     except (OSError, ValueError) as error:

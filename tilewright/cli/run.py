@@ -24,7 +24,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import InputError, complaining
-from tilewright.cli.files import design_arguments, read_bytes, read_design, read_text, write_folder, write_text
+from tilewright.cli.files import (
+    design_arguments,
+    host_arguments,
+    host_options,
+    read_bytes,
+    read_design,
+    read_text,
+    write_folder,
+    write_text,
+)
 from tilewright.cli.parsers import SECTION, arguments, switch, value, values
 from tilewright.cli.run_values import (
     integer,
@@ -52,6 +61,7 @@ FAILED, INTERRUPTED = 1, 130
 add_arguments = arguments(
     {
         **design_arguments(nargs="?"),
+        **host_arguments(),
         "--sequence": value("NAME", "which runtime sequence (default: the first)"),
         "--set": values("NAME=INT", "the value of a scalar argument"),
         "--arg": values("NAME=SPEC", "what a buffer holds at first"),
@@ -185,7 +195,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
         if given:
             raise usage(f"{flag} is for a stream without a design; {args.design} is one")
     source = read_design(args)
-    design = compile_source(source)
+    design = compile_source(source, host=host_options(args))
     with complaining(UnknownNameError, usage):
         op = design.operation(args.sequence)
     code = _control_code(args) if args.txn is not None else None

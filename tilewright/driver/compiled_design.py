@@ -24,6 +24,7 @@ from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     DESIGN_LOWERING,
     FULL_GUARDS,
+    GUARD_INSTRUCTIONS,
     SEQUENCE_GATHERING,
     SEQUENCE_LOWERING,
     passes_of,
@@ -37,22 +38,26 @@ if TYPE_CHECKING:
     from tilewright.codegen.shared_library import SharedLibrary
     from tilewright.driver.loaded_device import Array, Kernels, Levels, LoadedDevice
     from tilewright.driver.run_result import RunResult
+    from tilewright.passes.host_programs import HostOptions
     from tilewright.sim.core import CoreProgram
     from tilewright.sim.runs import Progress
 
 Parameters: TypeAlias = "Mapping[str, int] | Literal['none']"
-GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
+GUARDED_LOWERING = (GUARD_INSTRUCTIONS, *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
 """Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
 DEFAULT_DEVICE = "main"
 
 
 @at_user_line
-def compile_source(source: Compilable, lowering: Sequence[str] | None = None) -> Design:
+def compile_source(
+    source: Compilable, lowering: Sequence[str] | None = None, host: HostOptions | None = None
+) -> Design:
     """Compile a file, MLIR text or a program object, once for all sizes.
 
     Args:
         source: a path to MLIR or to Python that defines a program, MLIR text, or a program such as `iron.Program`
         lowering: names of the passes on each device, for those who want other ones than `tilewright compile` runs
+        host: what is asked of the host code of AIR programs
 
     Raises:
         CompileError: if it cannot be compiled; with diagnostics that name lines of the source
@@ -60,7 +65,7 @@ def compile_source(source: Compilable, lowering: Sequence[str] | None = None) ->
     order = GUARDED_LOWERING if lowering is None else lowering
     pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
-    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})
+    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -70,10 +75,10 @@ def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) ->
 
 def design_from_text(text: str, name: str) -> Design:
     """A design whose sequences are lowered already."""
-    return _design(TextSource(text, name), Pipeline())
+    return design_of(TextSource(text, name), Pipeline())
 
 
-def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Design:
+def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     ctx = make_context()
     try:
@@ -83,9 +88,9 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
         # functions of AIR programs become sequences of the device that they use; dialects are loaded when a program
         # uses them, so this tells without a walk
         if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
-            from tilewright.passes.host_programs import lower_host_programs
+            from tilewright.passes.host_programs import NO_OPTIONS, lower_host_programs
 
-            lower_host_programs(ctx, module)
+            lower_host_programs(ctx, module, host or NO_OPTIONS)
         _keep_argument_names(module)
         # our own passes are trusted in between; what they have made is checked as a whole
         run_pipeline(ctx, module, pipeline, verify_each=False)
@@ -311,8 +316,11 @@ class Design:
         names = found.argument_names
         return [names[argument.index] for argument in scalar_arguments(found)]
 
-    def cpp(self, sequence: str | None = None) -> str:
-        """A C++ header with a function that gives the words of a `sequence`, the first one without a name."""
+    def cpp(self, sequence: str | None = None, *, keep_buffers: bool = False) -> str:
+        """A C++ header with a function that gives the words of a `sequence`, the first one without a name.
+
+        With `keep_buffers` it takes the host's buffers too, which it has no use for, as `void *`.
+        """
         from tilewright.codegen.cpp_printer import print_cpp
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
@@ -325,7 +333,9 @@ class Design:
             if original is not wanted:
                 copy.detach()
                 copy.erase()
-        convert = ConvertAIEXToEmitCPass(StyleName.READABLE, function_name=self.cpp_function(name))
+        convert = ConvertAIEXToEmitCPass(
+            StyleName.READABLE, function_name=self.cpp_function(name), keep_buffers=keep_buffers
+        )
         run_pipeline(make_context(), module, Pipeline(steps=[convert]))
         return print_cpp(module, readable=True, guard=self._cpp_names[name].guard)
 

@@ -127,12 +127,18 @@ class LoadedDevice(SimulatedDevice):
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
-        prepare = partial(_prepare, machine, self.design, self.kernels)
+        prepare = partial(self.prepare, machine)
         # a sequence may load the image of another device of the design, by its number
         runner = Runner(machine, {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops})
         image = prepare(self._device)
         runner.configure(LocatedStream(image.stream, image.locations))
         return runner
+
+    def prepare(self, machine: Machine, device: DeviceOp) -> Image:
+        """Give the cores of a `device` on a `machine` their programs; what configures the rest."""
+        bind_cores(machine, self.design, self.kernels, device)
+        configuration = configuration_stream(device)
+        return Image(decode(configuration.words), configuration.locations)
 
     @at_user_line
     def run(
@@ -190,8 +196,8 @@ class LoadedDevice(SimulatedDevice):
         return self._last[1]
 
 
-def _prepare(machine: Machine, design: Design, kernels: Kernels, device: DeviceOp) -> Image:
-    """Give the cores of a device their programs; what configures the rest."""
+def bind_cores(machine: Machine, design: Design, kernels: Kernels, device: DeviceOp) -> None:
+    """Give the cores of a device their programs, and its locks their names."""
     of_device = DeviceKernels(kernels, device)
     for op in device.body.ops:
         if isinstance(op, CoreOp) and op.place is not None:
@@ -199,8 +205,6 @@ def _prepare(machine: Machine, design: Design, kernels: Kernels, device: DeviceO
         # for messages: the words only have numbers
         elif isinstance(op, LockOp) and op.sym_name and op.place is not None and op.number is not None:
             machine.tiles[op.place].locks[op.number].name = op.sym_name.data
-    configuration = configuration_stream(device)
-    return Image(decode(configuration.words), configuration.locations)
 
 
 def _bind_core(program: CoreProgram, tile: Tile, kernels: Kernels) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
 from tilewright.passes import find_pass
 
+ARGUMENTS = ("tilewright-find-open-arguments",)
 PLACEMENT = ("aie-place-tiles",)
 TRACING = (
     "aie-insert-trace-flows",
@@ -29,7 +32,7 @@ RESOURCES = (
     "aie-assign-buffer-addresses",
 )
 ROUTING = ("aie-create-pathfinder-flows",)
-DESIGN_LOWERING = (*PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
+DESIGN_LOWERING = (*ARGUMENTS, *PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
 """From a design as people write it to descriptors, locks, addresses and switch settings.
 
 The order is upstream's. Copies that tokens hold back come before the locks that they need, which upstream's users do by
@@ -60,7 +63,9 @@ NPU_DMA_LOWERING = (
 The order is upstream's. The options accept control flow that upstream refuses.
 """
 
-FULL_GUARDS = {"aie-dma-tasks-to-npu": "guards=full", "aie-dma-to-npu": "guards=full"}
+FULL_GUARDS: dict[str, str] = dict.fromkeys(
+    ("aie-decompose-large-dma-bd", "aie-dma-tasks-to-npu", "aie-dma-to-npu", "aie-npu-dma-lowering"), "guards=full"
+)
 """Options with which all limits of the hardware are checked, and chains are lowered that are numbered at run time."""
 
 
@@ -88,6 +93,153 @@ SEQUENCE_LOWERING = (
 )
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
+
+PACKET_DMA_LOWERING = (
+    "aie-materialize-bd-chains",
+    "aie-substitute-shim-dma-allocations",
+    "aie-assign-runtime-sequence-bd-ids",
+    "canonicalize",
+    "aie-dma-tasks-to-npu",
+    "aie-dma-to-npu",
+    "aie-lower-set-lock",
+)
+"""`NPU_DMA_LOWERING` of sequences that send control packets: these have no loops."""
+
+
+@dataclass(frozen=True)
+class DriverOptions:
+    """What the command line of upstream's driver says about its passes."""
+
+    placer: str = "sequential_placer"
+    cores_per_col: str = "-1"
+    sa_seed: str = "1"
+    alloc_scheme: str = ""
+    dynamic_fifos: bool = True
+    packet_fifos: bool = False
+    overlay: bool = False
+    """Route control packets to all tiles."""
+    materialize: bool = True
+    expand: bool = False
+    """Replace loads of other devices by what configures these."""
+    by_packets: bool = False
+    """Do so with control packets."""
+    full_guards: bool = False
+    """Lower sequences as `tilewright compile` does, not as upstream does."""
+
+
+def driver_stages(options: DriverOptions) -> dict[str, tuple[str, ...]]:
+    """The orders that upstream's driver runs one after the other, by the name of the file with what each makes.
+
+    Programs of cores are left as they are, since these are not compiled: vectors stay vectors.
+    """
+    place = f"placer={options.placer} cores-per-col={options.cores_per_col} sa-seed={options.sa_seed}"
+    return {
+        "placed.mlir": (f"{PLACEMENT[0]}{{{place}}}",),
+        "traced.mlir": TRACING,
+        "input_with_addresses.mlir": tuple(_driver_resources(options)),
+        "input_physical.mlir": ROUTING,
+        **dict(_driver_sequences(options)),
+    }
+
+
+def _driver_resources(options: DriverOptions) -> Iterator[str]:
+    overlay = "aie-generate-column-control-overlay"
+    yield from ("lower-affine", "aie-canonicalize-device", "aie-lower-scratchpad-parameters")
+    # before the FIFOs, which then take the channels that it leaves
+    if options.overlay:
+        yield f"{overlay}{{route-shim-to-tile-ctrl=true emit-standalone-overlay={_bool(options.by_packets)}}}"
+    yield f"aie-objectFifo-stateful-transform{{packet-sw-objFifos={_bool(options.packet_fifos)}}}"
+    yield f"aie-objectFifo-unroll{{default-dynamic={_bool(options.dynamic_fifos)}}}"
+    yield from ("aie-lower-memcpy", "aie-assign-lock-ids", "aie-assign-bd-ids", "aie-lower-cascade-flows")
+    yield from ("aie-lower-broadcast-packet", "aie-lower-multicast", "aie-assign-tile-controller-ids")
+    if not options.overlay:
+        yield f"{overlay}{{route-shim-to-tile-ctrl=false}}"
+    scheme = f"{{alloc-scheme={options.alloc_scheme}}}" if options.alloc_scheme else ""
+    yield f"aie-assign-buffer-addresses{scheme}"
+    yield from ("aie-assign-core-link-files", "aie-vector-transfer-lowering", "aie-scf-to-control-flow")
+
+
+def _driver_sequences(options: DriverOptions) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if options.materialize:
+        yield "npu_materialized.mlir", SEQUENCE_GATHERING[:2]
+    if options.expand or options.by_packets:
+        legalize = ("aie-legalize-ctrl-packet",) if options.by_packets else ()
+        yield "npu_expanded.mlir", (f"aie-expand-load-pdi{{ctrl-pkt={_bool(options.by_packets)}}}", *legalize)
+    if options.by_packets:
+        yield "ctrlpkt_to_dma.mlir", ("aie-ctrl-packet-to-dma",)
+        yield "ctrlpkt_npu_lowered.mlir", PACKET_DMA_LOWERING
+    else:
+        yield "npu_dma_lowered.mlir", with_options(NPU_DMA_LOWERING, FULL_GUARDS if options.full_guards else {})
+    yield "npu_lowered.mlir", SEQUENCE_GATHERING[2:]
+
+
+def _bool(value: bool) -> str:
+    return str(value).lower()
+
+
+CONTROL_OVERLAY = (
+    "aie-generate-column-control-overlay{"
+    "route-shim-to-tct=all-tiles route-shim-to-tile-ctrl=true emit-standalone-overlay=true}",
+    "aie-assign-tile-controller-ids",  # for tiles that only the overlay uses
+)
+_OVERLAY_AT = next(
+    n for n, step in enumerate(DESIGN_LOWERING) if step.startswith("aie-generate-column-control-overlay")
+)
+RECONFIGURATION: Mapping[str, tuple[str, ...]] = {
+    "loadpdi": (*DESIGN_LOWERING, *SEQUENCE_GATHERING),
+    "write32": (*DESIGN_LOWERING, *SEQUENCE_GATHERING[:-1], "aie-expand-load-pdi", SEQUENCE_GATHERING[-1]),
+    "ctrlpkt": (
+        *DESIGN_LOWERING[:_OVERLAY_AT],
+        *CONTROL_OVERLAY,
+        *DESIGN_LOWERING[_OVERLAY_AT + 1 :],
+        *SEQUENCE_GATHERING[:-1],
+        "aie-expand-load-pdi{ctrl-pkt}",
+        "aie-legalize-ctrl-packet",
+        SEQUENCE_GATHERING[-1],
+    ),
+}
+"""From several devices, and sequences of another one that configure them, to instructions that configure: by method.
+
+Configurations are numbered at the end, since those that reset the array are only made when loads are expanded.
+"""
+
+PACKET_SENDING = ("aie-ctrl-packet-to-dma",)
+"""What sends control packets from host memory; after it, nothing knows their words any more."""
+
+
+GUARD_INSTRUCTIONS = "tilewright-guard-instructions"
+
+
+def guarded(pipeline: Pipeline) -> Pipeline:
+    """The same pipeline with all limits checked in what it turns into C++, unless that is to be upstream's text.
+
+    Text that `opt` prints in between stays upstream's; where it ends as C++, nothing shows but the checks.
+    """
+    conversions = [step for step in _all_steps(pipeline) if step.name == "convert-aiex-to-emitc"]
+    if not conversions or any(cast(Any, step).upstream_text for step in conversions):
+        return pipeline
+    check = Pipeline("aie.device", [*passes_of([GUARD_INSTRUCTIONS])])
+    return Pipeline(pipeline.anchor, [check, *_with_full_guards(pipeline).steps])
+
+
+def _all_steps(pipeline: Pipeline) -> Iterator[Pass]:
+    for step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            yield from _all_steps(step)
+        else:
+            yield step
+
+
+def _with_full_guards(pipeline: Pipeline) -> Pipeline:
+    from tilewright.passes.sequence.limit_checks import Guards  # which most users of an order need not load
+
+    steps = list[Pass | Pipeline]()
+    for step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            steps.append(_with_full_guards(step))
+        else:
+            steps.append(replace(cast(Any, step), guards=Guards.FULL) if step.name in FULL_GUARDS else step)
+    return Pipeline(pipeline.anchor, steps)
 
 
 def pipeline_of(order: Sequence[str]) -> Pipeline:

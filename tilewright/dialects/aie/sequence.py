@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Sequence
-from typing import SupportsFloat, TypeVar
+from typing import SupportsFloat, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -15,20 +16,23 @@ from xdsl.dialects.builtin import (
     SymbolNameConstraint,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolOpInterface
 
-from tilewright.dialects import arith
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
+from tilewright.ir.diagnostics import fail_op
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
 DEFAULT_NAME = "sequence"
+COMPUTES = "arith."
+TAKES_NUMBERS = (COMPUTES, "scf.")
 ARGUMENT_NAMES = "tilewright.argument_names"
 """Attribute of a sequence with what the source called its arguments; their names in printed text are others."""
 
@@ -37,6 +41,10 @@ FLOAT_ARGUMENTS = "tilewright.float_arguments"
 
 SIZE_ARGUMENTS = "tilewright.size_arguments"
 """Attribute of a sequence: pairs of numbers, of an argument and of the buffer that it is the number of elements of."""
+
+OPEN_ARGUMENTS = "tilewright.open_arguments"
+"""Attribute of a sequence: the numbers of those buffers whose types say how large one problem is, and do not bound what
+the host gives."""
 
 
 def _parse_arguments_and_body(parser: Parser, op_type: type[OpT], name: StringAttr | None) -> OpT:
@@ -62,6 +70,11 @@ def _print_arguments_and_body(printer: Printer, op: IRDLOperation, print_empty_b
     print_attributes(printer, op, elided=("sym_name",), keyword=True)
     printer.print_string(" ")
     printer.print_region(body, print_entry_block_args=False, print_empty_block=print_empty_block)
+
+
+def is_computation(op: Operation) -> bool:
+    """Whether an operation is one on numbers that a sequence does as well where it stands beside the sequence."""
+    return op.name.startswith(COMPUTES)
 
 
 @op_definition
@@ -93,11 +106,28 @@ class RuntimeSequenceOp(IRDLOperation):
         return names
 
     @property
-    def outer_constants(self) -> list[arith.ConstantOp]:
-        """Constants of the device that the sequence uses, which sees them: CSE makes equal ones inside into those."""
-        owners = (operand.owner for op in self.walk() for operand in op.operands)
-        found = dict.fromkeys(owner for owner in owners if isinstance(owner, arith.ConstantOp))
-        return [constant for constant in found if not self.is_ancestor(constant)]
+    def outer_computations(self) -> list[Operation]:
+        """Computations beside the sequence that it uses, in their order; it does them as if they stood at its start.
+
+        Programs write such constants for all of their sequences, and CSE makes equal ones inside into those. Numbers
+        from elsewhere are refused.
+        """
+        device, users, found = self.parent, deque[Operation](self.walk()), set[Operation]()
+        while users:
+            user = users.popleft()
+            for operand in user.operands:
+                owner = operand.owner
+                # a sequence stands in a device, which sees nothing from outside
+                if not isinstance(owner, Operation) or owner.parent is not device or owner in found:
+                    continue
+                if is_computation(owner):
+                    found.add(owner)
+                    users.append(owner)
+                # an index may be a tile or a lock, which operations that are not lowered yet take
+                elif isinstance(operand.type, IntegerType) or user.name.startswith(TAKES_NUMBERS):
+                    text = "stands beside a sequence that uses its result, and is no arithmetic (arith) on constants"
+                    fail_op(owner, text, (user, "the result is used here"))
+        return [op for op in device.ops if op in found] if device is not None and found else []
 
     def takes_float(self, number: int) -> bool:
         """Whether an argument is an f32 to hosts."""
@@ -129,6 +159,17 @@ class RuntimeSequenceOp(IRDLOperation):
         numbers = [*self._size_arguments, added.index, buffer.index]
         self.attributes[SIZE_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
         return added
+
+    @property
+    def open_arguments(self) -> list[int]:
+        """The numbers of the buffers of which the host may give more than their types say."""
+        numbers = self.attributes.get(OPEN_ARGUMENTS)
+        return list[int](numbers.get_values()) if isinstance(numbers, DenseArrayBase) else []
+
+    def make_open(self, buffer: BlockArgument) -> None:
+        """Let the host give more of a buffer than its type says."""
+        numbers = sorted({*self.open_arguments, buffer.index})
+        self.attributes[OPEN_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
 
     def add_argument(self, type: Attribute, name: str) -> None:
         """Add a last argument; it gets this name, with a number behind it if another one has it."""
@@ -177,6 +218,13 @@ class BdChainOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         _print_arguments_and_body(printer, self)
+
+
+def declared_elements(buffer: SSAValue) -> int | None:
+    """How many elements a buffer has by its type; None where that is open, or not all that the host may give."""
+    sequence = buffer.block.parent_op() if isinstance(buffer, BlockArgument) else None
+    is_open = isinstance(sequence, RuntimeSequenceOp) and cast(BlockArgument, buffer).index in sequence.open_arguments
+    return None if is_open else element_count(buffer.type)
 
 
 OPS = [RuntimeSequenceOp, BdChainOp]
