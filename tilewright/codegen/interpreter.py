@@ -17,7 +17,7 @@ from xdsl.traits import is_side_effect_free
 
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, remedy
 from tilewright.device import TileId
-from tilewright.device.layout import WORD_MASK
+from tilewright.device.layout import WORD_BITS, WORD_MASK
 from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
@@ -119,7 +119,14 @@ class Interpreter:
             value = self.values.get(part.value)
             if value is None:
                 return None
-            packed |= (value & part.mask) << part.shift
+            # Without sign, for what is not as wide as a word.
+            packed |= (value & mask(bits(part.value.type)) & part.mask) << part.shift
+        if word.addend_from is not None:
+            decisive, least = word.addend_from
+            if (value := self.values.get(decisive)) is None:
+                return None
+            if _as_word(value, bits(decisive.type)) < least:
+                return packed
         return packed + word.addend & WORD_MASK
 
     def _compute(self, op: Operation) -> None:
@@ -154,6 +161,11 @@ class Interpreter:
         """The free descriptors, the next one last, and how many there are at most."""
         numbers = op.numbers(self.emitter.model)
         return self.pools.setdefault((op.place, numbers), [*reversed(numbers)]), len(numbers)
+
+
+def _as_word(value: int, width: int) -> int:
+    """The number with sign that a word holds for a value; one of fewer bits has none."""
+    return signed(value & mask(width), WORD_BITS)
 
 
 def bits(type: Attribute) -> int:

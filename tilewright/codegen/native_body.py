@@ -205,7 +205,14 @@ class GeneratorBody(Lowering):
             if part.mask != 0xFFFFFFFF:
                 value = builder.and_(value, ir.Constant(I32, part.mask))
             packed = builder.or_(packed, builder.shl(value, ir.Constant(I32, part.shift)) if part.shift else value)
-        return builder.add(packed, ir.Constant(I32, word.addend)) if word.addend else packed
+        addend: ir.Value = ir.Constant(I32, word.addend)
+        if word.addend_from is not None:
+            value, least = word.addend_from
+            counts = builder.icmp_signed(
+                ">=", resize(builder, self[value], I32, unsigned=True), ir.Constant(I32, least)
+            )
+            addend = builder.select(counts, addend, ir.Constant(I32, 0))
+        return builder.add(packed, addend) if word.addend else packed
 
     def _write_header(self) -> None:
         end = self.builder.load(self.position, typ=I64)

@@ -25,6 +25,7 @@ NOT_CONSTANT: dict[type[Operation], str] = {
         f"Cannot translate maskwrite32 with non-constant address, value, or mask {TO_BINARY}"
     ),
     queue.NpuAddressPatchOp: f"Cannot translate address_patch with non-constant arg_plus {TO_BINARY}",
+    instructions.NpuWriteWordsOp: f"Cannot translate write_words with non-constant address or words {TO_BINARY}",
 }
 RUNTIME_REGISTER = (
     f"Cannot translate address_patch with a runtime register address (addr_val) {TO_BINARY}; "
@@ -93,7 +94,9 @@ def static_words(sequence: RuntimeSequenceOp, emitter: TxnEmitter) -> StaticWord
 
 def _complaint(emitted: EmittedWords) -> str:
     if isinstance(emitted.op, queue.NpuAddressPatchOp):
-        at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["address"].word
-        if emitted.words[at] is None:
+        fields = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields
+        if emitted.words[fields["address"].word] is None:
             return RUNTIME_REGISTER
+        if emitted.words[fields["argument_index"].word] is None:
+            return f"Cannot translate address_patch with a runtime argument {TO_BINARY}"
     return NOT_CONSTANT[type(emitted.op)]

@@ -18,11 +18,12 @@ from tilewright.device import DeviceModel
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects import memref
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, symbol_name
+from tilewright.dialects.aie.lookup import ancestors, device_model, symbol_name
 from tilewright.dialects.aiex import firmware, instructions, queue
 from tilewright.dialects.aiex.resolution import TILE_OFFSET
+from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.ir.diagnostics import fail_op
-from tilewright.txn.opcodes import LAYOUTS, Opcode, address_offset
+from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, LAYOUTS, Opcode, address_offset
 from tilewright.txn.stream import Header
 
 # The version of the format that mlir-aie writes; others are only read.
@@ -45,14 +46,19 @@ class PackedWord:
     constant: int
     parts: tuple[WordPart, ...]
     addend: int = 0
+    addend_from: tuple[SSAValue, int] | None = None
+    """A value, and what it must be at least, with its sign, for the addend to count."""
 
 
 Word: TypeAlias = int | PackedWord
 Number: TypeAlias = "int | SSAValue"
 
 
-def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Number) -> list[Word]:
-    """An operation's words by its layout; run-time values are cut to their field, constants have been checked."""
+def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Number | PackedWord) -> list[Word]:
+    """An operation's words by its layout; run-time values are cut to their field, constants have been checked.
+
+    A packed word is for a field that is a whole word.
+    """
     layout = LAYOUTS[VERSION][opcode]
     constants = [0] * layout.fixed_words
     constants[0] = opcode
@@ -61,16 +67,20 @@ def compose(opcode: Opcode, payload: Sequence[Word] | None = None, **fields: Num
     data = payload if payload is not None else [0] * layout.default_payload_words
     if layout.size_word is not None:
         constants[layout.size_word] = (layout.fixed_words + len(data)) * WORD_BYTES
+    whole = dict[int, Word]()
     for name, number in fields.items():
         field = layout.fields[name]
+        if isinstance(number, PackedWord):
+            whole[field.word] = number
+            continue
         # A constant may stand in a value as well.
-        known = number if isinstance(number, int) else constant_value(number)
+        known = number if isinstance(number, int) else known_word(number)
         if known is not None:
             constants[field.word] |= known << field.lo & field.mask
         else:
             parts.setdefault(field.word, []).append(WordPart(cast(SSAValue, number), field.mask >> field.lo, field.lo))
     words: list[Word] = [
-        PackedWord(constant, tuple(parts[index])) if index in parts else constant
+        PackedWord(constant, tuple(parts[index])) if index in parts else whole.get(index, constant)
         for index, constant in enumerate(constants)
     ]
     return [*words, *data]
@@ -100,19 +110,20 @@ class TxnEmitter:
         emit = _EMIT.get(type(op))
         return emit(self, op) if emit else None
 
-    def address(self, op: instructions.Placed, written: Number) -> Number:
+    def address(self, op: instructions.Placed, written: Number) -> Number | PackedWord:
         """The register that an operation means: relative to a buffer, to a tile, or absolute."""
-        offset = written if isinstance(written, int) else constant_value(written)
+        offset = written if isinstance(written, int) else known_word(written)
         if op.buffer is not None:
             buffer = self._symbols.get(op.buffer.root_reference.data)
             if not isinstance(buffer, BufferOp) or buffer.address is None or buffer.place is None or offset is None:
                 fail_op(op, "Cannot translate symbolic address")
             return self.model.tile_address(*buffer.place, buffer.address.value.data + WORD_BYTES * offset)
-        if offset is None:
-            return written
         if op.column is not None and op.row is not None:
-            return self.model.tile_address(op.column.value.data, op.row.value.data, offset & TILE_OFFSET)
-        return offset & WORD_MASK
+            base = self.model.tile_address(op.column.value.data, op.row.value.data)
+            if isinstance(written, SSAValue) and offset is None:
+                return PackedWord(base & WORD_MASK, (WordPart(written, TILE_OFFSET, 0),))
+            return base | (offset or 0) & TILE_OFFSET
+        return written if offset is None else offset & WORD_MASK
 
     def global_words(self, op: Operation, data: SSAValue) -> list[int]:
         """The numbers in the constant global that a block write copies."""
@@ -146,17 +157,21 @@ def _block_write(emitter: TxnEmitter, op: instructions.NpuBlockWriteOp) -> list[
 
 
 def _word(value: SSAValue) -> Word:
-    known = constant_value(value)
+    known = known_word(value)
     return PackedWord(0, (WordPart(value, WORD_MASK, 0),)) if known is None else known & WORD_MASK
 
 
 def _address_patch(emitter: TxnEmitter, op: queue.NpuAddressPatchOp) -> list[Word]:
-    argument = op.arg_idx.value.data
-    address: Number = op.addr_val if op.addr_val is not None else op.addr.value.data
+    argument, address = op.number("arg_idx"), op.number("addr")
     words = compose(Opcode.DDR_PATCH, address=address, argument_index=argument, argument_offset=op.arg_plus)
     # The firmware translates the addresses of the first host buffers itself, but not those of the others.
-    if offset := address_offset(argument, fold=emitter.fold_ddr_offsets):
-        at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["argument_offset"].word
+    at = LAYOUTS[VERSION][Opcode.DDR_PATCH].fields["argument_offset"].word
+    if isinstance(argument, SSAValue):
+        if offset := address_offset(FIRST_FOLDED_ARGUMENT, fold=emitter.fold_ddr_offsets):
+            word = words[at]
+            packed = PackedWord(word, ()) if isinstance(word, int) else word
+            words[at] = replace(packed, addend=offset, addend_from=(argument, FIRST_FOLDED_ARGUMENT))
+    elif offset := address_offset(argument, fold=emitter.fold_ddr_offsets):
         word = words[at]
         words[at] = word + offset & WORD_MASK if isinstance(word, int) else replace(word, addend=offset)
     return words
@@ -186,7 +201,7 @@ _EMIT: dict[type[Operation], Callable[[TxnEmitter, Any], list[Word]]] = {
     ),
     instructions.NpuBlockWriteOp: _block_write,
     instructions.NpuWriteWordsOp: lambda emitter, op: compose(
-        Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=op.address
+        Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=emitter.address(op, op.address)
     ),
     instructions.NpuSyncOp: lambda emitter, op: compose(
         Opcode.TCT,

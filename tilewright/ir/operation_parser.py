@@ -641,6 +641,11 @@ class OperationParser(AttributeParser):
                     properties[name] = attributes.pop(name)
         values = self.resolve_operands(operands, inputs, start)
         location = self.parse_optional_location() or location or self.source.location(start)
+        if (read := getattr(op_type, "from_generic", None)) is not None:
+            # A name of former times: what is read is another operation.
+            op: Operation = read(self, values, properties | attributes)
+            op.location = location
+            return op
         return create_operation(op_type, values, outputs, properties, attributes, successors, regions, location)
 
     def _parse_generic_operands(self) -> list[Operand]:

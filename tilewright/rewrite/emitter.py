@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -129,6 +129,11 @@ class Emitter:
         if isinstance(op.location, UnknownLoc):
             op.location = self.location
 
+    @property
+    def block(self) -> Block:
+        """Where it inserts."""
+        return self._builder.insertion_point.block
+
     def insert(self, op: OpT) -> OpT:
         return self._builder.insert(op)
 
@@ -155,10 +160,21 @@ class Emitter:
         if (value := known(number)) is not None:
             return self.constant(value)
         assert isinstance(number, SSAValue)
+        if isinstance(number.type, IndexType):
+            return self.value(arith.IndexCastOp(number, i32))
         bits = cast(IntegerType, number.type).bitwidth
         if bits == i32.bitwidth:
             return number
         return self.value(arith.TruncIOp(number, i32) if bits > i32.bitwidth else arith.ExtUIOp(number, i32))
+
+    def widened(self, number: Number) -> Number:
+        """A number of an instruction with at least 32 bits: one of fewer bits has no sign."""
+        type = i32 if isinstance(number, int) else number.type
+        bits = type.bitwidth if isinstance(type, IntegerType) else i32.bitwidth
+        if isinstance(number, int) or bits >= i32.bitwidth:
+            return number
+        value = known(number)
+        return self.value(arith.ExtUIOp(number, i32)) if value is None else value & (1 << bits) - 1
 
     def add(self, first: SSAValue, second: SSAValue) -> SSAValue:
         return self.value(arith.AddiOp(first, second))

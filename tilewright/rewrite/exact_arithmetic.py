@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import IntegerType, i1, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerType, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from tilewright.device.layout import Field
 from tilewright.dialects import arith
+from tilewright.dialects.aiex.guards import value_limits
 from tilewright.rewrite.emitter import Emitter, Number, known
 
 Condition: TypeAlias = "bool | SSAValue"
+
+
+def limits_of(number: Number) -> tuple[int, int]:
+    """The smallest and the largest that a number can be, by its type."""
+    if (constant := known(number)) is not None:
+        return constant, constant
+    assert isinstance(number, SSAValue)
+    return value_limits(number)
 
 
 class Numbers:
@@ -29,6 +38,8 @@ class Numbers:
         if (constant := known(number)) is not None:
             return self.emit.constant(constant, type)
         assert isinstance(number, SSAValue)
+        if isinstance(number.type, IndexType):
+            return self.emit.value(arith.IndexCastOp(number, type))
         bits, wanted = cast(IntegerType, number.type).bitwidth, type.bitwidth
         if bits == wanted:
             return number
@@ -85,17 +96,25 @@ class Numbers:
         return self.divide(self.multiply(value, factor), divisor)
 
     def greater(self, value: Number, bound: int) -> Condition:
-        number = known(value)
-        return self._compared(value, bound, "sgt") if number is None else number > bound
+        lowest, highest = limits_of(value)
+        # what no number of the type can change is decided now; compilers warn of it
+        if lowest > bound or highest <= bound:
+            return lowest > bound
+        return self._compared(value, bound, "sgt")
 
     def at_most(self, value: Number, bound: int) -> Condition:
-        number = known(value)
-        return self._compared(value, bound, "sle") if number is None else number <= bound
+        lowest, highest = limits_of(value)
+        if highest <= bound or lowest > bound:
+            return highest <= bound
+        return self._compared(value, bound, "sle")
 
     def equal(self, first: Number, second: Number) -> Condition:
         a, b = known(first), known(second)
         if a is not None and b is not None:
             return a == b
+        (low, high), (other_low, other_high) = limits_of(first), limits_of(second)
+        if low > other_high or other_low > high:
+            return False
         # one value is equal to itself without being known
         return first is second or self._compared(first, second, "eq")
 

@@ -123,20 +123,20 @@ def call_all(programs: Sequence[Program], styles: Sequence[StyleName]) -> str:
             name = f"{style}_{entry.name}"
             functions.append(cpp_text(entry.text, style, name))
             calls += [f"  show({name}({_arguments(entry, values)}));" for values in entry.calls]
-    return "\n".join([*functions, _SHOW, "int main() {", *calls, "}", ""])
+    return "\n".join([*functions, SHOW, "int main() {", *calls, "}", ""])
 
 
 def _arguments(entry: Program, values: Sequence[int]) -> str:
-    texts = (_literal(type, value) for type, value in zip(entry.types, values, strict=True))
+    texts = (cpp_literal(type, value) for type, value in zip(entry.types, values, strict=True))
     return ", ".join(texts)
 
 
-def _literal(type: str, value: int) -> str:
+def cpp_literal(type: str, value: int) -> str:
     number = f"{value % (1 << 64)}ull"
     return ("true" if value else "false") if type == "i1" else f"static_cast<{CPP_TYPES[type]}>({number})"
 
 
-_SHOW = """
+SHOW = """
 #include <cstdio>
 
 static void show(const std::optional<std::vector<uint32_t>> &words) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers import complaint
 
-from tilewright.dialects.aiex.write_bd import OPTIONAL, NpuWriteBdOp
+from tilewright.dialects.aiex.write_bd import FIELD_NAMES, OPTIONAL
 
 DESIGN = """
   %shim = aie.tile(0, 0)
@@ -170,7 +170,7 @@ def test_transfer_to_unknown_channel_is_checked_later() -> None:
     accepted(memcpy("%i8", "[0,0,0,0][1,1,1,3][0,0,0,5]", metadata="@later"))
 
 
-FIELDS = [name for name in NpuWriteBdOp.get_irdl_definition().properties if name not in OPTIONAL]
+FIELDS = [name for name in FIELD_NAMES if name not in OPTIONAL]
 
 
 def write_bd(**fields: int) -> str:

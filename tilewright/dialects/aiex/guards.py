@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._ods import i32_attr, i64_attr, op_definition
 from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.lookup import constant_value
+from tilewright.dialects.arith import ExtUIOp
 from tilewright.ir.constraints import described
 
 SUBJECT = "subject"
@@ -122,6 +123,13 @@ def signed_limits(type: Attribute) -> tuple[int, int]:
     """The smallest and the largest number of an integer type, or of index."""
     bits = type.bitwidth if isinstance(type, IntegerType) else INDEX_BITS
     return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+def value_limits(value: SSAValue) -> tuple[int, int]:
+    """The smallest and the largest number that a value can be: what is filled with zeros has no sign."""
+    if isinstance(value.owner, ExtUIOp) and isinstance(source := value.owner.operands[0].type, IntegerType):
+        return 0, (1 << source.bitwidth) - 1
+    return signed_limits(value.type)
 
 
 def range_requirement(low: int, high: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, MemRefType, SymbolRefAttr, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, IntegerAttr, MemRefType, SymbolRefAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, operand_def, opt_prop_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -18,6 +18,7 @@ from tilewright.ir.create import initialize
 from tilewright.ir.interned import i32_number
 
 from .attributes import UI32, register_number
+from .runtime_fields import WORD_VALUE
 
 
 class ValueInstruction(IRDLOperation):
@@ -60,8 +61,8 @@ class NpuWrite32Op(ValueInstruction, Placed):
 
     name = "aiex.npu.write32"
 
-    address = operand_def(i32)
-    value = operand_def(i32)
+    address = operand_def(WORD_VALUE)
+    value = operand_def(WORD_VALUE)
 
     def __init__(self, address: SSAValue, value: SSAValue, column: int | None = None, row: int | None = None):
         initialize(self, (address, value), _place(column, row))  # lowered programs are full of these
@@ -73,9 +74,9 @@ class NpuMaskWrite32Op(ValueInstruction, Placed):
 
     name = "aiex.npu.maskwrite32"
 
-    address = operand_def(i32)
-    value = operand_def(i32)
-    mask = operand_def(i32)
+    address = operand_def(WORD_VALUE)
+    value = operand_def(WORD_VALUE)
+    mask = operand_def(WORD_VALUE)
 
     def __init__(
         self, address: SSAValue, value: SSAValue, mask: SSAValue, column: int | None = None, row: int | None = None
@@ -90,27 +91,47 @@ def _place(column: int | None, row: int | None) -> dict[str, Attribute]:
 
 @op_definition
 class NpuBlockWriteOp(Placed):
-    """Write consecutive words, given as a constant global."""
+    """Write consecutive words, given as a constant global; with values for words it is read as `write_words`."""
 
     name = "aiex.npu.blockwrite"
 
     address = prop_def(unsigned_attr(32))
     data = operand_def(MemRefType)
 
-    assembly_format = "`(` $data `)` attr-dict `:` type($data)"
-
     def __init__(self, data: SSAValue, address: int):
         initialize(self, (data,), {"address": register_number(address)})
 
+    @classmethod
+    def parse(cls, parser: Parser) -> Operation:
+        written = parser.parse_comma_separated_list(PAREN, parser.parse_unresolved_operand)
+        attributes, position = OlderAttributes.parse(parser), parser.pos
+        parser.parse_punctuation(":")
+        types = parse_types(parser)
+        operands = parser.resolve_operands(written, types, position)
+        if types and not any(isinstance(type, MemRefType) for type in types):
+            operands = [attributes.take_operand("address"), *operands]
+            cls = NpuWriteWordsOp
+        properties, others = attributes.split(cls)
+        return cls.create(operands=operands, properties=properties, attributes=others)
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self.operands, "()")
+        print_attributes(printer, self)
+        printer.print_string(" : ")
+        print_types(printer, self.operand_types)
+
 
 @op_definition
-class NpuWriteWordsOp(ValueInstruction):
-    """Write consecutive words from an absolute address on; some may be known only at run time. Not in mlir-aie."""
+class NpuWriteWordsOp(ValueInstruction, Placed):
+    """Write consecutive words, some of which may be known only at run time. Not in mlir-aie.
+
+    A block write that is given its words as values is read as this.
+    """
 
     name = "aiex.npu.write_words"
 
-    address = operand_def(i32)  # of the first word, in bytes
-    values = var_operand_def(i32)
+    address = operand_def(WORD_VALUE)  # of the first word
+    values = var_operand_def(WORD_VALUE)
 
     def __init__(self, address: SSAValue, values: Sequence[SSAValue]):
         initialize(self, (address, *values))
@@ -122,12 +143,12 @@ class NpuSyncOp(ValueInstruction):
 
     name = "aiex.npu.sync"
 
-    column = operand_def(i32)
-    row = operand_def(i32)
-    direction = operand_def(i32)
-    channel = operand_def(i32)
-    column_num = operand_def(i32)
-    row_num = operand_def(i32)
+    column = operand_def(WORD_VALUE)
+    row = operand_def(WORD_VALUE)
+    direction = operand_def(WORD_VALUE)
+    channel = operand_def(WORD_VALUE)
+    column_num = operand_def(WORD_VALUE)
+    row_num = operand_def(WORD_VALUE)
 
     def __init__(self, operands: Sequence[SSAValue]):
         initialize(self, operands)
@@ -141,7 +162,7 @@ class NpuWriteRTPOp(IRDLOperation):
 
     buffer = prop_def(FlatSymbolRefAttrConstr)
     index = prop_def(unsigned_attr(32))  # counts 4-byte words
-    value = operand_def(i32)
+    value = operand_def(WORD_VALUE)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i1, i32
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, i1
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, operand_def, opt_operand_def, prop_def
-from xdsl.parser import Parser
+from xdsl.irdl import operand_def, prop_def, var_operand_def
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects._ods import enum_to_attr, i32_attr, op_definition, unsigned_attr
 from tilewright.dialects._older import OlderAttributes
-from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, print_types
-from tilewright.dialects.aie.lookup import constant_value, device_model
+from tilewright.dialects._syntax import parse_enum, parse_i32, parse_types, print_attributes, print_types
+from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
 from tilewright.ir.interned import i32_number
 
 from .attributes import DmaChannelUser, register_number
+from .runtime_fields import (
+    WORD_VALUE,
+    RuntimeFields,
+    field_names,
+    known_word,
+    parse_typed_operand,
+    print_typed_operand,
+)
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
 TOO_LARGE_BD_ID = "BD ID exceeds the maximum ID."
@@ -27,73 +37,106 @@ MAX_QUEUE_REPEAT = 255  # the field holds runs - 1 in eight bits
 
 
 @op_definition
-class NpuAddressPatchOp(IRDLOperation):
+class NpuAddressPatchOp(RuntimeFields):
     """Write the address of a host buffer, plus an offset in bytes, into the address words of a descriptor.
 
-    The register is `addr`, unless it is only known at run time: then `addr_val` is.
+    The register is `addr` and the argument `arg_idx`, unless they are only known at run time: then `addr_val` and
+    `arg_val` are.
     """
 
     name = "aiex.npu.address_patch"
 
     addr = prop_def(unsigned_attr(32))
-    addr_val = opt_operand_def(i32)
+    values = var_operand_def(WORD_VALUE)  # before the other one, as upstream has the register
     arg_idx = prop_def(i32_attr())
-    arg_plus = operand_def(i32)
+    arg_plus = operand_def(WORD_VALUE)
 
-    def __init__(self, addr: int, arg_idx: int, arg_plus: SSAValue, addr_val: SSAValue | None = None):
-        operands = (arg_plus,) if addr_val is None else (addr_val, arg_plus)  # in the order of the declarations
-        initialize(self, operands, {"addr": register_number(addr), "arg_idx": i32_number(arg_idx)})
+    RUNTIME_FIELDS: ClassVar = ("addr", "arg_idx")
+
+    def __init__(
+        self,
+        addr: int,
+        arg_idx: int,
+        arg_plus: SSAValue,
+        addr_val: SSAValue | None = None,
+        arg_val: SSAValue | None = None,
+    ):
+        operands, names = _patch_operands(arg_plus, addr_val, arg_val)
+        initialize(self, operands, {"addr": register_number(addr), "arg_idx": i32_number(arg_idx), **names})
+
+    @property
+    def addr_val(self) -> SSAValue | None:
+        """The register, if it is a value."""
+        return self.runtime.get("addr")
+
+    @property
+    def arg_val(self) -> SSAValue | None:
+        """The number of the argument, if it is a value."""
+        return self.runtime.get("arg_idx")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        arg_plus = _parse_typed_operand(parser) if parser.parse_optional_punctuation("(") else None
-        addr_val = None
+        arg_plus = parse_typed_operand(parser) if parser.parse_optional_punctuation("(") else None
+        addr_val = arg_val = None
         if arg_plus is not None:
             parser.parse_punctuation(")")
-            addr_val = _parse_typed_operand(parser) if parser.parse_optional_keyword("addr") else None
+            addr_val = parse_typed_operand(parser) if parser.parse_optional_keyword("addr") else None
+            arg_val = parse_typed_operand(parser) if parser.parse_optional_keyword("arg") else None
         attributes = OlderAttributes.parse(parser)
         if arg_plus is None:
             arg_plus = attributes.take_operand("arg_plus")
         attributes.drop("arg_plus")  # one generation had a zero beside the operand
         properties, others = attributes.split(cls)
-        operands = [arg_plus] if addr_val is None else [addr_val, arg_plus]
-        return cls.create(operands=operands, properties=properties, attributes=others)
+        operands, names = _patch_operands(arg_plus, addr_val, arg_val)
+        if arg_val is not None:
+            properties.setdefault("arg_idx", i32_number(0))
+        return cls.create(operands=operands, properties=properties | names, attributes=others)
 
     def print(self, printer: Printer) -> None:
         printer.print_string("(")
-        _print_typed_operand(printer, self.arg_plus)
+        print_typed_operand(printer, self.arg_plus)
         printer.print_string(")")
+        elided = ["runtime_fields"]
         if self.addr_val is not None:
             printer.print_string(" addr ")
-            _print_typed_operand(printer, self.addr_val)
-        print_attributes(printer, self)
+            print_typed_operand(printer, self.addr_val)
+        if self.arg_val is not None:
+            printer.print_string(" arg ")
+            print_typed_operand(printer, self.arg_val)
+            elided.append("arg_idx")
+        print_attributes(printer, self, elided)
+
+    def verify_(self) -> None:
+        self.verify_runtime_fields()
 
 
-def _parse_typed_operand(parser: Parser) -> SSAValue:
-    operand = parser.parse_unresolved_operand()
-    parser.parse_punctuation(":")
-    return parser.resolve_operand(operand, parser.parse_type())
-
-
-def _print_typed_operand(printer: Printer, value: SSAValue) -> None:
-    printer.print_ssa_value(value)
-    printer.print_string(" : ")
-    printer.print_attribute(value.type)
+def _patch_operands(
+    arg_plus: SSAValue, addr_val: SSAValue | None, arg_val: SSAValue | None
+) -> tuple[list[SSAValue], dict[str, Attribute]]:
+    """The operands of a patch in their order, and the property that tells them apart where that is needed."""
+    values = {"addr": addr_val, "arg_idx": arg_val}
+    given = {name: value for name, value in values.items() if value is not None}
+    # a register alone needs no name: upstream has that form
+    return [*given.values(), arg_plus], field_names(list(given)) if arg_val is not None else {}
 
 
 @op_definition
-class NpuPushQueueOp(DmaChannelUser):
-    """Append a task to the queue of a DMA channel: run a descriptor chain `repeat_count` + 1 times."""
+class NpuPushQueueOp(DmaChannelUser, RuntimeFields):
+    """Append a task to the queue of a DMA channel: run a descriptor chain `repeat_count` + 1 times.
+
+    Column, row, direction, channel and `issue_token` may be values, which then stand in the place of the numbers.
+    """
 
     name = "aiex.npu.push_queue"
 
     column = prop_def(i32_attr())
     row = prop_def(i32_attr())
     issue_token = prop_def(BoolAttr)
-    repeat_count = operand_def(i32)
-    bd_id = operand_def(i32)
+    repeat_count = operand_def(WORD_VALUE)
+    bd_id = operand_def(WORD_VALUE)
 
     SPELT_OUT: ClassVar = ("column", "row", "direction", "channel")
+    RUNTIME_FIELDS: ClassVar = (*SPELT_OUT, "issue_token")
 
     def __init__(
         self,
@@ -116,61 +159,115 @@ class NpuPushQueueOp(DmaChannelUser):
         initialize(self, (repeat_count, bd_id), properties)
 
     @property
-    def place(self) -> TileId:
-        """The tile whose channel it is."""
+    def place(self) -> TileId | None:
+        """The tile whose channel it is, if that is known."""
+        column, row = self.known_number("column"), self.known_number("row")
+        if column is None or row is None:
+            return None
         # upstream reads both unsigned, so a negative one is far outside the array and not an error of its own
-        return TileId(self.column.value.data & 0xFFFFFFFF, self.row.value.data & 0xFFFFFFFF)
+        return TileId(column & 0xFFFFFFFF, row & 0xFFFFFFFF)
+
+    def channels(self, device: DeviceModel) -> Iterator[tuple[TileId, DmaDirection, int]]:
+        """The channels that it can be for: one, unless that depends on runtime values."""
+        column, row = self.known_number("column"), self.known_number("row")
+        direction, channel = self.known_number("direction"), self.known_number("channel")
+        if direction not in (None, *DmaDirection):
+            return
+        if column is not None and row is not None and direction is not None and channel is not None:
+            yield TileId(column, row), DmaDirection(direction), channel
+            return
+        directions = DmaDirection if direction is None else (DmaDirection(direction),)
+        for tile, way in product(device.tiles, directions):
+            if column in (None, tile[0]) and row in (None, tile[1]):
+                numbers = range(device.num_dma_channels(*tile, way)) if channel is None else (channel,)
+                yield from ((TileId(*tile), way, number) for number in numbers)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        fields = _PlaceParser(parser)
         parser.parse_punctuation("(")
-        place: dict[str, Attribute] = {"column": parse_i32(parser)}
+        fields.read("column", parse_i32)
         parser.parse_punctuation(",")
-        place["row"] = parse_i32(parser)
+        fields.read("row", parse_i32)
         parser.parse_punctuation(",")
-        place["direction"] = enum_to_attr(parse_enum(parser, DmaDirection, "direction"))
+        fields.read("direction", lambda parser: enum_to_attr(parse_enum(parser, DmaDirection, "direction")))
         parser.parse_punctuation(":")
-        place["channel"] = parse_i32(parser)
+        fields.read("channel", parse_i32)
         parser.parse_punctuation(")")
         if parser.parse_optional_keyword("bd_id"):
-            bd_id = parser.parse_unresolved_operand()
+            task = [parser.parse_unresolved_operand()]
             parser.parse_keyword("repeat")
-            repeat_count = parser.parse_unresolved_operand()
+            task.append(parser.parse_unresolved_operand())
+            if parser.parse_optional_keyword("issue_token"):
+                fields.read("issue_token", lambda parser: parser.raise_error("expected SSA operand"))
             attributes = OlderAttributes.parse(parser)
+            position = parser.pos
             parser.parse_punctuation(":")
-            bd_id = parser.resolve_operand(bd_id, parser.parse_type())
-            parser.parse_punctuation(",")
-            repeat_count = parser.resolve_operand(repeat_count, parser.parse_type())
+            types = parse_types(parser)
+            bd_id, repeat_count, *values = parser.resolve_operands([*task, *fields.values.values()], types, position)
         else:
-            attributes = OlderAttributes.parse(parser)
+            attributes, values = OlderAttributes.parse(parser), list[SSAValue]()
             bd_id = attributes.take_operand("bd_id")
             repeat_count = attributes.take_operand("repeat_count")
+            if fields.values:
+                parser.raise_error("expected 'bd_id' and 'repeat' where the channel is a value")
         properties, others = attributes.split(cls)
-        return cls.create(operands=[repeat_count, bd_id], properties=place | properties, attributes=others)
+        properties = fields.properties | properties | field_names(list(fields.values))
+        return cls.create(operands=[repeat_count, bd_id, *values], properties=properties, attributes=others)
 
     def print(self, printer: Printer) -> None:
-        column, row, channel = (attr.value.data for attr in (self.column, self.row, self.channel))
-        printer.print_string(f"({column}, {row}, {self.dma_direction} : {channel}) bd_id ")
+        runtime, printed = self.runtime, {"direction": str(self.dma_direction)}
+        printer.print_string("(")
+        for name, separator in zip(self.SPELT_OUT, (", ", ", ", " : ", ")"), strict=True):
+            if name in runtime:
+                printer.print_ssa_value(runtime[name])
+            else:
+                printer.print_string(printed.get(name) or str(self.number(name)))
+            printer.print_string(separator)
+        printer.print_string(" bd_id ")
         printer.print_ssa_value(self.bd_id)
         printer.print_string(" repeat ")
         printer.print_ssa_value(self.repeat_count)
-        print_attributes(printer, self, self.SPELT_OUT)
+        elided = [*self.SPELT_OUT, "runtime_fields"]
+        if "issue_token" in runtime:
+            printer.print_string(" issue_token ")
+            printer.print_ssa_value(runtime["issue_token"])
+            elided.append("issue_token")
+        print_attributes(printer, self, elided)
         printer.print_string(" : ")
-        print_types(printer, (self.bd_id.type, self.repeat_count.type))
+        values = (runtime[name] for name in self.RUNTIME_FIELDS if name in runtime)
+        print_types(printer, [value.type for value in (self.bd_id, self.repeat_count, *values)])
 
     def verify_(self) -> None:
-        if text := self.violation(device_model(self)):
+        self.verify_runtime_fields()
+        if self.place is not None and (text := self.violation(device_model(self), self.place)):
             raise VerifyException(text)
 
-    def violation(self, device: DeviceModel) -> str | None:
-        """Why the queue cannot take what is known of the task."""
-        bd_id, repeat_count = constant_value(self.bd_id), constant_value(self.repeat_count)
+    def violation(self, device: DeviceModel, place: TileId) -> str | None:
+        """Why the queue of a tile cannot take what is known of the task."""
+        bd_id, repeat_count = known_word(self.bd_id), known_word(self.repeat_count)
         # upstream lets the count itself through
-        if bd_id is not None and bd_id & 0xFFFFFFFF > device.num_bds(*self.place):
+        if bd_id is not None and bd_id & 0xFFFFFFFF > device.num_bds(*place):
             return TOO_LARGE_BD_ID
         if repeat_count is not None and repeat_count & 0xFFFFFFFF > MAX_QUEUE_REPEAT:
             return f"Repeat count exceeds the [0:{MAX_QUEUE_REPEAT}] range."
         return None
+
+
+class _PlaceParser:
+    """Reads the numbers of a channel, each of which may be a value instead."""
+
+    def __init__(self, parser: Parser):
+        self.parser = parser
+        self.properties: dict[str, Attribute] = {}
+        self.values: dict[str, UnresolvedOperand] = {}
+
+    def read(self, name: str, number: Callable[[Parser], Attribute]) -> None:
+        if (value := self.parser.parse_optional_unresolved_operand()) is None:
+            self.properties[name] = number(self.parser)
+        else:
+            self.values[name] = value
+            self.properties[name] = FALSE if name == "issue_token" else i32_number(0)
 
 
 OPS = [NpuAddressPatchOp, NpuPushQueueOp]

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import cast
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import opt_prop_def, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileType
+from tilewright.device import MAX_PACKET_ID, MAX_PACKET_TYPE, DeviceModel, TileId, TileType
 from tilewright.device.bd import AX_CACHE, BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects._ods import i32_attr, op_definition
+from tilewright.dialects._syntax import PAREN, print_attributes, split_attributes
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
 from tilewright.ir.interned import i32_number
 
 from .descriptor_checks import burst_violation
 from .guards import range_requirement
+from .runtime_fields import RuntimeFields, field_names, parse_typed_operand, print_typed_operand
 
 MAX_WRAP = 0x3FF  # these three are what upstream checks for all tiles, whatever their fields hold
 MAX_STEP = 0xFFFFF
@@ -57,6 +61,7 @@ the length ends the walk before d2 would wrap."""
 PADDING = tuple(f"d{dimension}_zero_{side}" for dimension in range(3) for side in ("before", "after"))
 
 ALL_FIELDS = REGISTER_FIELDS | {name: name for name in PADDING}
+BUFFER_OFFSET, BURST_LENGTH = "buffer_offset", "burst_length"
 
 
 def descriptor_words(device: DeviceModel, fields: Mapping[str, int], *, all_fields: bool = False) -> list[int]:
@@ -107,13 +112,29 @@ def field_violation(device: DeviceModel, fields: Mapping[str, int], *, as_bits: 
     return burst_violation(device, fields.get("burst_length", 0))
 
 
-def offset_violation(device: DeviceModel, fields: Mapping[str, int]) -> str | None:
-    """Why no descriptor of a tile holds an address: words in a mem tile, else bytes of whole words."""
-    tile_type = device.tile_type(fields["column"], fields["row"])
-    # the unit is that of the number given, the units those of the field
-    offset, unit = fields.get("buffer_offset", 0), 1 if tile_type is TileType.MemTile else WORD_BYTES
+def field_range(tile_type: TileType, name: str) -> tuple[int, int] | None:
+    """What the register field behind a field takes, a negative number also as its bits; None if there is none."""
+    return _register_ranges(tile_type, True).get(name)
+
+
+def descriptor_field(device: DeviceModel, place: TileId, name: str) -> Field | None:
+    """The register field behind a field of a tile's descriptors, if there is one."""
+    tile_type = device.tile_type(*place)
+    targets = ALL_FIELDS | FOURTH_DIMENSION | {BUFFER_OFFSET: _ADDRESS[tile_type], BURST_LENGTH: BURST_LENGTH}
+    return BD_LAYOUTS[tile_type].fields.get(targets[name])
+
+
+def address_unit(tile_type: TileType) -> tuple[int, int]:
+    """The largest address that a descriptor holds, and what it is a multiple of: words in a mem tile, else bytes."""
     units = WORD_BYTES if tile_type is TileType.CoreTile else 1
     largest = units * BD_LAYOUTS[tile_type].fields[_ADDRESS[tile_type]].limits[-1]
+    return largest, 1 if tile_type is TileType.MemTile else WORD_BYTES
+
+
+def offset_violation(device: DeviceModel, fields: Mapping[str, int]) -> str | None:
+    """Why no descriptor of a tile holds an address: words in a mem tile, else bytes of whole words."""
+    largest, unit = address_unit(device.tile_type(fields["column"], fields["row"]))
+    offset = fields.get(BUFFER_OFFSET, 0)
     if offset % unit == 0 and 0 <= offset <= largest:
         return None
     return f"buffer_offset is {offset} but {range_requirement(0, largest)}, in steps of {unit}"
@@ -123,8 +144,12 @@ _ADDRESS = {TileType.CoreTile: "address", TileType.MemTile: "address", TileType.
 
 
 @op_definition
-class NpuWriteBdOp(IRDLOperation):
-    """Write all words of descriptor `bd_id`. Fields hold register values: steps, and the iteration, less one."""
+class NpuWriteBdOp(RuntimeFields):
+    """Write all words of descriptor `bd_id`. Fields hold register values: steps, and the iteration, less one.
+
+    Those that are only known at run time stand before the others, as in `values(d0_size = %n : i32)`; what is left out
+    beside them is 0.
+    """
 
     name = "aiex.npu.writebd"
 
@@ -163,7 +188,7 @@ class NpuWriteBdOp(IRDLOperation):
     burst_length = opt_prop_def(FIELD, IntegerAttr(0, i32))
     d3_stride = opt_prop_def(FIELD)  # of mem tiles only
 
-    assembly_format = "attr-dict"
+    RUNTIME_FIELDS: ClassVar[Sequence[str]]  # all of them: set below
 
     def __init__(self, **fields: int):
         """Fields left out are 0."""
@@ -172,24 +197,74 @@ class NpuWriteBdOp(IRDLOperation):
             properties[name] = i32_number(value)
         initialize(self, (), properties)
 
+    @classmethod
+    def of_values(cls, fields: Mapping[str, Attribute], values: Mapping[str, SSAValue]) -> Self:
+        """One with properties and values; fields that are in neither are 0."""
+        zeros = {name: i32_number(0) for name in values}
+        properties: dict[str, Attribute] = {**NO_FIELDS, **zeros, **fields, **field_names(list(values))}
+        return cls.create(operands=list(values.values()), properties=properties)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        values = dict[str, SSAValue]()
+
+        def parse_value() -> None:
+            position = parser.pos
+            name = parser.parse_identifier()
+            if name not in cls.RUNTIME_FIELDS or name in values:
+                text = "is given twice" if name in values else "is no field of a buffer descriptor"
+                parser.raise_error(f"'{name}' {text}", position)
+            parser.parse_punctuation("=")
+            values[name] = parse_typed_operand(parser)
+
+        if parser.parse_optional_keyword("values"):
+            parser.parse_comma_separated_list(PAREN, parse_value)
+        position = parser.pos
+        properties, others = split_attributes(cls, dict(parser.parse_optional_attr_dict()))
+        if not values:
+            return cls.create(properties=properties, attributes=others)
+        if twice := [name for name in values if name in properties]:
+            parser.raise_error(f"'{twice[0]}' is given twice", position)
+        op = cls.of_values(properties, values)
+        op.attributes.update(others)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        runtime, zeros = self.runtime, list[str]()
+        if runtime:
+            zeros = [name for name, number in self.numbers.items() if number == 0]
+            printer.print_string(" values(")
+            for number, (name, value) in enumerate(runtime.items()):
+                printer.print_string(f"{', ' if number else ''}{name} = ")
+                print_typed_operand(printer, value)
+            printer.print_string(")")
+        print_attributes(printer, self, (*runtime, *zeros, "runtime_fields"))
+
     def field(self, name: str) -> int:
-        """The unsigned value of a field."""
+        """The unsigned value of a field that is a property."""
         attr = self.properties.get(name)
         return attr.value.data & 0xFFFFFFFF if isinstance(attr, IntegerAttr) else 0
 
     @property
     def numbers(self) -> dict[str, int]:
-        """All fields, with their signs."""
-        return {name: attr.value.data for name, attr in self.properties.items() if isinstance(attr, IntegerAttr)}
+        """All fields that are properties, with their signs."""
+        runtime = self.runtime
+        return {
+            name: attr.value.data
+            for name, attr in self.properties.items()
+            if isinstance(attr, IntegerAttr) and name not in runtime
+        }
 
     def words(self, *, all_fields: bool = False) -> list[int]:
         """The words of the descriptor, with those fields that upstream leaves out, too."""
-        attrs = cast("dict[str, IntegerAttr]", self.properties)
-        fields = {name: attr.value.data & 0xFFFFFFFF for name, attr in attrs.items()}
+        fields = {name: number & 0xFFFFFFFF for name, number in self.numbers.items()}
         return descriptor_words(device_model(self), fields, all_fields=all_fields)
 
     def verify_(self) -> None:
+        self.verify_runtime_fields()
         device = device_model(self)
+        if not {"column", "row"}.isdisjoint(self.runtime):
+            return  # what a field can hold depends on the tile
         column, row = self.field("column"), self.field("row")
         is_shim = device.is_shim_noc(column, row)
         # such a transfer has no wraps: its length is all there is
@@ -223,5 +298,7 @@ class NpuWriteBdOp(IRDLOperation):
 
 
 OPTIONAL = "burst_length", "d3_stride"  # left out where they say nothing, as upstream's text has them
-NO_FIELDS = {n: i32_number(0) for n in NpuWriteBdOp.get_irdl_definition().properties if n not in OPTIONAL}
+FIELD_NAMES = tuple(n for n in NpuWriteBdOp.get_irdl_definition().properties if n != "runtime_fields")
+NpuWriteBdOp.RUNTIME_FIELDS = FIELD_NAMES
+NO_FIELDS: dict[str, Attribute] = {name: i32_number(0) for name in FIELD_NAMES if name not in OPTIONAL}
 OPS = [NpuWriteBdOp]

@@ -13,7 +13,7 @@ from tilewright.dialects.aiex import configure as configure_ops
 from tilewright.dialects.aiex import control, firmware, queue, scratchpad
 from tilewright.dialects.aiex import instructions as ops
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
-from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
+from tilewright.dialects.aiex.write_bd import FIELD_NAMES, NpuWriteBdOp
 from tilewright.iron.builders.handles import OpView, value_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build, builder, call_body, fill, new_block, region_op
@@ -211,9 +211,11 @@ def npu_sync_dynamic(
     return npu_sync(dyn_column, dyn_row, dyn_direction, dyn_channel, dyn_column_num, dyn_row_num)
 
 
-def npu_address_patch(addr: int, arg_idx: int, arg_plus: Any, **kwargs: Any) -> OpView:
+def npu_address_patch(addr: int, arg_idx: int, arg_plus: Any, addr_val: Any = None, **kwargs: Any) -> OpView:
     """Put the address of an argument, plus an offset in bytes, in a descriptor."""
-    return OpView(build(queue.NpuAddressPatchOp, addr=addr, arg_idx=arg_idx, arg_plus=as_i32(arg_plus), **kwargs))
+    register = () if addr_val is None else (as_i32(addr_val),)
+    fields = {"addr": addr, "arg_idx": arg_idx, "arg_plus": as_i32(arg_plus), "values": register}
+    return OpView(build(queue.NpuAddressPatchOp, **fields, **kwargs))
 
 
 def npu_rtp_write(buffer: Any, index: int, value: Any, **kwargs: Any) -> OpView:
@@ -246,11 +248,10 @@ dma_channel_reset_for = builder(control.DmaChannelResetForOp, "objfifo")
 core_reset = builder(control.CoreResetOp, "tile")
 
 # upstream's function has the fields in the order of the definition
-_DESCRIPTOR_FIELDS = list(NpuWriteBdOp.get_irdl_definition().properties)
 _OPTIONAL_FIELDS = ("burst_length", "d3_stride")
 npu_writebd = builder(
     NpuWriteBdOp,
-    " ".join(name for name in _DESCRIPTOR_FIELDS if name not in _OPTIONAL_FIELDS),
+    " ".join(name for name in FIELD_NAMES if name not in _OPTIONAL_FIELDS),
     optional=" ".join(_OPTIONAL_FIELDS),
 )
 

@@ -111,8 +111,8 @@ def _issuing_tiles(device: DeviceOp) -> set[TileId]:
         match op:
             case DmaConfigureTaskOp() if op.issues_token and op.place is not None:
                 issuing.add(op.place)
-            case NpuPushQueueOp() if op.issue_token:
-                issuing.add(op.place)
+            case NpuPushQueueOp() if op.known_number("issue_token") != 0:
+                issuing |= {place for place, _, _ in op.channels(device.model)}
             case PacketSourceOp() if op.port == CONTROL and (tile := tile_of(op.tile)) is not None and tile.place:
                 routed.add(tile.place)
             case _:

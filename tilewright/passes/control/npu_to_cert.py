@@ -295,13 +295,16 @@ class AddressPatchToCert(RewritePattern):
     def match_and_rewrite(self, op: NpuAddressPatchOp, rewriter: PatternRewriter) -> None:
         complaint = "cannot lower to cert.apply_offset_57 with a non-constant offset"
         (offset,) = known_numbers(op, [op.arg_plus], complaint)
+        argument = op.number("arg_idx")
+        if op.addr_val is not None or not isinstance(argument, int):
+            fail_op(op, "cannot lower to cert.apply_offset_57 with a runtime register or argument")
         block = _block_before(op)
         source = block.data.owner if block is not None else None
         if block is None or not isinstance(source, GetGlobalOp):
             fail_op(op, "needs a blockwrite of the descriptor at this address right before it")
         if offset:
             source = self._with_offset(block, source, offset, rewriter)
-        patch = CertApplyOffset57Op(source.name_.string_value(), 1, op.arg_idx.value.data)
+        patch = CertApplyOffset57Op(source.name_.string_value(), 1, argument)
         rewriter.insert(patch, InsertPoint.before(block))
         rewriter.erase(op)
 

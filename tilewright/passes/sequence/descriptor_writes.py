@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from tilewright.device import DeviceModel, TileId
-from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes as buffer_element_bytes
@@ -23,14 +22,12 @@ from tilewright.dialects.aiex.attributes import StateTableFunction
 from tilewright.dialects.aiex.firmware import NpuUpdateFromScratchpadOp
 from tilewright.dialects.aiex.instructions import NpuSyncOp, NpuWrite32Op
 from tilewright.dialects.aiex.subview_trace import ArgumentPart
-from tilewright.dialects.aiex.write_bd import FOURTH_DIMENSION, REGISTER_FIELDS, NpuWriteBdOp, descriptor_words
+from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_field, descriptor_words
 from tilewright.passes.sequence.dma_transfer import DmaTransfer
 from tilewright.passes.sequence.limit_checks import LimitChecks
 from tilewright.rewrite.emitter import Emitter, Number, known
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.txn.opcodes import largest_offset
-
-FIELDS = REGISTER_FIELDS | FOURTH_DIMENSION
 
 
 @dataclass(frozen=True)
@@ -40,9 +37,13 @@ class DescriptorWriter:
     model: DeviceModel
     place: TileId
     bd_id: Number
+    displacement: SSAValue | None = None
+    """What is to be added to its address, where the tile is known only at run time."""
 
     def base(self, emit: Emitter) -> SSAValue:
         """The address of its first word."""
+        if self.displacement is not None:
+            return emit.add(DescriptorWriter(self.model, self.place, self.bd_id).base(emit), self.displacement)
         bd_id = known(self.bd_id)
         if bd_id is not None:
             return emit.constant(self.model.bd_address(*self.place, bd_id))
@@ -55,26 +56,31 @@ class DescriptorWriter:
         target = emit.add(base, emit.constant(offset)) if address is None else emit.constant(address + offset)
         emit.insert(NpuWrite32Op(target, value))
 
-    def write(self, numbers: Numbers, checks: LimitChecks, fields: Mapping[str, Number]) -> None:
+    def write(
+        self, numbers: Numbers, checks: LimitChecks, fields: Mapping[str, Number], *, all_fields: bool = False
+    ) -> None:
         """Write all words, given the fields of `npu.writebd`; those left out are 0."""
         emit, constants = numbers.emit, dict[str, int]()
         unknown = list[tuple[Field, Number]]()
-        layout = BD_LAYOUTS[self.model.tile_type(*self.place)]
         for name, number in fields.items():
             if (value := known(number)) is not None:
                 constants[name] = value
             else:
-                unknown.append((layout.fields[FIELDS[name]], number))
+                field = descriptor_field(self.model, self.place, name)
+                assert field is not None, "tiles have been checked for what their descriptors hold"
+                unknown.append((field, number))
         checks.descriptor_fields(self.model, self.place, constants)
         # One block write for the template, then a write for each word that is not all known.
-        if (bd_id := known(self.bd_id)) is not None:
+        bd_id = known(self.bd_id) if self.displacement is None else None
+        if bd_id is not None:
             emit.insert(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
             if not unknown:
                 return
-        words = descriptor_words(self.model, self.place._asdict() | constants)
+        words = descriptor_words(self.model, self.place._asdict() | constants, all_fields=all_fields)
         by_word = dict[int, list[tuple[Field, Number]]]()
         for field, number in sorted(unknown, key=lambda part: (part[0].word, part[0].lo)):
             by_word.setdefault(field.word, []).append((field, number))
+            words[field.word] &= ~field.mask  # a field that is left out need not be 0 there
         base = self.base(emit)
         for word, known_bits in enumerate(words):
             if word in by_word:

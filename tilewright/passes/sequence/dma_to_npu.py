@@ -12,24 +12,32 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from tilewright.device import MAX_PACKET_ID, DmaDirection, TileId
+from tilewright.device import DmaDirection, TileId
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
-from tilewright.device.registers import ChannelControl, MemTileTaskQueue, TaskQueue
-from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
+from tilewright.dialects.aie.attributes import packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aie.tiles import DeviceOp, TileOp
+from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_global, make_data_global, words_to_bytes
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation
-from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
+from tilewright.dialects.aiex.instructions import (
+    NpuBlockWriteOp,
+    NpuMaskWrite32Op,
+    NpuWrite32Op,
+    NpuWriteRTPOp,
+    NpuWriteWordsOp,
+    Placed,
+)
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp, size_violation
-from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
-from tilewright.dialects.aiex.resolution import absolute_address
+from tilewright.dialects.aiex.queue import TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
+from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address
+from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
 from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
+from tilewright.dialects.arith import AndIOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
@@ -42,14 +50,14 @@ from tilewright.passes.sequence.descriptor_writes import (
     wait_for_token,
 )
 from tilewright.passes.sequence.dma_transfer import DmaTransfer, transfer_of
+from tilewright.passes.sequence.instruction_writes import PushWriter, write_descriptor
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.passes.sequence.upstream_descriptor_writes import (
     RuntimePattern,
     UpstreamDescriptorWriter,
     argument_offset,
 )
-from tilewright.rewrite.device_tiles import tile_at
-from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
+from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.legalization import convert
 
@@ -230,53 +238,15 @@ class DmaWaitToSync(RewritePattern):
 
 
 class PushQueueToWrite32(RewritePattern):
-    """A push is a write to the queue register. Tokens carry the tile's controller id, which is set before."""
+    """A push is a write to the queue register."""
 
     def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
-        self.device, self.model, self.guards, self.constants = device, device.model, guards, constants
-        self.tiles: dict[TileId, TileOp] = {}
-        self.reached: dict[tuple[TileId, int], list[int]] = {}
+        self.writer, self.constants = PushWriter(device, guards), constants
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuPushQueueOp, rewriter: PatternRewriter) -> None:
-        emit, model, place = Emitter(rewriter, constants=self.constants), self.model, op.place
-        direction, channel = op.dma_direction, op.channel.value.data
-        if self.guards is Guards.FULL:
-            self.check(op, channel, emit)
-        if op.issue_token and (controller_id := self.controller_id(place)) is not None:
-            (value,) = ChannelControl.pack(controller_id=controller_id.pkt_id.data)
-            # Only the id: other bits of the control register reset or pause the channel.
-            (mask,) = ChannelControl.pack(controller_id=MAX_PACKET_ID)
-            control = emit.constant(model.channel_control_address(*place, direction, channel))
-            emit.insert(NpuMaskWrite32Op(control, emit.constant(value), emit.constant(mask)))
-        queue = MemTileTaskQueue if model.is_mem_tile(*place) else TaskQueue
-        (token,) = queue.pack(enable_token_issue=1 if op.issue_token else 0)
-        bd_id, repeat_count = known(op.bd_id), known(op.repeat_count)
-        if bd_id is not None and repeat_count is not None:
-            (word,) = queue.pack(start_bd_id=bd_id, repeat_count=repeat_count)
-            value = emit.constant(word | token)
-        else:
-            fields = [(queue.start_bd_id, emit.number(op.bd_id)), (queue.repeat_count, op.repeat_count)]
-            value = emit.word(fields, token)
-        register = emit.constant(model.task_queue_address(*place, direction, channel))
-        rewriter.replace(op, NpuWrite32Op(register, value))
-
-    def check(self, op: NpuPushQueueOp, channel: int, emit: Emitter) -> None:
-        if text := op.violation(self.model):
-            fail_op(op, text)
-        checks, key = LimitChecks(op, Numbers(emit), Guards.FULL), (op.place, channel)
-        checks.channel(self.model, op.place, op.dma_direction, channel)
-        # Asked for again and again: a sequence has few channels and many pushes.
-        if key not in self.reached:
-            self.reached[key] = self.model.accessible_bds(*key[0], channel)
-        checks.descriptor_number(op.bd_id, self.reached[key])
-        checks.within(op.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
-
-    def controller_id(self, place: TileId) -> PacketInfoAttr | None:
-        """The packet id of a tile, if it has one; the tile is declared from here on."""
-        if place not in self.tiles:
-            self.tiles[place] = tile_at(self.device, *place)
-        return self.tiles[place].controller_id
+        self.writer.write(op, Emitter(rewriter, op.location, constants=self.constants))
+        rewriter.erase(op)
 
 
 class RtpWriteToWrite32(RewritePattern):
@@ -305,22 +275,28 @@ class BufferToAddress(RewritePattern):
             case NpuMaskWrite32Op(buffer=SymbolRefAttr()):
                 address = _absolute_operand(op, op.address, rewriter)
                 rewriter.replace(op, NpuMaskWrite32Op(address, op.value, op.mask))
+            case NpuWriteWordsOp(buffer=SymbolRefAttr()):
+                rewriter.replace(op, NpuWriteWordsOp(_absolute_operand(op, op.address, rewriter), op.values))
             case _:
                 pass
 
 
 def _absolute_operand(op: Placed, address: SSAValue, rewriter: PatternRewriter) -> SSAValue:
-    offset = known(address)
-    if offset is None:
-        fail(op, "an address relative to a buffer must be a constant")
-    return Emitter(rewriter).constant(absolute_address(op, offset & WORD_MASK))
+    emit, offset = Emitter(rewriter), known_word(address)
+    if offset is not None:
+        return emit.constant(absolute_address(op, offset & WORD_MASK))
+    first = absolute_address(op, 0)
+    in_tile = emit.add(emit.multiply(emit.number(address), WORD_BYTES), emit.constant(first & TILE_OFFSET))
+    # as with a number that is known: what is beyond the end of the tile's memory starts over
+    cut = emit.value(AndIOp(in_tile, emit.constant(TILE_OFFSET)))
+    return emit.add(cut, emit.constant(first & ~TILE_OFFSET))
 
 
 class WriteBdToBlockWrite(RewritePattern):
     """A descriptor is a block write of its words, which are a global. Equal words share one."""
 
-    def __init__(self, device: DeviceOp, *, all_fields: bool = False):
-        self.all_fields = all_fields
+    def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
+        self.guards, self.constants, self.all_fields = guards, constants, guards is Guards.FULL
         globals = [op for op in device.body.ops if isinstance(op, GlobalOp)]
         contents = ((data_of_global(op), op) for op in reversed(globals))  # the first of equal ones is kept
         self.names = {data: DataGlobalRef.of(op) for data, op in contents if data is not None}
@@ -331,6 +307,10 @@ class WriteBdToBlockWrite(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
         model, column, row = device_model(op), op.field("column"), op.field("row")
+        if op.values:
+            write_descriptor(op, model, Emitter(rewriter, op.location, constants=self.constants), self.guards)
+            rewriter.erase(op)
+            return
         data = words_to_bytes(op.words(all_fields=self.all_fields))
         if data not in self.names:
             self.names[data] = DataGlobalRef.of(self.make_global(op, data, rewriter))
@@ -356,7 +336,7 @@ class DmaToNpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        # One pattern for three instructions: it only makes addresses absolute.
+        # One pattern for all of them: it only makes addresses absolute.
         relative, channels = BufferToAddress(), ChannelAllocations(op)
         # Upstream makes a constant wherever one is used; `opt` shows its form.
         constants = SharedConstants() if self.guards is Guards.FULL else None
@@ -367,9 +347,10 @@ class DmaToNpuPass(Pass):
                 NpuDmaWaitOp: DmaWaitToSync(channels, constants),
                 NpuPushQueueOp: PushQueueToWrite32(op, self.guards, constants),
                 NpuWriteRTPOp: RtpWriteToWrite32(),
-                NpuWriteBdOp: WriteBdToBlockWrite(op, all_fields=self.guards is Guards.FULL),
+                NpuWriteBdOp: WriteBdToBlockWrite(op, self.guards, constants),
                 NpuBlockWriteOp: relative,
                 NpuWrite32Op: relative,
                 NpuMaskWrite32Op: relative,
+                NpuWriteWordsOp: relative,
             },
         )

@@ -14,7 +14,7 @@ from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects import arith
 from tilewright.dialects.aiex.access_pattern import ITERATION
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
-from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertRangeOp, range_requirement, signed_limits
+from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertRangeOp, range_requirement, value_limits
 from tilewright.dialects.aiex.tasks import DmaBdPoolPopOp
 from tilewright.dialects.aiex.write_bd import field_violation
 from tilewright.ir.diagnostics import emit_warning, fail_op
@@ -62,7 +62,7 @@ class LimitChecks:
         value = known(number)
         if value is None:
             assert isinstance(number, SSAValue)
-            lowest, highest = signed_limits(number.type)
+            lowest, highest = value_limits(number)
             # A check that no value of the type can fail would only cost time, and compilers warn of it.
             if low > lowest or high < highest:
                 self.numbers.emit.insert(NpuAssertRangeOp(number, max(low, lowest), min(high, highest), subject))
@@ -205,7 +205,7 @@ def largest_value(number: Number, depth: int = 8) -> int:
     if (value := known(number)) is not None:
         return value
     assert isinstance(number, SSAValue)
-    limit, op = signed_limits(number.type)[1], number.owner
+    limit, op = value_limits(number)[1], number.owner
     if not isinstance(op, Operation) or depth == 0:
         return limit
     operands = [largest_value(operand, depth - 1) for operand in op.operands if isinstance(operand.type, INTEGER_TYPES)]

@@ -49,3 +49,23 @@ aie.device(npu1) {
     aiex.npu.sync(%c0, %c0, %c1, %c2, %c1, %c1) : i32, i32, i32, i32, i32, i32
   }
 }
+
+// -----
+
+// What is never executed is not checked.
+// CHECK-LABEL: @not_reached
+// CHECK-NOT: assert
+aie.device(npu1) {
+  aie.runtime_sequence @not_reached(%value: i32) {
+    %no = arith.constant false
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %odd = arith.constant 3 : i32
+    scf.if %no {
+      aiex.npu.write32(%odd, %value) : i32, i32
+    }
+    scf.for %i = %c0 to %c0 step %c1 {
+      aiex.npu.write32(%odd, %value) : i32, i32
+    }
+  }
+}

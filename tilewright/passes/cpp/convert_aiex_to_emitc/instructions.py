@@ -9,15 +9,16 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection
-from tilewright.device.layout import WORD_MASK
+from tilewright.device.layout import WORD_BITS, WORD_MASK
 from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
 from tilewright.dialects.aiex.instructions import Placed
-from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
+from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.dialects.arith import AddiOp, AndIOp, OrIOp, ShLIOp
 from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
-from tilewright.dialects.emitc.operators import AddOp, CastOp, Predicate
+from tilewright.dialects.emitc.operators import AddOp, BitwiseAndOp, BitwiseOrOp, CastOp, ConditionalOp, Predicate
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType, is_integral, width_of
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
 from tilewright.ir.diagnostics import (
@@ -31,7 +32,7 @@ from tilewright.ir.diagnostics import (
     op_text,
 )
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, CppBuilder, signed, unsigned
-from tilewright.txn.opcodes import address_offset
+from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, address_offset
 
 NAMESPACE = "aie_runtime"
 BD_REGISTER = "DMA.BD"
@@ -124,16 +125,24 @@ class Instructions:
     def word(self, value: SSAValue) -> SSAValue:
         """A value of the program as it goes into a word of the stream."""
         made = self.builder[value]
-        return self.builder.cast(made, WORD) if self.style.cast_words else made
+        if 1 < width_of(value.type) < WORD_BITS:  # has no sign there
+            return self.builder.cast(made, unsigned(value.type), WORD)
+        return self.builder.cast(made, WORD) if self.style.cast_words or value.type != i32 else made
 
     def address(self, op: Placed, written: SSAValue, what: str) -> tuple[SSAValue, int | None]:
         """The register that an instruction means, and its number if that is known."""
-        offset = constant_value(written)
+        offset = known_word(written)
         if offset is not None:
             return self.known_address(op, offset)
         if op.buffer is not None or not (isinstance(written.owner, Operation) or self.style.any_address):
             fail_op(op, f"cannot convert a symbolic/unresolved {what} address to the C++ TXN target")
-        return self.word(written), None
+        address = self.word(written)
+        if op.column is not None and op.row is not None:
+            base = self.builder.constant(absolute_address(op, 0), WORD)
+            offset = self.builder.constant(TILE_OFFSET, WORD)
+            inside = self.builder.value(BitwiseAndOp(self.builder.cast(address, WORD), offset, WORD))
+            address = self.builder.value(BitwiseOrOp(inside, base, WORD))
+        return address, None
 
     def known_address(self, op: Placed, offset: int) -> tuple[SSAValue, int]:
         address = absolute_address(op, offset) & WORD_MASK
@@ -211,21 +220,31 @@ def _awaited(to: Instructions, op: instructions.NpuSyncOp) -> str | None:
 
 
 def _address_patch(to: Instructions, op: queue.NpuAddressPatchOp) -> None:
+    argument = op.number("arg_idx")
     known = None if op.addr_val is not None else op.addr.value.data
     address = to.word(op.addr_val) if op.addr_val is not None else to.address_literal(op.addr.value.data)
-    argument = op.arg_idx.value.data
-    number = to.literal(argument, INT32, "")
-    offset = _folded(to, op.arg_plus, address_offset(argument, fold=to.fold_ddr_offsets))
+    if isinstance(argument, int):
+        number = to.literal(argument, INT32, "")
+        offset = _folded(to, op.arg_plus, address_offset(argument, fold=to.fold_ddr_offsets))
+    else:
+        number = to.builder.cast(to.word(argument), i32)
+        offset = to.builder.cast(to.word(op.arg_plus), WORD)
+        addend = address_offset(FIRST_FOLDED_ARGUMENT, fold=to.fold_ddr_offsets)
+        if addend and guards.value_limits(argument)[1] >= FIRST_FOLDED_ARGUMENT:
+            first, zero = to.builder.constant(FIRST_FOLDED_ARGUMENT, i32), to.builder.constant(0, WORD)
+            counts = to.builder.compare(Predicate.ge, number, first)
+            added = ConditionalOp(counts, to.builder.constant(addend, WORD), zero)
+            offset = to.builder.value(AddOp(offset, to.builder.value(added)))
     to.append("address_patch", address, number, offset, comment=to.register_name(known, op.addr_val))
 
 
 def _folded(to: Instructions, offset: SSAValue, addend: int) -> SSAValue:
     if not addend:
         return to.word(offset)
-    value = constant_value(offset)
+    value = known_word(offset)
     if value is not None:
         return to.builder.constant(value + addend & WORD_MASK, WORD)
-    word = to.builder.cast(to.builder[offset], WORD)
+    word = to.builder.cast(to.word(offset), WORD)
     return to.builder.value(AddOp(word, to.builder.constant(addend, WORD)))
 
 
@@ -239,8 +258,7 @@ def _block_write(to: Instructions, op: instructions.NpuBlockWriteOp) -> None:
 
 
 def _write_words(to: Instructions, op: instructions.NpuWriteWordsOp) -> None:
-    known = constant_value(op.address)
-    address = to.word(op.address) if known is None else to.address_literal(known & WORD_MASK)
+    address, known = to.address(op, op.address, "write_words")
     to.append("words", address, *map(to.word, op.values), comment=to.register_name(known, op.address))
 
 
@@ -321,12 +339,12 @@ def _before_casts(value: SSAValue, divisor: int) -> SSAValue:
 def _assert_range(to: Instructions, op: guards.NpuAssertRangeOp) -> None:
     """Limits that every number of the type keeps are not checked: compilers warn of that."""
     value = to.builder[op.value]
-    (low, high), (lowest, highest) = op.limits, guards.signed_limits(op.value.type)
+    (low, high), (lowest, highest) = op.limits, guards.value_limits(op.value)
     if to.style.readable and low >= 0 and (wrapping := _wrapping(value)) is not None:
         value, lowest, highest = wrapping, 0, None
     else:
         value = to.builder.cast(value, signed(value.type))
-    outside = [f"{{}} < {low}"] * (low != lowest) + [f"{{}} > {high}"] * (high != highest)
+    outside = [f"{{}} < {low}"] * (low > lowest) + [f"{{}} > {high}"] * (highest is None or high < highest)
     if low == high:
         outside = [f"{{}} != {low}"]
     if outside:

@@ -143,7 +143,7 @@ def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
             case DmaConfigureTaskOp():
                 yield from _at(op.tile, op.dma_direction, op.channel.value.data, op)
             case NpuPushQueueOp():
-                yield (op.place, op.dma_direction, op.channel.value.data), op
+                yield from ((channel, op) for channel in op.channels(device.model))
             case FlowOp():
                 yield from _at_port(op.source, op.source_port, DmaDirection.MM2S, op)
                 yield from _at_port(op.dest, op.dest_port, DmaDirection.S2MM, op)

@@ -124,6 +124,9 @@ def _write_words(on: LintContext, op: instructions.NpuWriteWordsOp) -> Hazards:
     if address is None:
         yield from on.write_drawn(op, op.address)
         return
+    if op.buffer is not None:
+        return
+    address = absolute_address(op, address)
     for number, value in enumerate(op.values):
         names = frozenset[BdName](on.drawn(value))
         yield from on.reader.write(op, address + WORD_BYTES * number, on.values.bits(value), names)
@@ -152,14 +155,19 @@ def _sync(on: LintContext, op: instructions.NpuSyncOp) -> None:
 
 
 def _push(on: LintContext, op: queue.NpuPushQueueOp) -> Hazards:
-    channel = ChannelId(op.place, op.dma_direction, op.channel.value.data)
-    yield from on.reader.push(op, channel, on.bds(op.bd_id), bool(op.issue_token))
+    channels = list(op.channels(on.device.model))
+    # Which queue it is for may be known only at run time: then nothing can be said of it.
+    if len(channels) == 1 and op.known_number("issue_token") is not None:
+        yield from on.reader.push(op, ChannelId(*channels[0]), on.bds(op.bd_id), bool(op.number("issue_token")))
 
 
 def _write_bd(on: LintContext, op: write_bd.NpuWriteBdOp) -> Hazards:
-    tile, bd = TileId(op.field("column"), op.field("row")), op.field("bd_id")
-    yield from on.reader.state.write(tile, frozenset({bd}), op)
-    on.reader.state.link(tile, bd, op.field("next_bd") if op.field("use_next_bd") else None)
+    column, row, bd = (op.known_number(name) for name in ("column", "row", "bd_id"))
+    if column is None or row is None or bd is None:
+        return
+    yield from on.reader.state.write(TileId(column, row), frozenset({bd}), op)
+    following = op.known_number("next_bd") if op.known_number("use_next_bd") else None
+    on.reader.state.link(TileId(column, row), bd, following)
 
 
 def _memcpy(on: LintContext, op: memcpy.NpuDmaMemcpyNdOp) -> Hazards:
