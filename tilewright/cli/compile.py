@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
 from tilewright.cli.files import cannot_write, design_arguments, print_written, read_design
-from tilewright.cli.parsers import arguments, switch, value
+from tilewright.cli.parsers import GUARD_QUEUES, arguments, switch, value
 
 LINT = {
     "off": (),
@@ -33,6 +33,7 @@ add_arguments = arguments(
             "default": "warn",
             "help": "what to do about pushes that may be dropped and descriptors rewritten in flight (default: warn)",
         },
+        "--guard-queues": GUARD_QUEUES,
         "--json": switch("print the names of the files for machines"),
     }
 )
@@ -43,11 +44,13 @@ def run(args: Namespace) -> int:
     from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_source
     from tilewright.ir.diagnostics import collect
     from tilewright.native.elf import LinkError
+    from tilewright.passes.pipelines import QUEUE_GUARDS
 
     library = _library_name(args)  # before the work: a wrong name is said at once
     source = read_design(args)
     with collect() as found:
-        design = compile_source(source, (*GUARDED_LOWERING, *LINT[args.lint]))
+        queues = QUEUE_GUARDS if args.guard_queues else ()
+        design = compile_source(source, (*GUARDED_LOWERING, *queues, *LINT[args.lint]))
     show_diagnostics(found, source.texts)
     try:
         written = write_design(design, args.directory, library)

@@ -83,6 +83,7 @@ def values(metavar: str, help: str) -> Settings:
 
 
 HEAP_SIZE = value("BYTES", "symmetric heap of each rank (default: 256 MiB)", type=int)
+GUARD_QUEUES = switch("wait for room in a DMA channel's queue before pushes that it could drop")
 SECTION = value("NAME", "which control code of an ELF file (default: the only one)")
 
 

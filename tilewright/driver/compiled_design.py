@@ -24,6 +24,7 @@ from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     DESIGN_LOWERING,
     FULL_GUARDS,
+    QUEUE_GUARDS,
     SEQUENCE_GATHERING,
     SEQUENCE_LOWERING,
     passes_of,
@@ -47,17 +48,18 @@ DEFAULT_DEVICE = "main"
 
 
 @at_user_line
-def compile_source(source: Compilable, lowering: Sequence[str] | None = None) -> Design:
+def compile_source(source: Compilable, lowering: Sequence[str] | None = None, *, guard_queues: bool = False) -> Design:
     """Compile a file, MLIR text or a program object, once for all sizes.
 
     Args:
         source: a path to MLIR or to Python that defines a program, MLIR text, or a program such as `iron.Program`
         lowering: names of the passes on each device, for those who want other ones than `tilewright compile` runs
+        guard_queues: have sequences wait for room in a channel's queue before pushes that it could drop
 
     Raises:
         CompileError: if it cannot be compiled; with diagnostics that name lines of the source
     """
-    order = GUARDED_LOWERING if lowering is None else lowering
+    order = (*(GUARDED_LOWERING if lowering is None else lowering), *(QUEUE_GUARDS if guard_queues else ()))
     pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
     return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})

@@ -87,6 +87,7 @@ PASSES: dict[str, str] = {
     "sccp": "standard.sccp:SccpPass",
     "symbol-dce": "standard.symbol_dce:SymbolDcePass",
     "tilewright-guard-instructions": "sequence.guard_instructions:GuardInstructionsPass",
+    "tilewright-guard-task-queues": "sequence.guard_task_queues:GuardTaskQueuesPass",
     "tilewright-lint-queue-depth": "sequence.lint_queue_depth:LintQueueDepthPass",
     "tilewright-join-writes": "sequence.join_writes:JoinWritesPass",
     "tilewright-number-pdis": "control.number_pdis:NumberPdisPass",

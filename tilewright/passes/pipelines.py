@@ -89,6 +89,9 @@ SEQUENCE_LOWERING = (
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
 
+QUEUE_GUARDS = ("tilewright-guard-task-queues",)
+"""Behind a lowering: what is pushed, and how often, is settled then."""
+
 
 def pipeline_of(order: Sequence[str]) -> Pipeline:
     """A pipeline on a module that runs an order; passes on devices run on each of them."""

@@ -24,7 +24,14 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_global, make_data_global, words_to_bytes
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation
-from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuWrite32Op, NpuWriteRTPOp, Placed
+from tilewright.dialects.aiex.instructions import (
+    NpuBlockWriteOp,
+    NpuMaskPollOp,
+    NpuMaskWrite32Op,
+    NpuWrite32Op,
+    NpuWriteRTPOp,
+    Placed,
+)
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
@@ -296,9 +303,9 @@ class BufferToAddress(RewritePattern):
                 rewriter.replace(op, NpuBlockWriteOp(op.data, address))
             case NpuWrite32Op(buffer=SymbolRefAttr()):
                 rewriter.replace(op, NpuWrite32Op(_absolute_operand(op, op.address, rewriter), op.value))
-            case NpuMaskWrite32Op(buffer=SymbolRefAttr()):
+            case NpuMaskWrite32Op(buffer=SymbolRefAttr()) | NpuMaskPollOp(buffer=SymbolRefAttr()):
                 address = _absolute_operand(op, op.address, rewriter)
-                rewriter.replace(op, NpuMaskWrite32Op(address, op.value, op.mask))
+                rewriter.replace(op, type(op)(address, op.value, op.mask))
             case _:
                 pass
 
@@ -365,5 +372,6 @@ class DmaToNpuPass(Pass):
                 NpuBlockWriteOp: relative,
                 NpuWrite32Op: relative,
                 NpuMaskWrite32Op: relative,
+                NpuMaskPollOp: relative,
             },
         )

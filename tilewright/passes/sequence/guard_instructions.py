@@ -19,6 +19,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import signed_limits
 from tilewright.dialects.aiex.instructions import (
     NpuBlockWriteOp,
+    NpuMaskPollOp,
     NpuMaskWrite32Op,
     NpuSyncOp,
     NpuWrite32Op,
@@ -55,6 +56,7 @@ class GuardInstructionsPass(Pass):
 Guarded: TypeAlias = (
     NpuAddressPatchOp
     | NpuBlockWriteOp
+    | NpuMaskPollOp
     | NpuMaskWrite32Op
     | NpuSyncOp
     | NpuWrite32Op
@@ -95,7 +97,9 @@ def _guard_sync(op: NpuSyncOp, checks: LimitChecks, model: DeviceModel) -> None:
         checks.channel(model, TileId(column, row), DmaDirection(direction), op.channel)
 
 
-def _guard_write(op: NpuWrite32Op | NpuMaskWrite32Op, checks: LimitChecks, model: DeviceModel, emit: Emitter) -> None:
+def _guard_write(
+    op: NpuWrite32Op | NpuMaskWrite32Op | NpuMaskPollOp, checks: LimitChecks, model: DeviceModel, emit: Emitter
+) -> None:
     """An address is that of a word; one that is relative to a tile stays in it, and becomes absolute."""
     if op.buffer is not None:
         return
