@@ -6,13 +6,15 @@ the caller hands over finished lists: operands in order, one type per result, di
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import TypeAlias, TypeVar, cast
+from functools import cache, lru_cache
+from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, UnregisteredOp
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
+from xdsl.irdl.operations import BaseAttrAccessor, VarIRConstruct
 
 _OperationT = TypeVar("_OperationT", bound=Operation)
 _NOTHING: Mapping[str, Attribute] = {}
@@ -80,8 +82,9 @@ def initialize(
     operands: Sequence[SSAValue] = (),
     properties: dict[str, Attribute] | None = None,
     result_types: Sequence[Attribute] = (),
+    regions: Sequence[Region] = (),
 ) -> None:
-    """What the constructor of an operation without regions does, for kinds of which programs consist."""
+    """What the constructor of an operation does, for kinds of which programs consist; regions are new ones."""
     plan = _creation_plan(type(op))
     assert plan is not None
     finish, default_properties, default_attributes = plan
@@ -93,6 +96,10 @@ def initialize(
         op._operand_uses = _use(op, operands)
     if result_types:
         op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(result_types)])
+    if regions:
+        op.regions = tuple(regions)
+        for region in regions:
+            region.parent = op
     for name, value in default_properties:
         op.properties.setdefault(name, value)
     if finish is not None:
@@ -100,9 +107,24 @@ def initialize(
 
 
 def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
-    """Give a class a `create` that does what xDSL's does, in less time."""
+    """Give a class a `create`, and properties for its operands, that do what xDSL's do, in less time."""
     type.__setattr__(op_class, "create", classmethod(_create))
+    for name, accessor in list(vars(op_class).items()):
+        if isinstance(accessor, BaseAttrAccessor) and accessor.construct is VarIRConstruct.OPERAND:
+            type.__setattr__(op_class, name, _segment_property(accessor))
     return op_class
+
+
+def _segment_property(accessor: BaseAttrAccessor) -> property:
+    """One of the operands of an operation that says in an attribute how many belong to each name."""
+
+    def segment(op: Operation) -> Any:
+        sizes = cast("DenseArrayBase[Any]", accessor.option.container(op)[accessor.option.attribute_name])
+        # Any other type is read as xDSL does it, until the verifier refuses it.
+        numbers = _numbers_of(sizes.data.data) if sizes.elt_type is i32 else sizes.get_values()
+        return accessor.index(numbers, op._operands)
+
+    return property(segment)
 
 
 def _create(
@@ -119,6 +141,11 @@ def _create(
     where = UNKNOWN_LOC if location is None else location
     op = create_operation(cls, operands, result_types, dict(properties), dict(attributes), successors, regions, where)
     return cast(_OperationT, op)
+
+
+@lru_cache(maxsize=1024)  # xDSL unpacks them at each access, and there are few that differ
+def _numbers_of(data: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(data) // 4}i", data)
 
 
 def _use(op: Operation, used: Sequence[SSAValue] | Sequence[Block]) -> tuple[Use, ...]:

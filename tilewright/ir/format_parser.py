@@ -76,7 +76,8 @@ def custom_parser(op_class: type[Operation]) -> Callable[[OperationParser], Oper
     program = _format_of(op_class)
     if program is None:
         return cast("Callable[[OperationParser], Operation]", op_class.parse)
-    return FormatParser(program, cast(type[IRDLOperation], op_class)).parse
+    reader = FormatParser(program, cast(type[IRDLOperation], op_class))
+    return reader.parse_plain if reader.is_plain else reader.parse
 
 
 def _fail_without_custom_form(parser: OperationParser) -> NoReturn:
@@ -106,6 +107,26 @@ class FormatParser:
         ]
         self.result_rules = [rules.rule(part.constr, ("result", i)) for i, (_, part) in enumerate(definition.results)]
         self.checks = tuple(_size_checks(definition))
+        read = {directive.index for directive in program.stmts if type(directive) is OperandVariable}
+        # One operand for each name, read where its name stands, and one result: as most operations are.
+        self.is_plain = read == {*range(len(definition.operands))} and self.counts[1:] == (1, 0, 0) and not self.checks
+
+    def parse_plain(self, parser: OperationParser) -> Operation:
+        """`parse` without lists of lists."""
+        parts = Parts(cast(tuple[int, int, int, int], self.counts), self.op_class)
+        for step in self.steps:
+            step(parser, parts)
+        operands: list[SSAValue] = []
+        for written, types, rule in zip(parts.operands, parts.operand_types, self.operand_rules, strict=True):
+            assert written is not None
+            type = (types or rule(parser, parts, 1))[0]
+            operands.append(parser.resolve_operand(written[0], type))
+        result_types = parts.result_types[0]
+        if result_types is None:
+            result_types = self.result_rules[0](parser, parts, None)
+        return create_operation(
+            self.op_class, operands, result_types, parts.properties, parts.attributes, (), (), UNKNOWN_LOC
+        )
 
     def parse(self, parser: OperationParser) -> Operation:
         parts = Parts(cast(tuple[int, int, int, int], self.counts), self.op_class)
@@ -156,14 +177,24 @@ def _flat(parts: list[Sequence[Any] | None]) -> Sequence[Any]:
 
 
 def _steps(directives: Iterable[FormatDirective]) -> tuple[Step, ...]:
-    return tuple(step for directive in directives if (step := _step(directive)) is not None)
+    """What directives do, in order; what many formats have in a row is done at once, as calls cost most of the time."""
+    rest = [directive for directive in directives if not isinstance(directive, WhitespaceDirective)]
+    steps: list[Step] = []
+    while rest:
+        match rest:
+            case [OperandVariable(_, first), PunctuationDirective(","), OperandVariable(_, second), *rest]:
+                steps.append(_operand_pair_step(first, second))
+            case [AttrDictDirective(False) as attributes, PunctuationDirective(":"), TypeDirective(), *_]:
+                steps.append(_attr_dict_step(attributes, before_type=True))
+                rest = rest[2:]
+            case _:
+                steps.append(_step(rest.pop(0)))
+    return tuple(steps)
 
 
-def _step(directive: FormatDirective) -> Step | None:
+def _step(directive: FormatDirective) -> Step:
     """What a directive does, as a function; what is not known here does what xDSL's does."""
     match directive:
-        case WhitespaceDirective():
-            return None
         case PunctuationDirective(punctuation):
             return _punctuation_step(punctuation)
         case KeywordDirective(keyword):
@@ -205,6 +236,20 @@ def _operand_step(index: int) -> Step:
     return step
 
 
+def _operand_pair_step(first: int, second: int) -> Step:
+    """`%a, %b`."""
+
+    def step(parser: OperationParser, parts: Parts) -> None:
+        tokens = parser.tokens
+        parts.operands[first] = (parser.parse_optional_unresolved_operand() or parser.parse_unresolved_operand(),)
+        if tokens.texts[tokens.index] != ",":
+            parser._fail_expecting("expected ','")
+        tokens.index += 1
+        parts.operands[second] = (parser.parse_optional_unresolved_operand() or parser.parse_unresolved_operand(),)
+
+    return step
+
+
 def _operands_step(index: int) -> Step:
     def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
@@ -235,10 +280,19 @@ def _result_type_step(index: int) -> Step:
     return step
 
 
-def _attr_dict_step(directive: AttrDictDirective) -> Step:
+def _attr_dict_step(directive: AttrDictDirective, before_type: bool = False) -> Step:
+    """A dictionary, if there is one; and the colon of the type behind it."""
+
     def step(parser: OperationParser, parts: Parts) -> None:
-        if parser.tokens.texts[parser.tokens.index] == "{":
+        tokens = parser.tokens
+        text = tokens.texts[tokens.index]
+        if text == "{":
             directive.parse(parser, parts)
+            text = tokens.texts[tokens.index]
+        if before_type:
+            if text != ":":
+                parser._fail_expecting("expected ':'")
+            tokens.index += 1
 
     return step
 

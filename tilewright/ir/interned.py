@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, IntegerType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    I32,
+    ArrayAttr,
+    DenseArrayBase,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+)
 
 _KEPT = 1 << 13
 """How many of a kind are remembered: plenty for what repeats, little memory for what does not."""
@@ -19,6 +30,16 @@ def integer_array(type: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[
 def wrapped_integer(value: int, type: IntegerType) -> IntegerAttr[IntegerType]:
     """The integer that the low bits of `value` stand for."""
     return IntegerAttr(value, type, truncate_bits=True)
+
+
+@lru_cache(_KEPT)
+def i32_number(value: int) -> IntegerAttr[I32]:
+    """A 32-bit pattern as an attribute: lowered programs consist of little else, and xDSL takes ten times as long."""
+    number, attr = object.__new__(IntAttr), cast("IntegerAttr[I32]", object.__new__(IntegerAttr))
+    object.__setattr__(number, "data", (int(value) + (1 << 31) & 0xFFFFFFFF) - (1 << 31))
+    object.__setattr__(attr, "value", number)
+    object.__setattr__(attr, "type", i32)
+    return attr
 
 
 @lru_cache(_KEPT)

@@ -10,10 +10,11 @@ over the region, on which an operation that changed is pushed again together wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count
+from types import UnionType
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -26,7 +27,7 @@ from tilewright.rewrite.folding.constants import constant_of
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
 from tilewright.rewrite.simplification import erase_unreachable_blocks, simplify_region
 
-PatternsOf: TypeAlias = "Callable[[Operation], Iterable[RewritePattern]]"
+PatternsOf: TypeAlias = "Callable[[Operation], Sequence[RewritePattern]]"
 
 
 class Simplify(StrEnum):
@@ -50,6 +51,8 @@ class Config:
     remove_unreachable: bool = False
     """Erase blocks that nothing leads to before patterns see them."""
     simplify: Simplify = Simplify.DISABLED
+    closed: tuple[type[Operation], ...] = ()
+    """Operations in which nothing is visited; what is dead in them goes all the same."""
     max_iterations: int | None = 10
     max_rewrites: int | None = None
 
@@ -61,14 +64,14 @@ CANONICALIZE = Config(fold=True, remove_dead=True, remove_unreachable=True, simp
 """The defaults of MLIR's canonicalizer."""
 
 
-def canonicalize(op: Operation) -> None:
-    """Bring all that is nested in `op` to canonical form."""
-    rewrite_with(op, patterns_of, CANONICALIZE)
+def canonicalize(op: Operation, *, but: tuple[type[Operation], ...] = ()) -> None:
+    """Bring all that is nested in `op` to canonical form, but not the insides of some operations."""
+    rewrite_with(op, patterns_of, replace(CANONICALIZE, closed=but) if but else CANONICALIZE)
 
 
 def rewrite(op: Operation, *patterns: RewritePattern, config: Config | None = None) -> bool:
     """Apply `patterns`, the first that matches, to all that is nested in `op`. Returns whether anything changed."""
-    return rewrite_with(op, lambda _: patterns, config or Config())
+    return rewrite_with(op, PatternSet(patterns).of, config or Config())
 
 
 def rewrite_with(op: Operation, patterns: PatternsOf, config: Config) -> bool:
@@ -78,6 +81,29 @@ def rewrite_with(op: Operation, patterns: PatternsOf, config: Config) -> bool:
     return any(changed)
 
 
+class PatternSet:
+    """Patterns by the kinds of operations that they are for, so that others need not be asked."""
+
+    def __init__(self, patterns: Sequence[RewritePattern]):
+        self._patterns = [(pattern, _kinds_of(pattern)) for pattern in patterns]
+        self._by_class: dict[type[Operation], list[RewritePattern]] = {}
+
+    def of(self, op: Operation) -> list[RewritePattern]:
+        found = self._by_class.get(type(op))
+        if found is None:
+            found = [pattern for pattern, kinds in self._patterns if isinstance(op, kinds)]
+            self._by_class[type(op)] = found
+        return found
+
+
+def _kinds_of(pattern: RewritePattern) -> type[Operation] | tuple[type[Operation], ...] | UnionType:
+    """The operations that a pattern is declared for with xDSL's decorator, which keeps them to itself; else all."""
+    function = type(pattern).match_and_rewrite
+    # found by name among what the decorator's closure holds: without it, a pattern is tried on all operations
+    kept = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    return kept["expected_type"].cell_contents if "expected_type" in kept else Operation
+
+
 class GreedyDriver:
     """Rewrites one region until nothing changes."""
 
@@ -85,7 +111,9 @@ class GreedyDriver:
         self._region = region
         self._patterns = patterns
         self._config = config
-        self._worklist = Worklist(region)
+        # Where nothing is folded and what is dead stays, only operations with patterns need a visit.
+        visits_all = config.fold or config.remove_dead
+        self._worklist = Worklist(region, None if visits_all else patterns)
 
     def run(self) -> bool:
         config, changed = self._config, False
@@ -113,18 +141,24 @@ class GreedyDriver:
             self._worklist.reverse()
 
     def _visit(self, region: Region, pool: ConstantPool | None) -> None:
-        top_down = self._config.top_down
+        top_down, worklist, closed = self._config.top_down, self._worklist, self._config.closed
+        has_ancestors = top_down  # they were pushed on the way down
         for block in tuple(region.blocks):
             op = block.first_op
             while op is not None:
                 following = op.next_op  # asked for now: the pool may move a constant away
+                inside = () if closed and isinstance(op, closed) else op.regions
                 if not top_down:
-                    for nested in op.regions:
+                    for nested in inside:
                         self._visit(nested, pool)
                 if pool is None or not facts_of(op).constant or pool.keep(op):
-                    self._worklist.push_with_ancestors(op)
+                    if has_ancestors:
+                        worklist.push(op)
+                    else:
+                        worklist.push_with_ancestors(op)
+                        has_ancestors = True
                 if top_down:
-                    for nested in op.regions:
+                    for nested in inside:
                         self._visit(nested, pool)
                 op = following
 

@@ -7,7 +7,6 @@ without a location takes that of the matched operation, or the one given. `const
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
@@ -17,6 +16,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from tilewright.dialects import arith, memref, scf
+from tilewright.ir.interned import i32_number
 from tilewright.rewrite.folding.constants import INDEX, constant_of, number_attr, scalar_int
 
 if TYPE_CHECKING:
@@ -28,16 +28,11 @@ Number = SSAValue | int
 """Known when compiling, or only at run time."""
 
 
-@lru_cache(maxsize=4096)  # lowered sequences consist of little else
-def _i32_attr(value: int) -> IntegerAttr[IntegerType]:
-    return IntegerAttr(int(value), i32, truncate_bits=True)
-
-
 def constant_op(value: Attribute | int | float, type: Attribute = i32) -> arith.ConstantOp:
     """`arith.constant` of an attribute, or of a number as one of `type`; bits that do not fit are cut off."""
     # `is`, not `==`: types are compared field by field, and nearly all constants are of this very object
     if not isinstance(value, Attribute):
-        value = _i32_attr(value) if type is i32 and isinstance(value, int) else number_attr(value, type)
+        value = i32_number(value) if type is i32 and isinstance(value, int) else number_attr(value, type)
     return arith.ConstantOp.create(properties={"value": value}, result_types=[cast(Any, value).type])
 
 
@@ -68,7 +63,7 @@ class SharedConstants:
     """Constants of sequences, each once, at the start of its sequence."""
 
     def __init__(self) -> None:
-        self._values: dict[Block, dict[tuple[int | float, Attribute], SSAValue]] = {}
+        self._values: dict[Block, dict[int | float | tuple[int | float, Attribute], SSAValue]] = {}
         self._starts: dict[Block, Block] = {}
 
     def get(self, builder: Builder, value: int | float, type: Attribute) -> SSAValue:
@@ -76,10 +71,13 @@ class SharedConstants:
         if block not in self._starts:
             self._starts[block] = _sequence_start(block)
         start = self._starts[block]
-        values, key = self._values.setdefault(start, {}), (value, type)
-        if key not in values:
-            values[key] = builder.insert(constant_op(value, type), InsertPoint.at_start(start)).results[0]
-        return values[key]
+        values = self._values.setdefault(start, {})
+        # the type is hashed field by field, and nearly all are of this very object
+        key = value if type is i32 else (value, type)
+        found = values.get(key)
+        if found is None:
+            found = values[key] = builder.insert(constant_op(value, type), InsertPoint.at_start(start)).results[0]
+        return found
 
 
 def _sequence_start(block: Block) -> Block:

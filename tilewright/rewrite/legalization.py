@@ -8,6 +8,7 @@ from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import RewritePattern
 
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
 
 
@@ -18,7 +19,7 @@ def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern], *
     """
     for region in op.regions:
         worklist = _Conversion(region, patterns.keys())
-        for nested in region.walk():
+        for nested in all_operations(region):
             worklist.push_with_ancestors(nested)
         worklist.reverse()  # a stack: the first operation is on top now
         rewriter: LocatingRewriter | None = None

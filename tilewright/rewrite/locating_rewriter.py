@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.builder import InsertOpInvT
 from xdsl.dialects.builtin import UnknownLoc
@@ -136,15 +136,19 @@ def blocks_successors_first(region: Region) -> Iterable[Block]:
 
 
 class Worklist:
-    """A stack of the operations to visit, each at most once, all of them nested in one region."""
+    """A stack of the operations to visit, each at most once, all of them nested in one region.
 
-    def __init__(self, scope: Region):
+    If `wants` is given, those stay out for which it gives nothing.
+    """
+
+    def __init__(self, scope: Region, wants: Callable[[Operation], Sequence[object]] | None = None):
         self._scope = scope
+        self._wants = wants
         self._stack: list[Operation | None] = []
         self._position: dict[Operation, int] = {}
 
     def push(self, op: Operation) -> None:
-        if op not in self._position:
+        if op not in self._position and (self._wants is None or self._wants(op)):
             self._position[op] = len(self._stack)
             self._stack.append(op)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
@@ -43,7 +43,16 @@ class ModulePass(Pass):
 
 def ops_of(ops: Iterable[Operation], *kinds: type[OpT]) -> list[OpT]:
     """The operations of some kinds, in order; a list, so that the program may change while it is gone through."""
-    return [op for op in ops if isinstance(op, kinds)]
+    # Asked once for each class: these are abstract ones, of which Python asks slowly.
+    found, is_wanted = list[OpT](), dict[type[Operation], bool]()
+    for op in ops:
+        kind = type(op)
+        wanted = is_wanted.get(kind)
+        if wanted is None:
+            wanted = is_wanted[kind] = isinstance(op, kinds)
+        if wanted:
+            found.append(cast(OpT, op))
+    return found
 
 
 def located(op: OpT, location: LocationAttr) -> OpT:

@@ -23,6 +23,7 @@ from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.symbols import references_in, replace_references
 
@@ -205,7 +206,7 @@ def dissolve(configure: ConfigureOp) -> None:
 
 def check_references(sequence: RuntimeSequenceOp) -> None:
     """What a sequence refers to in its device must be something that it can take along, at a known address."""
-    for op in sequence.walk():
+    for op in all_operations(sequence):
         for reference in references_in(op):
             definition = lookup_symbol(sequence, reference)
             if definition is None:
@@ -267,7 +268,7 @@ def reaches_cycle(
         return True
     if sequence in acyclic:
         return False
-    callees = (op.sequence for op in sequence.walk() if isinstance(op, RunOp) and op.sequence is not None)
+    callees = (op.sequence for op in all_operations(sequence) if isinstance(op, RunOp) and op.sequence is not None)
     if any(reaches_cycle(callee, acyclic, (*callers, sequence)) for callee in callees):
         return True
     # never taken out again: what does not lead back to itself is not looked into a second time

@@ -23,13 +23,33 @@ def simplify_region(region: Region, *, merge_blocks: bool) -> bool:
     """Clean up `region` and the regions nested in it. Returns whether anything changed."""
     changed = erase_unreachable_blocks(region)
     changed |= _remove_dead(region, _Liveness(region))
-    if merge_blocks:
+    # Blocks without neighbours have nothing to be merged with, and nothing branches to them.
+    if merge_blocks and not _has_only_single_blocks(region):
         changed |= merge_identical_blocks(region)
         changed |= drop_redundant_arguments(region)
     return changed
 
 
+def _has_only_single_blocks(region: Region) -> bool:
+    block = region.first_block
+    if block is None:
+        return True
+    if block is not region.last_block:
+        return False
+    op = block.first_op
+    while op is not None:
+        for nested in op.regions:
+            if not _has_only_single_blocks(nested):
+                return False
+        op = op.next_op
+    return True
+
+
 def erase_unreachable_blocks(region: Region) -> bool:
+    return not _has_only_single_blocks(region) and _erase_unreachable_blocks(region)
+
+
+def _erase_unreachable_blocks(region: Region) -> bool:
     changed = False
     if not has_one_block(region) and region.first_block is not None:
         reachable = set(post_order(region.first_block))
@@ -41,7 +61,7 @@ def erase_unreachable_blocks(region: Region) -> bool:
             region.detach_block(block)
         changed = bool(dead)
     for nested in tuple(nested_regions(region)):
-        changed |= erase_unreachable_blocks(nested)
+        changed |= _erase_unreachable_blocks(nested)
     return changed
 
 
@@ -51,10 +71,10 @@ class _Liveness:
     def __init__(self, region: Region):
         self.arguments: set[BlockArgument] = set()
         self.ops: set[Operation] = set()
-        self._changed = True
+        self._changed = self._is_any_dead = True
         # a use in a loop may come before what it uses: go round until nothing more becomes live
-        while self._changed:
-            self._changed = False
+        while self._changed and self._is_any_dead:
+            self._changed = self._is_any_dead = False
             self._visit_region(region)
 
     def _visit_region(self, region: Region) -> None:
@@ -69,9 +89,12 @@ class _Liveness:
             # arguments of an entry block belong to the operation around it
             if block is not region.first_block:
                 for argument in block.args:
-                    if argument not in self.arguments and self._has_live_use(argument):
-                        self.arguments.add(argument)
-                        self._changed = True
+                    if argument not in self.arguments:
+                        if self._has_live_use(argument):
+                            self.arguments.add(argument)
+                            self._changed = True
+                        else:
+                            self._is_any_dead = True
 
     def _visit_op(self, op: Operation) -> None:
         for region in op.regions:
@@ -81,6 +104,7 @@ class _Liveness:
         if facts_of(op).terminator:
             self._visit_terminator(op)
         elif would_be_dead(op) and not any(map(self._has_live_use, op.results)):
+            self._is_any_dead = True
             return
         self.ops.add(op)
         self._changed = True

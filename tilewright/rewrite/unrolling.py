@@ -5,7 +5,7 @@ The operations come out in the order in which MLIR's own unrolling leaves them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
@@ -53,11 +53,14 @@ def _distance(lower: Bound, upper: Bound, is_unsigned: bool) -> int | None:
     return None
 
 
-def loops_innermost_first(op: Operation) -> Iterator[scf.ForOp]:
+def loops_innermost_first(op: Operation) -> list[scf.ForOp]:
+    found: list[scf.ForOp] = []
     for child in children(op):
-        yield from loops_innermost_first(child)
-        if isinstance(child, scf.ForOp):
-            yield child
+        if child.regions:
+            found += loops_innermost_first(child)
+            if isinstance(child, scf.ForOp):
+                found.append(child)
+    return found
 
 
 def unrolled_size(op: Operation) -> int:

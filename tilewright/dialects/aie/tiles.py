@@ -37,6 +37,7 @@ from tilewright.dialects.aie.core import INDEX, CoreOp, EndOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.traversal import all_operations
 
 COORDINATE = i32_attr(minimum=0)
 DEFAULT_DEVICE_NAME = "main"
@@ -91,7 +92,7 @@ class DeviceOp(Target, BlockOp):
     def verify_(self) -> None:
         # one walk for all of them; a core that looked for others would walk the whole device each time
         cores: dict[TileId, CoreOp] = {}
-        for op in self.walk():
+        for op in all_operations(self):
             if isinstance(op, CoreOp) and (place := op.place) is not None:
                 other = cores.setdefault(place, op)
                 if other is not op:

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
-    I32,
     BoolAttr,
     FixedBitwidthType,
     IntegerAttr,
@@ -14,7 +13,6 @@ from xdsl.dialects.builtin import (
     Signedness,
     StringAttr,
     SymbolRefAttr,
-    i32,
 )
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition, opt_prop_def, prop_def
@@ -55,12 +53,6 @@ class ExpandMode(Keyword):
 
 
 UI8, UI32, UI64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 32, 64))
-
-
-@lru_cache(maxsize=4096)
-def i32_number(value: int) -> IntegerAttr[I32]:
-    """A 32-bit pattern as an attribute; lowered programs consist of little else."""
-    return IntegerAttr(int(value), i32, truncate_bits=True)
 
 
 @lru_cache(maxsize=4096)

@@ -27,8 +27,9 @@ from tilewright.dialects._ods import (
     unsigned_attr,
 )
 from tilewright.dialects.aie.core import EndOp
+from tilewright.ir.interned import i32_number
 
-from .attributes import i32_number, register_number
+from .attributes import register_number
 
 I16 = IntConstraint(16)  # operands of control code that are half a word wide
 ENDS = ImplicitTerminator(EndOp)

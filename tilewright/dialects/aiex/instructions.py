@@ -15,8 +15,9 @@ from tilewright.dialects._ods import i32_attr, op_definition, unsigned_attr
 from tilewright.dialects._older import OlderAttributes, constant_before
 from tilewright.dialects._syntax import PAREN, parse_types, print_attributes, print_operands, print_types
 from tilewright.ir.create import initialize
+from tilewright.ir.interned import i32_number
 
-from .attributes import UI32, i32_number, register_number
+from .attributes import UI32, register_number
 
 
 class ValueInstruction(IRDLOperation):

@@ -17,8 +17,9 @@ from tilewright.dialects._older import OlderAttributes
 from tilewright.dialects._syntax import parse_enum, parse_i32, print_attributes, print_types
 from tilewright.dialects.aie.lookup import constant_value, device_model
 from tilewright.ir.create import initialize
+from tilewright.ir.interned import i32_number
 
-from .attributes import DmaChannelUser, i32_number, register_number
+from .attributes import DmaChannelUser, register_number
 
 TRUE, FALSE = IntegerAttr(1, i1), IntegerAttr(0, i1)
 TOO_LARGE_BD_ID = "BD ID exceeds the maximum ID."

@@ -8,7 +8,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     IntegerAttr,
     SymbolRefAttr,
-    i1,
     i32,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -36,9 +35,13 @@ from tilewright.dialects.aie.dma_bd_checks import verify_mixed_lists
 from tilewright.dialects.aie.interfaces import TileElement, TileLike
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.ir.create import initialize
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.interned import i32_number
+from tilewright.ir.traversal import all_operations
 
-from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer, i32_number
+from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer
+from .queue import FALSE, TRUE
 
 ZERO = IntegerAttr(0, i32)
 BURST_NEEDS_SHIM = "Burst length is only supported in Shim NOC tiles that are connected to the memory-mapped NOC."
@@ -66,7 +69,7 @@ class ConfiguredTask(TokenIssuer):
     @property
     def descriptors(self) -> Iterator[DmaBdOp]:
         """Every descriptor of the chain, in the order they are written."""
-        return (op for op in self.walk() if isinstance(op, DmaBdOp))
+        return (op for op in all_operations(self) if isinstance(op, DmaBdOp))
 
     @property
     def first_descriptor(self) -> DmaBdOp | None:
@@ -133,18 +136,17 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
         repeat_count_val: SSAValue | None = None,
         packet: PacketInfoAttr | None = None,
     ):
-        super().__init__(
-            operands=[tile, repeat_count_val, ()],
-            result_types=[INDEX],
-            regions=[body],
-            properties={
-                "direction": enum_to_attr(direction),
-                "channel": IntegerAttr(channel, i32),
-                "issue_token": IntegerAttr(issue_token, i1),
-                "repeat_count": IntegerAttr(repeat_count, i32),
-                "packet": packet,
-            },
-        )
+        operands = (tile,) if repeat_count_val is None else (tile, repeat_count_val)
+        properties: dict[str, Attribute] = {
+            "direction": enum_to_attr(direction),
+            "channel": i32_number(channel),
+            "issue_token": TRUE if issue_token else FALSE,
+            "repeat_count": i32_number(repeat_count),
+        }
+        if packet is not None:
+            properties["packet"] = packet
+        properties["operandSegmentSizes"] = segments(1, len(operands) - 1, 0)
+        initialize(self, operands, properties, [INDEX], [body])  # sequences may have thousands of these
 
     def set_bd_ids(self, ids: Sequence[SSAValue]) -> None:
         """Have the descriptors numbered by values, in the order of `descriptors`."""

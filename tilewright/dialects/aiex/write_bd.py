@@ -17,8 +17,8 @@ from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.ir.create import initialize
+from tilewright.ir.interned import i32_number
 
-from .attributes import i32_number
 from .descriptor_checks import burst_violation
 from .guards import range_requirement
 

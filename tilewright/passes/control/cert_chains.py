@@ -13,6 +13,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.cert import CertJobOp, CertUcDmaBdOp, CertUcDmaChainOp, CertUcDmaWriteDesSyncOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import located, ops_of
 
 PAGE_BYTES = 8000
@@ -47,7 +48,7 @@ def _last_of_start(device: DeviceOp) -> Operation | None:
 def merge_chains(device: DeviceOp) -> None:
     """Play chains that jobs play one right after the other as one, as long as it fits a page."""
     chains = {op.sym_name.data: op for op in ops_of(device.body.ops, CertUcDmaChainOp) if op.sym_name}
-    jobs = ops_of(device.walk(), CertJobOp)
+    jobs = ops_of(all_operations(device), CertJobOp)
     syncs = (sync for job in jobs for sync in ops_of(job.instructions, CertUcDmaWriteDesSyncOp))
     uses = Counter(sync.symbol.string_value() for sync in syncs)
     for job in jobs:

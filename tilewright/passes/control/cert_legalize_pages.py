@@ -25,6 +25,7 @@ from tilewright.dialects.aiex.cert import (
     CertWrite32Op,
 )
 from tilewright.ir.diagnostics import emit_warning
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.control.cert_chains import PAGE_BYTES, data_bytes, merge_chains
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
@@ -38,18 +39,18 @@ class CertLegalizePagesPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         _wrap_jobs(device)
-        for page in ops_of(device.walk(), CertPageOp):
+        for page in ops_of(all_operations(device), CertPageOp):
             _isolate(device, page)
         # Before chains are merged, which takes instructions away: pages only become smaller by it.
         costs = PageCosts(device)
-        for page in ops_of(device.walk(), CertPageOp):
+        for page in ops_of(all_operations(device), CertPageOp):
             _split(device, page, costs)
         merge_chains(device)
 
 
 def _wrap_jobs(device: DeviceOp) -> None:
     """Give each job that is in no page one."""
-    for job in ops_of(device.walk(), CertJobOp):
+    for job in ops_of(all_operations(device), CertJobOp):
         if isinstance(job.parent_op(), CertPageOp):
             continue
         following = job.next_op
@@ -63,7 +64,7 @@ def _isolate(device: DeviceOp, page: CertPageOp) -> None:
     instructions = [(job, op) for job in page.jobs for op in job.instructions]
     for position, (job, op) in enumerate(instructions):
         if position > 0 and (isinstance(op, ALONE) or isinstance(instructions[position - 1][1], ALONE)):
-            number = max(other.number for other in ops_of(device.walk(), CertJobOp)) + 1
+            number = max(other.number for other in ops_of(all_operations(device), CertJobOp)) + 1
             # An earlier cut may have moved it to another job than the one it was in.
             page = cut_page(page, Cut(parent_of_type(op, CertJobOp) or job, op), number)
 
@@ -81,7 +82,7 @@ def _split(device: DeviceOp, page: CertPageOp, costs: PageCosts) -> None:
             continue
         if cut.before is not cut.job.instructions[0]:
             # The part that is cut off gets the next number, which later jobs make free.
-            for job in ops_of(device.walk(), CertJobOp):
+            for job in ops_of(all_operations(device), CertJobOp):
                 if job.number > cut.job.number:
                     job.renumber(job.number + 1)
         pending += [page, cut_page(page, cut, cut.job.number + 1)]

@@ -12,6 +12,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.control.configuration import configuration_of
 from tilewright.passes.control.configuration.instructions import insert_transaction
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
@@ -40,7 +41,7 @@ def configuration_start(device: DeviceOp) -> InsertPoint:
     That is in place of the first `aiex.configure`, before what that holds; else into a new sequence.
     """
     sequences = ops_of(device.body.ops, RuntimeSequenceOp)
-    configures = [op for sequence in sequences for op in ops_of(sequence.walk(), ConfigureOp)]
+    configures = [op for sequence in sequences for op in ops_of(all_operations(sequence), ConfigureOp)]
     if configures:
         return _dissolved(configures[0])
     names = chain([SEQUENCE], (f"{SEQUENCE}{number}" for number in count()))

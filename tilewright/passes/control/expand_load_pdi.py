@@ -21,6 +21,7 @@ from tilewright.dialects.aiex.attributes import ExpandMode
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail
 from tilewright.ir.symbols import symbol_in
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.control.configuration import configuration_of
 from tilewright.passes.control.configuration.instructions import insert_control_packets, insert_transaction
 from tilewright.passes.control.configuration.writes import Write
@@ -41,7 +42,7 @@ class ExpandLoadPdiPass(ModulePass):
     def apply_to(self, module: ModuleOp) -> None:
         default = ExpandMode.ctrlpkt if self.ctrl_pkt else ExpandMode.write32
         expanded = 0
-        for turn, load in enumerate(ops_of(module.walk(), NpuLoadPdiOp)):
+        for turn, load in enumerate(ops_of(all_operations(module), NpuLoadPdiOp)):
             mode = default if load.expand_mode is None else enum_value(ExpandMode, load.expand_mode)
             if load.device_ref is None or mode is ExpandMode.none:
                 continue

@@ -47,6 +47,7 @@ from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, b
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
 from tilewright.ir.diagnostics import emit_warning, fail, fail_op
 from tilewright.ir.symbols import FreeNames, unchanging_symbols
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.control.cert_chains import PAGE_BYTES, ChainMaker, merge_chains
 from tilewright.rewrite.driver import Config, rewrite
 from tilewright.rewrite.emitter import Emitter
@@ -96,7 +97,7 @@ def _lower(device: DeviceOp, devices: dict[str, DeviceOp]) -> None:
     )
     rewrite(device, config=DROP_DEAD)
     merge_chains(device)
-    for job in ops_of(device.walk(), CertJobOp):
+    for job in ops_of(all_operations(device), CertJobOp):
         # From the last on, so that the positions of those to come stay as they are.
         for argument in reversed(job.body.block.args):
             if not argument.uses:
@@ -105,7 +106,7 @@ def _lower(device: DeviceOp, devices: dict[str, DeviceOp]) -> None:
 
 def _add_sections(device: DeviceOp, devices: dict[str, DeviceOp]) -> dict[RuntimeSequenceOp, str]:
     """Sequences that set up the devices that are loaded, each to become the section of that name."""
-    loads = [op for op in device.walk() if isinstance(op, ConfigureOp | NpuLoadPdiOp)]
+    loads = [op for op in all_operations(device) if isinstance(op, ConfigureOp | NpuLoadPdiOp)]
     sections: dict[RuntimeSequenceOp, str] = {}
     for load in loads:
         reference = load.symbol if isinstance(load, ConfigureOp) else load.device_ref
@@ -128,7 +129,7 @@ def _run_configure(device: DeviceOp, loaded: DeviceOp, load: Operation) -> Runti
 
 
 def _inline_runs(device: DeviceOp, sequences: Sequence[RuntimeSequenceOp]) -> None:
-    for run in ops_of(device.walk(), RunOp):
+    for run in ops_of(all_operations(device), RunOp):
         callee = run.sequence
         expected = len(callee.body.block.args) if callee is not None else len(run.args)
         if len(run.args) != expected:
@@ -145,7 +146,7 @@ def _inline_runs(device: DeviceOp, sequences: Sequence[RuntimeSequenceOp]) -> No
 def _make_jobs(
     device: DeviceOp, sequences: Sequence[RuntimeSequenceOp], sections: dict[RuntimeSequenceOp, str]
 ) -> None:
-    numbers = [job.number for job in ops_of(device.walk(), CertJobOp)]
+    numbers = [job.number for job in ops_of(all_operations(device), CertJobOp)]
     for sequence in sequences:
         _dissolve_configures(sequence, load=sequence not in sections)
     for sequence, name in sections.items():
@@ -243,7 +244,7 @@ class LoadPdiToCert(RewritePattern):
     """Images have numbers by which the firmware knows that one is loaded already."""
 
     def __init__(self, device: DeviceOp):
-        loads = ops_of(device.walk(), CertLoadPdiOp)
+        loads = ops_of(all_operations(device), CertLoadPdiOp)
         self.numbers = {op.symbol.string_value(): op.pdi_id.value.data for op in loads}
 
     @op_type_rewrite_pattern

@@ -13,6 +13,7 @@ from tilewright.dialects.aiex.queue import NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp, SyncScratchpadParametersFromHostOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 
 DROPPED = (
     NpuAddressPatchOp,
@@ -35,5 +36,5 @@ class AiexStandardLoweringPass(Pass):
     name = "aiex-standard-lowering"
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        for child in [child for child in op.walk() if isinstance(child, DROPPED)]:
+        for child in [child for child in all_operations(op) if isinstance(child, DROPPED)]:
             Rewriter.erase_op(child)

@@ -11,6 +11,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import CallIndirectOp, CallOp, FuncOp
 from tilewright.ir.diagnostics import emit_error, emit_warning
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 MERGE = "merge"
@@ -52,7 +53,7 @@ class AssignCoreLinkFilesPass(DevicePass):
         if artifacts is None:
             return
         called: set[str] = set()
-        cores = [_files_of(core, artifacts, called) for core in ops_of(device.walk(), CoreOp)]
+        cores = [_files_of(core, artifacts, called) for core in ops_of(all_operations(device), CoreOp)]
         if not _modes_agree(cores):
             return
         for files in cores:

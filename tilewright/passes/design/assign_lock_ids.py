@@ -10,6 +10,7 @@ from tilewright.device import TileId
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 
@@ -18,7 +19,7 @@ class AssignLockIdsPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         on_tile: dict[TileId | None, list[LockOp]] = {}
-        for lock in ops_of(device.walk(), LockOp):
+        for lock in ops_of(all_operations(device), LockOp):
             on_tile.setdefault(lock.place, []).append(lock)
         for locks in on_tile.values():
             tile = locks[0].tile_like

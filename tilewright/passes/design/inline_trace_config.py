@@ -9,6 +9,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.trace_units import RegisterWriter, unit_at
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
@@ -18,7 +19,7 @@ class InlineTraceConfigPass(DevicePass):
 
     def apply_to(self, device: DeviceOp) -> None:
         configs = {config.sym_name.data: config for config in ops_of(device.body.ops, TraceConfigOp)}
-        for start in ops_of(device.walk(), TraceStartConfigOp):
+        for start in ops_of(all_operations(device), TraceStartConfigOp):
             name = start.trace_config.string_value()
             if name not in configs:
                 fail(start, f"trace config symbol '{name}' not found")

@@ -13,6 +13,7 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
@@ -23,7 +24,7 @@ class LocalizeLocksPass(DevicePass):
     def apply_to(self, device: DeviceOp) -> None:
         # Where upstream's constant for each lock stands: tiles in order and, in a tile, the newest lock first.
         tiles: dict[TileId | None, int] = {tile.place: position for position, tile in enumerate(device.tiles)}
-        locks = enumerate(ops_of(device.walk(), LockOp))
+        locks = enumerate(ops_of(all_operations(device), LockOp))
         order = {lock: (tiles.get(lock.place, 0), -position) for position, lock in locks}
         for core in ops_of(device.body.ops, CoreOp):
             if core.place is not None:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 
@@ -23,7 +24,7 @@ class ObjectFifoLivenessPass(DevicePass):
     name = "aie-objectfifo-liveness"
 
     def apply_to(self, device: DeviceOp) -> None:
-        fifos = [fifo for fifo in ops_of(device.walk(), ObjectFifoOp) if isinstance(fifo.depth, IntegerAttr)]
+        fifos = [fifo for fifo in ops_of(all_operations(device), ObjectFifoOp) if isinstance(fifo.depth, IntegerAttr)]
         cycles = _cycles(fifos)
         trips: dict[int, int] = {}
         for fifo, cycle in cycles.items():

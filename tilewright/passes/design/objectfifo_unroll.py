@@ -17,8 +17,10 @@ from tilewright.dialects import scf
 from tilewright.dialects.aie.attributes import LockAction
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import UNROLL_HINT
 from tilewright.rewrite.constant_propagation import propagate_constants
 from tilewright.rewrite.driver import canonicalize
@@ -53,7 +55,7 @@ class ObjectFifoUnrollPass(DevicePass):
         if peels:
             _peel_loops(device)
         _drop_repeated_acquires(device)
-        canonicalize(device)
+        _canonicalize(device)
 
     def _peels(self, device: DeviceOp) -> bool:
         choices = {"auto": not self.default_dynamic, "true": True, "false": False}
@@ -69,7 +71,7 @@ class ObjectFifoUnrollPass(DevicePass):
 def _unroll_core(core: CoreOp, *, is_dynamic: bool) -> None:
     """Unroll the loops that have a hint, innermost first, and take the hints away."""
     if not is_dynamic:
-        for loop in list(loops_innermost_first(core)):
+        for loop in loops_innermost_first(core):
             hint = loop.attributes.get(UNROLL_HINT)
             if isinstance(hint, IntegerAttr) and hint.value.data > 1:
                 _unroll_turns(loop, hint.value.data)
@@ -88,9 +90,16 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
 
 def _fold(device: DeviceOp) -> None:
     """Bring the counters down to constants, through the loops that are left too, and remove what they leave unused."""
-    canonicalize(device)
-    propagate_constants(device)
-    canonicalize(device)
+    _canonicalize(device)
+    # From the device on, whose constants cores may use.
+    if ops_of(device.body.ops, CoreOp):
+        propagate_constants(device)
+    _canonicalize(device)
+
+
+def _canonicalize(device: DeviceOp) -> None:
+    # Only cores have FIFOs that turn: the runtime sequences, which may be long, stay as they are.
+    canonicalize(device, but=(RuntimeSequenceOp,))
 
 
 class _Trial(NamedTuple):
@@ -134,7 +143,7 @@ def _try_peeling(core: CoreOp) -> _Trial | None:
 
 def _runtime_values(op: Operation) -> int:
     """How many uses of locks in `op` have values that are not constants."""
-    return sum(use.constant is None for use in ops_of(op.walk(), UseLockOp))
+    return sum(use.constant is None for use in ops_of(all_operations(op), UseLockOp))
 
 
 def _drop_repeated_acquires(device: DeviceOp) -> None:

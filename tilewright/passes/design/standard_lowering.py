@@ -37,6 +37,7 @@ from tilewright.dialects.func import CallOp, FuncOp, ReturnOp
 from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.symbols import symbol_in
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter, constant_op
 from tilewright.rewrite.legalization import convert
 from tilewright.rewrite.pass_bases import ModulePass, located, ops_of
@@ -64,7 +65,7 @@ class StandardLoweringPass(ModulePass):
         intrinsics = Intrinsics(device.model.arch)
         _describe_target(module, device, intrinsics)
         _insert_at_start(module, intrinsics.declarations())
-        buffers = ops_of(device.walk(), BufferOp)
+        buffers = ops_of(all_operations(device), BufferOp)
         functions = _outline(device, self._takes)
         for buffer in buffers:
             _make_global(module, device, buffer, self._takes)

@@ -10,8 +10,8 @@ from tilewright.device.event_unit import EventUnit
 from tilewright.device.layout import WORD_MASK
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp
-from tilewright.dialects.aiex.attributes import i32_number
 from tilewright.ir.diagnostics import emit_warning, fail
+from tilewright.ir.interned import i32_number
 from tilewright.passes.design.trace_units import event_number, unit_at
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 

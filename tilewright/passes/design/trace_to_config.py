@@ -28,6 +28,7 @@ from tilewright.dialects.aie.trace import (
 )
 from tilewright.dialects.aie.trace_config import TraceConfigOp, TraceRegOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.trace_units import event_number, unit_at
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
@@ -45,7 +46,7 @@ class TraceToConfigPass(DevicePass):
             config = configs[trace.sym_name.data] = _lower(trace)
             Rewriter.insert_op(config, InsertPoint.after(trace))
             Rewriter.erase_op(trace)
-        for start in ops_of(device.walk(), TraceStartConfigOp):
+        for start in ops_of(all_operations(device), TraceStartConfigOp):
             if config := configs.get(start.trace_config.string_value()):
                 start.trace_config = TraceStartConfigOp(config.sym_name.data).trace_config
 

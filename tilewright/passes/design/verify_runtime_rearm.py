@@ -11,6 +11,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetOp, SetLockOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import DevicePass, ops_of
 
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
@@ -22,9 +23,9 @@ class VerifyRuntimeRearmPass(DevicePass):
     name = "aie-verify-runtime-rearm"
 
     def apply_to(self, device: DeviceOp) -> None:
-        set_locks = {setting.lock_op for setting in ops_of(device.walk(), SetLockOp)}
+        set_locks = {setting.lock_op for setting in ops_of(all_operations(device), SetLockOp)}
         locks = _locks_of_channels(device)
-        for reset in ops_of(device.walk(), DmaChannelResetOp):
+        for reset in ops_of(all_operations(device), DmaChannelResetOp):
             frozen = [lock for lock in locks.get(_channel(reset), ()) if lock not in set_locks]
             if frozen:
                 fail_op(

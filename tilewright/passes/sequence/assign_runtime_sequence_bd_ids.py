@@ -32,6 +32,7 @@ from tilewright.dialects.aiex.tasks import (
 )
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
@@ -49,8 +50,8 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [found for found in op.walk() if isinstance(found, RuntimeSequenceOp)]:
-            kinds = {type(nested) for nested in sequence.walk()}
+        for sequence in [found for found in all_operations(op) if isinstance(found, RuntimeSequenceOp)]:
+            kinds = {type(nested) for nested in all_operations(sequence)}
             # one that draws from a pool takes its descriptors at run time
             if DmaBdPoolPopOp in kinds:
                 continue

@@ -30,6 +30,7 @@ from tilewright.dialects.aiex.resolution import TILE_OFFSET
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, field_violation, offset_violation
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.emitter import Emitter, known
 from tilewright.rewrite.exact_arithmetic import Numbers
@@ -49,7 +50,7 @@ class GuardInstructionsPass(Pass):
         assert isinstance(op, DeviceOp)
         for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
             # A list, because guards are inserted into what is being walked.
-            for found in [inner for inner in sequence.walk() if isinstance(inner, Guarded)]:
+            for found in [inner for inner in all_operations(sequence) if isinstance(inner, Guarded)]:
                 _guard(found, op.model, LocatingRewriter(found, Worklist(sequence.body)))
 
 

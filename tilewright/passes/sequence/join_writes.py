@@ -24,6 +24,8 @@ from tilewright.dialects.aiex.resolution import absolute_address, block_words
 from tilewright.dialects.arith import AddiOp
 from tilewright.dialects.memref import GetGlobalOp
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.symbols import unchanging_symbols
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
 
 Word: TypeAlias = "int | SSAValue"
@@ -66,8 +68,11 @@ class JoinWritesPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         for sequence in (found for found in op.body.ops if isinstance(found, RuntimeSequenceOp)):
-            blocks = [block for inner in sequence.walk() for region in inner.regions for block in region.blocks]
-            for span in [span for block in blocks for span in _spans(block)]:
+            regions = [region for inner in all_operations(sequence) for region in inner.regions]
+            # All are found before the first is joined: until then, each symbol table is read once.
+            with unchanging_symbols():
+                spans = [span for region in regions for block in region.blocks for span in _spans(block)]
+            for span in spans:
                 _join(span)
 
 

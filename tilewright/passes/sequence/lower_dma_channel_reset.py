@@ -23,6 +23,7 @@ from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.lower_core_reset import pulse_reset
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.emitter import Emitter
@@ -118,7 +119,7 @@ def _erase_unused_bindings(device: DeviceOp) -> None:
     bindings = [op for op in device.body.ops if isinstance(op, ObjectFifoRearmBindingOp)]
     if not bindings:
         return
-    used = {reference.root_reference for op in device.walk() for reference in references_in(op)}
+    used = {reference.root_reference for op in all_operations(device) for reference in references_in(op)}
     for binding in bindings:
         if binding.sym_name not in used:
             Rewriter.erase_op(binding)

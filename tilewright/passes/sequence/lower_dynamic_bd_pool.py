@@ -33,6 +33,7 @@ from tilewright.dialects.aiex.tasks import (
 )
 from tilewright.ir.diagnostics import emit_warning, fail_op, location_of, op_text
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.assign_runtime_sequence_bd_ids import (
     CONTROL_FLOW,
     channel_of,
@@ -54,7 +55,7 @@ class LowerDynamicBdPoolPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [child for child in op.walk() if isinstance(child, RuntimeSequenceOp)]:
+        for sequence in [child for child in all_operations(op) if isinstance(child, RuntimeSequenceOp)]:
             inside = list(sequence.walk())
             # It has been lowered before, and its tasks have numbers from the pool.
             if any(isinstance(child, DmaBdPoolPopOp) for child in inside):

@@ -54,6 +54,7 @@ from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.escapes import is_plain_word
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted, shown
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
 from tilewright.support.output_files import write_file
 
@@ -71,7 +72,7 @@ class LowerScratchpadParametersPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
-        ops = list(op.walk())
+        ops = all_operations(op)
         parameters = [child for child in ops if isinstance(child, ScratchpadParameterOp)]
         _assign_entries(op, parameters, ops)
         by_name = {parameter.sym_name.data: parameter for parameter in parameters}
@@ -178,7 +179,7 @@ def _lower_synchronizations(
     sequence: RuntimeSequenceOp, parameters: int, entries: Sequence[Entry], locks: Sequence[SSAValue]
 ) -> None:
     """Have the firmware fill the buffers of the cores, and let the cores go on."""
-    markers = [op for op in sequence.walk() if isinstance(op, SyncScratchpadParametersFromHostOp)]
+    markers = [op for op in all_operations(sequence) if isinstance(op, SyncScratchpadParametersFromHostOp)]
     for marker in markers:
         build = Emitter.before(marker)
         if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read

@@ -14,9 +14,11 @@ from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp, NpuLoadPdiO
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.driver import Config, rewrite
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.aiex import DropRepeatedLoad
+from tilewright.rewrite.pass_bases import ops_of
 from tilewright.rewrite.sequence_inlining import InlineRun, check_calls, check_references, dissolve, reaches_cycle
 
 # mlir-aie runs its greedy driver here, which also folds and drops what is dead around the pattern.
@@ -52,7 +54,7 @@ def _materialize(device: DeviceOp, sequences: list[RuntimeSequenceOp]) -> None:
         rewrite(device, InlineRun(device, sequences[0]), config=AS_UPSTREAM)
     for sequence in sequences:
         _keep_one_scratchpad(sequence)
-    configures = [op for sequence in sequences for op in sequence.walk() if isinstance(op, ConfigureOp)]
+    configures = [op for sequence in sequences for op in ops_of(all_operations(sequence), ConfigureOp)]
     for configure in configures:
         _load_first(configure)
     rewrite(device, DropRepeatedLoad(), config=AS_UPSTREAM)

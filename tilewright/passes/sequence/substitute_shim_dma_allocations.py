@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskForOp, DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.symbols import unchanging_symbols
 from tilewright.rewrite.driver import GREEDY, rewrite
 
 
@@ -41,4 +42,5 @@ class SubstituteShimDmaAllocationsPass(Pass):
     anchor = "aie.device"
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        rewrite(op, ConfigureTaskForToConfigureTask(), config=GREEDY)
+        with unchanging_symbols():  # no pattern or folder touches a symbol
+            rewrite(op, ConfigureTaskForToConfigureTask(), config=GREEDY)

@@ -19,6 +19,7 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, D
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.limits import MOST_TURNS, MOST_UNROLLED_OPERATIONS
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll, unrolled_size
 
@@ -31,7 +32,7 @@ class UnrollRuntimeSequenceLoopsPass(Pass):
     keep_over: int = field(default=0, metadata={"help": "keep loops of more operations than this, unrolled (0: none)"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        for sequence in [child for child in op.walk() if isinstance(child, RuntimeSequenceOp)]:
+        for sequence in [child for child in all_operations(op) if isinstance(child, RuntimeSequenceOp)]:
             kept = self._kept(sequence)
             for loop in [loop for loop in loops_innermost_first(sequence) if loop not in kept]:
                 count = iterations(loop)
@@ -44,7 +45,7 @@ class UnrollRuntimeSequenceLoopsPass(Pass):
         """The loops that stay; the tasks of their sequence are freed then where they are awaited."""
         sizes = {loop: unrolled_size(loop) for loop in loops_innermost_first(sequence) if iterations(loop)}
         kept = {loop for loop, size in sizes.items() if 0 < self.keep_over < size}
-        tasks = [op for op in sequence.walk() if isinstance(op, DmaConfigureTaskOp)]
+        tasks = [op for op in all_operations(sequence) if isinstance(op, DmaConfigureTaskOp)]
         if not kept or not all(map(_can_be_pooled, tasks)):
             return set()
         # Numbering at run time frees only what says so; numbering without control flow frees at the wait.

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.effects import is_unused
 from tilewright.rewrite.pass_bases import ops_of
 
@@ -19,7 +20,7 @@ class ReconcileUnrealizedCastsPass(Pass):
     anchor = None
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        casts = ops_of(op.walk(), UnrealizedConversionCastOp)
+        casts = ops_of(all_operations(op), UnrealizedConversionCastOp)
         for cast in casts:
             if (origin := _origin(cast)) is not None:
                 for result, value in zip(cast.results, origin, strict=True):

@@ -32,7 +32,7 @@ from tilewright.rewrite.unrolling import loops_innermost_first
 
 def isolate(op: Operation) -> None:
     """A loop for each chain of transfers; loops that run once are no loops."""
-    for loop in list(loops_innermost_first(op)):
+    for loop in loops_innermost_first(op):
         _isolate(loop)
     hoist_herds(op)
     rewrite_with(

@@ -71,11 +71,11 @@ def fold_region(op: Operation, limits: Limits, rest: Rest) -> None:
             counted_loop(loop)
     rewrite_with(op, lambda inner: TOKEN_PATTERNS.get(inner.name, ()), FOLD)
     _canonicalize_transfers(op, limits)
-    for loop in list(loops_innermost_first(op)):
+    for loop in loops_innermost_first(op):
         if loop.parent is not None:
             wrap_loop(loop, limits)
     if rest is not Rest.KEEP:
-        for loop in list(loops_innermost_first(op)):
+        for loop in loops_innermost_first(op):
             _copy_out(loop, rest)
     # counters are constants now: fold offsets, say patterns anew, and drop what they no longer use
     rewrite_with(op, lambda _: (), FOLD)

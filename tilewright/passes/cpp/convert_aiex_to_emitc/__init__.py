@@ -22,6 +22,7 @@ from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
 from tilewright.ir.symbols import unchanging_symbols
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.cpp.convert_aiex_to_emitc.arith import lower_arithmetic
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
     NOT_SUPPORTED,
@@ -54,7 +55,7 @@ class ConvertAIEXToEmitCPass(ModulePass):
     )
 
     def apply_to(self, module: ModuleOp) -> None:
-        sequences = ops_of(module.walk(), RuntimeSequenceOp)
+        sequences = ops_of(all_operations(module), RuntimeSequenceOp)
         if not sequences:
             return
         style = STYLES[self.style]
@@ -217,7 +218,7 @@ def _computes(op: Operation) -> bool:
 
 def simplify(function: FuncOp) -> None:
     """Shorten chains of casts and cast constants, as a person would write them in the first place."""
-    for op in ops_of(function.walk(), CastOp):
+    for op in ops_of(all_operations(function), CastOp):
         if (simpler := _simpler_cast(op)) is not None:
             value = Emitter.before(op).value(simpler) if isinstance(simpler, Operation) else simpler
             value.name_hint = value.name_hint or op.dest.name_hint
@@ -227,7 +228,7 @@ def simplify(function: FuncOp) -> None:
 
 def drop_contradictions(function: FuncOp) -> None:
     """Write `false` where one number would have to be two: compilers warn of conditions that cannot hold."""
-    for op in ops_of(function.walk(), LogicalAndOp):
+    for op in ops_of(all_operations(function), LogicalAndOp):
         if _contradicts_itself(op):
             op.result.replace_all_uses_with(Emitter.before(op).value(ConstantOp(IntegerAttr(0, i1), i1)))
             Rewriter.erase_op(op)

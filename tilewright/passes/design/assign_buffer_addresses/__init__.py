@@ -24,6 +24,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.dma import MemTileDmaOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import emit_op_error, emit_warning, fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.assign_buffer_addresses.tile_memory import (
     TileMemory,
     bank_map,
@@ -51,7 +52,7 @@ class AssignBufferAddressesPass(DevicePass):
     )
 
     def apply_to(self, device: DeviceOp) -> None:
-        buffers = ops_of(device.walk(), BufferOp)
+        buffers = ops_of(all_operations(device), BufferOp)
         for buffer in buffers:
             _check_scope(buffer)
         for number, buffer in enumerate(buffer for buffer in buffers if buffer.sym_name is None):

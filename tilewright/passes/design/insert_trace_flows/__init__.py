@@ -28,6 +28,7 @@ from tilewright.dialects.aie.trace_event import TraceEventAttr
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import CompileError, Severity, diagnose, fail
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.insert_trace_flows.egress import (
     Egress,
     EgressOptions,
@@ -73,7 +74,7 @@ class InsertTraceFlowsPass(DevicePass):
     )
 
     def apply_to(self, device: DeviceOp) -> None:
-        if unplaced := ops_of(device.walk(), LogicalTileOp):
+        if unplaced := ops_of(all_operations(device), LogicalTileOp):
             raise CompileError([diagnose(Severity.ERROR, tile, NOT_PLACED) for tile in unplaced])
         traces = ops_of(device.body.ops, TraceOp)
         if not traces:

@@ -19,6 +19,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aie.trace_config import TraceHostConfigOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.device_tiles import tile_at
 from tilewright.rewrite.pass_bases import ops_of
 
@@ -81,7 +82,7 @@ def _require_shim(device: DeviceOp, option: str, column: int) -> None:
 def _choose_column(device: DeviceOp, options: EgressOptions, used: Mapping[int, set[int]]) -> int:
     """The column asked for, or the spare one that traces are to take or have to take."""
     column = options.column
-    busy = {core.place.column for core in ops_of(device.walk(), CoreOp) if core.place is not None}
+    busy = {core.place.column for core in ops_of(all_operations(device), CoreOp) if core.place is not None}
     if options.lateral and options.lateral_column is not None:
         column = options.lateral_column
         _require_shim(device, "lateral-target-col", column)

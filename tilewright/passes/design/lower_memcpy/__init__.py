@@ -42,6 +42,7 @@ from tilewright.dialects.aiex.tokens import UseTokenOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.lower_memcpy.copies import LockName, read_copy, tile_of_end
 from tilewright.passes.design.lower_memcpy.deadlock import check_for_deadlock
 from tilewright.passes.design.lower_memcpy.schedule import CopyScheduler, overlap_loops
@@ -75,7 +76,7 @@ class LowerMemcpyPass(DevicePass):
     compat: bool = field(default=False, metadata={"help": "write the registers that the first version of this wrote"})
 
     def apply_to(self, device: DeviceOp) -> None:
-        copies = ops_of(device.walk(), MemcpyOp)
+        copies = ops_of(all_operations(device), MemcpyOp)
         if self.compat:
             lower_as_first_version(device, copies)
         elif device.model.arch is Arch.AIE1:
@@ -91,13 +92,13 @@ class LowerMemcpyPass(DevicePass):
 def lower_sequence_copies(device: DeviceOp) -> None:
     """Put tokens on tiles, find channels, and have sequences start and await the copies."""
     sequences = ops_of(device.body.ops, RuntimeSequenceOp)
-    for loop in (loop for sequence in sequences for loop in list(loops_innermost_first(sequence))):
+    for loop in (loop for sequence in sequences for loop in loops_innermost_first(sequence)):
         # Loops around copies whose number of iterations is known are written out.
-        if (times := iterations(loop)) and ops_of(loop.walk(), MemcpyOp):
+        if (times := iterations(loop)) and ops_of(all_operations(loop), MemcpyOp):
             unroll(loop, times)
     # Before copies are read: the first iterations of such loops are cloned.
     overlapping = {loop for sequence in sequences for loop in overlap_loops(sequence)}
-    ops = [op for sequence in sequences for op in ops_of(sequence.walk(), MemcpyOp)]
+    ops = [op for sequence in sequences for op in ops_of(all_operations(sequence), MemcpyOp)]
     copies = {op: read_copy(op) for op in ops}
     sites = TokenSites(device, list(copies.values()))
     if not copies and not any(sites.demands.values()):
@@ -109,7 +110,7 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     streams = CopyStreams(device, list(copies.values()))
     streams.connect()
     cores = ops_of(device.body.ops, CoreOp)
-    moving = [sequence for sequence in sequences if ops_of(sequence.walk(), MemcpyOp)]
+    moving = [sequence for sequence in sequences if ops_of(all_operations(sequence), MemcpyOp)]
     starts = _start_over(device, cores, moving)
     for use, name in sites.uses.items():
         use_lock(use, locks[name])
@@ -117,7 +118,7 @@ def lower_sequence_copies(device: DeviceOp) -> None:
     if len(moving) == 1 and steps[0] is not None:  # the host decides about the order of several
         check_for_deadlock(locks, starts, cores, steps[0])
     # Uses of tokens that are left are uses of nothing.
-    for op in (*ops, *ops_of(device.walk(), UseTokenOp), *sites.tokens.values()):
+    for op in (*ops, *ops_of(all_operations(device), UseTokenOp), *sites.tokens.values()):
         Rewriter.erase_op(op)
 
 
@@ -218,7 +219,7 @@ def lower_as_first_version(device: DeviceOp, copies: Sequence[MemcpyOp]) -> None
                 (op, "leave out the option compat of this pass"),
             )
     locks = _first_version_locks(device, copies)
-    for use in ops_of(device.walk(), UseTokenOp):
+    for use in ops_of(all_operations(device), UseTokenOp):
         if (lock := locks.get(use.token_name.root_reference.data)) is not None:
             use_lock(use, lock)
     arrivals = Counter[TileId]()
@@ -330,9 +331,9 @@ def use_lock(use: UseTokenOp, lock: LockOp) -> None:
 
 def ends(core: CoreOp) -> bool:
     """Whether a core that uses tokens is done at some time; unless it has several blocks, which are not looked into."""
-    if len(core.body.blocks) != 1 or not ops_of(core.walk(), UseTokenOp):
+    if len(core.body.blocks) != 1 or not ops_of(all_operations(core), UseTokenOp):
         return False
-    return all((iterations(loop) or 0) < ENDLESS for loop in ops_of(core.body.walk(), scf.ForOp))
+    return all((iterations(loop) or 0) < ENDLESS for loop in ops_of(all_operations(core.body), scf.ForOp))
 
 
 def always_waits(block: Block) -> bool:

@@ -33,6 +33,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import NpuAssertRangeOp
 from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, LockName, TokenCopy, TokenLockUse
 from tilewright.passes.design.lower_memcpy.streams import CopyStreams
 from tilewright.rewrite.emitter import Emitter, Number, constant_op, known
@@ -100,7 +101,7 @@ class CopyScheduler:
                 self._start(self.copies[op])
             elif isinstance(op, scf.ForOp) and op in self.overlapping:
                 self._hand_on(op)
-            elif inner := [self.copies[nested] for nested in ops_of(op.walk(), MemcpyOp)]:
+            elif inner := [self.copies[nested] for nested in ops_of(all_operations(op), MemcpyOp)]:
                 self.is_straight = False  # what happens is then only known at run time
                 self._settle(op, {side.place for copy in inner for side in copy.sides})
                 for nested in (nested for region in op.regions for nested in region.blocks):

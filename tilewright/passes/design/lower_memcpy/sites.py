@@ -24,6 +24,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.token_memcpy import MemcpyOp, TokenUse
 from tilewright.dialects.aiex.tokens import TokenOp, UseTokenOp
 from tilewright.ir.diagnostics import emit_warning, fail_op, op_text
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.lower_memcpy.copies import CopySide, LockName, TokenCopy, TokenLockUse
 from tilewright.rewrite.pass_bases import ops_of
 
@@ -75,7 +76,7 @@ class TokenSites:
         """The lock that each use in a core means."""
         for copy in copies:
             self._add_copy(copy)
-        for use in ops_of(device.walk(), UseTokenOp):
+        for use in ops_of(all_operations(device), UseTokenOp):
             self._add_use(use)
         for demands in self.demands.values():
             for demand, site in zip(demands, meeting_sites(demands), strict=True):

@@ -35,6 +35,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.control import DmaChannelResetForOp
 from tilewright.ir.diagnostics import Where, emit_op_error, fail, fail_op, op_text
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import (
     CoreAccesses,
     CoreLowering,
@@ -117,7 +118,7 @@ def add_rearm_bindings(ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None
     The shim ends of a FIFO belong to the host, which pushes their descriptors itself.
     """
     users: dict[str, list[DmaChannelResetForOp]] = {}
-    for op in ops_of(ends.design.device.body.walk(), DmaChannelResetForOp):
+    for op in ops_of(all_operations(ends.design.device), DmaChannelResetForOp):
         users.setdefault(op.objfifo.root_reference.data, []).append(op)
     split = [connection.producer.fifo for connection in ends.connections]
     for fifo in dict.fromkeys((*split, *ends.by_fifo)):
@@ -344,6 +345,7 @@ def rename_to_allocations(device: DeviceOp, fifos: Collection[str]) -> None:
             return reference
         return SymbolRefAttr(StringAttr(shim_allocation_name(name)), reference.nested_references)
 
-    for op in device.body.walk():
+    # Devices without FIFOs may still have long sequences.
+    for op in all_operations(device.body) if fifos else ():
         if not isinstance(op, KEPT):
             replace_references(op, rename)

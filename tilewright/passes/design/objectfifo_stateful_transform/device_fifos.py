@@ -21,6 +21,7 @@ from tilewright.dialects.aie.objectfifo_uses import (
 )
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.ir.diagnostics import emit_op_error
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import ops_of
 
 Access: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp | ObjectFifoSubviewAccessOp
@@ -66,7 +67,7 @@ class DeviceFifos:
 
     def _read_core(self, core: CoreOp) -> None:
         self.cores[core.tile] = core
-        self.accesses[core] = [op for op in core.body.walk() if isinstance(op, Access)]
+        self.accesses[core] = [op for op in all_operations(core.body) if isinstance(op, Access)]
         for op in ops_of(self.accesses[core], ObjectFifoAcquireOp):
             key = core.tile, op.fifo_name.root_reference.data, op.end
             self.most_acquired[key] = max(self.most_acquired[key], op.count)

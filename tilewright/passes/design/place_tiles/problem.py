@@ -19,6 +19,7 @@ from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
+from tilewright.ir.traversal import all_operations
 
 OpT = TypeVar("OpT", bound=Operation)
 End: TypeAlias = "tuple[SSAValue, Port]"
@@ -94,7 +95,7 @@ class PlacementProblem:
         self.needs = self._channel_needs()
 
     def ops(self, kind: type[OpT]) -> Iterator[OpT]:
-        return (op for op in self.device.walk() if isinstance(op, kind))
+        return (op for op in all_operations(self.device) if isinstance(op, kind))
 
     def need(self, tile: TileLike) -> ChannelCount:
         return self.needs.get(tile, ChannelCount())
