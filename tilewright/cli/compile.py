@@ -11,8 +11,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
-from tilewright.cli.files import cannot_write, design_arguments, print_written, read_design
-from tilewright.cli.parsers import GUARD_QUEUES, arguments, switch, value
+from tilewright.cli.files import cannot_write, design_arguments, load_expansion, print_written, read_design
+from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, arguments, switch, value
 
 LINT = {
     "off": (),
@@ -34,6 +34,7 @@ add_arguments = arguments(
             "help": "what to do about pushes that may be dropped and descriptors rewritten in flight (default: warn)",
         },
         "--guard-queues": GUARD_QUEUES,
+        **LOAD_EXPANSIONS,
         "--json": switch("print the names of the files for machines"),
     }
 )
@@ -47,10 +48,12 @@ def run(args: Namespace) -> int:
     from tilewright.passes.pipelines import QUEUE_GUARDS
 
     library = _library_name(args)  # before the work: a wrong name is said at once
+    expansion = load_expansion(args)
     source = read_design(args)
     with collect() as found:
         queues = QUEUE_GUARDS if args.guard_queues else ()
-        design = compile_source(source, (*GUARDED_LOWERING, *queues, *LINT[args.lint]))
+        order = (*GUARDED_LOWERING, *queues, *LINT[args.lint])
+        design = compile_source(source, order, expand_load_pdis=expansion)
     show_diagnostics(found, source.texts)
     try:
         written = write_design(design, args.directory, library)

@@ -24,8 +24,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import InputError, complaining
-from tilewright.cli.files import design_arguments, read_bytes, read_design, read_text, write_folder, write_text
-from tilewright.cli.parsers import GUARD_QUEUES, SECTION, arguments, switch, value, values
+from tilewright.cli.files import (
+    design_arguments,
+    load_expansion,
+    read_bytes,
+    read_design,
+    read_text,
+    write_folder,
+    write_text,
+)
+from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, SECTION, arguments, switch, value, values
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -73,6 +81,7 @@ add_arguments = arguments(
         "--trace": value("FILE.json", "write a trace for ui.perfetto.dev or chrome://tracing"),
         "--report": value("FILE.html", "write a page about the run: array, timeline, stalls"),
         "--guard-queues": GUARD_QUEUES,
+        **LOAD_EXPANSIONS,
         "--json": switch("print the outcome for machines, whatever it is"),
     }
 )
@@ -186,7 +195,8 @@ def _on_design(args: Namespace) -> SimulatorRun:
         if given:
             raise usage(f"{flag} is for a stream without a design; {args.design} is one")
     source = read_design(args)
-    design = compile_source(source, guard_queues=args.guard_queues)
+    expansion = load_expansion(args)
+    design = compile_source(source, guard_queues=args.guard_queues, expand_load_pdis=expansion)
     with complaining(UnknownNameError, usage):
         op = design.operation(args.sequence)
     code = _control_code(args) if args.txn is not None else None

@@ -27,6 +27,7 @@ from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import Design
 from tilewright.driver.device_configuration import configuration_stream
@@ -36,7 +37,7 @@ from tilewright.kernels.binding import DeviceKernels, check_kernels
 from tilewright.native.host_arrays import check_array, lent
 from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.sim.control_code import as_control_code, bind_stream
-from tilewright.sim.controller import Image
+from tilewright.sim.controller import Image, Images
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TileCorePort
 from tilewright.sim.faults import FaultPolicy, levels_of
@@ -128,8 +129,14 @@ class LoadedDevice(SimulatedDevice):
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
         prepare = partial(_prepare, machine, self.design, self.kernels)
+        devices = {op.sym_name.data: op for op in self.design.device_ops}
         # a sequence may load the image of another device of the design, by its number
-        runner = Runner(machine, {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops})
+        images: Images = {numbers[name]: partial(prepare, op) for name, op in devices.items()}
+        for load in (op for op in self.design.module.walk() if isinstance(op, NpuLoadPdiOp)):
+            device = devices.get(load.device_ref.root_reference.data) if load.device_ref is not None else None
+            if device is not None and load.programs in devices:
+                images[load.id.value.data] = partial(prepare, device, programs=devices[load.programs])
+        runner = Runner(machine, images)
         image = prepare(self._device)
         runner.configure(LocatedStream(image.stream, image.locations))
         return runner
@@ -190,10 +197,13 @@ class LoadedDevice(SimulatedDevice):
         return self._last[1]
 
 
-def _prepare(machine: Machine, design: Design, kernels: Kernels, device: DeviceOp) -> Image:
-    """Give the cores of a device their programs; what configures the rest."""
-    of_device = DeviceKernels(kernels, device)
-    for op in device.body.ops:
+def _prepare(
+    machine: Machine, design: Design, kernels: Kernels, device: DeviceOp, programs: DeviceOp | None = None
+) -> Image:
+    """Give the cores of a device their programs, or those of another one; what configures the rest."""
+    with_cores = device if programs is None else programs
+    of_device = DeviceKernels(kernels, with_cores)
+    for op in with_cores.body.ops:
         if isinstance(op, CoreOp) and op.place is not None:
             _bind_core(design.core_program(op), machine.tiles[op.place], of_device)
         # for messages: the words only have numbers
@@ -308,8 +318,11 @@ def sequence_call(
     """
     values = _values(op, names, arguments, named)
     arrays, left_out, scalars = dict[int, tuple[str, Array]](), list[int](), dict[int, int]()
+    packets = op.control_packets
     for number, (name, parameter) in enumerate(zip(names, op.body.block.args, strict=True)):
         value = values.get(number)
+        if value is None and packets is not None and number == packets.argument:
+            value = np.array(packets.words, np.int32)
         if isa(parameter.type, MemRefType):
             # an empty array stands for it: only the words tell whether it is used
             if value is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
@@ -88,6 +89,44 @@ SEQUENCE_LOWERING = (
 )
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
+
+LATE_OVERLAY = "aie-generate-column-control-overlay"
+EARLY_OVERLAY = (
+    f"{LATE_OVERLAY}{{route-shim-to-tct=issuing-tiles route-shim-to-tile-ctrl=true emit-standalone-overlay=true}}"
+)
+
+
+class LoadExpansion(NamedTuple):
+    """What becomes of the loads of device images in sequences: orders of passes on the module, and on each device."""
+
+    design: Sequence[str]
+    gathering: Sequence[str]
+    packets: Sequence[str] = ()
+
+
+def _gathering(expansion: str) -> tuple[str, ...]:
+    *before, number = SEQUENCE_GATHERING
+    return (*before, expansion, number)  # what is loaded is settled before it is numbered
+
+
+def _with_early_overlay() -> tuple[str, ...]:
+    """`DESIGN_LOWERING` in which the overlay has its shim channels before objectFifos take others, as in upstream's."""
+    order = [step for step in DESIGN_LOWERING if not step.startswith(LATE_OVERLAY)]
+    order.insert(order.index("aie-objectFifo-stateful-transform"), EARLY_OVERLAY)
+    return tuple(order)
+
+
+LOAD_EXPANSIONS: Mapping[str | None, LoadExpansion] = {
+    None: LoadExpansion(DESIGN_LOWERING, SEQUENCE_GATHERING),
+    "write32": LoadExpansion(DESIGN_LOWERING, _gathering("aie-expand-load-pdi{keep-programs}")),
+    "ctrlpkt": LoadExpansion(
+        _with_early_overlay(),
+        _gathering("aie-expand-load-pdi{ctrl-pkt keep-programs}"),
+        ("aie-legalize-ctrl-packet", "aie-ctrl-packet-to-dma{keep-words}"),
+    ),
+}
+"""By upstream's word for it (`aiex.configure` has it as `expand_mode`); its compiler driver has the second as
+--expand-load-pdis, the third as --load-pdi-to-ctrl-pkt."""
 
 QUEUE_GUARDS = ("tilewright-guard-task-queues",)
 """Behind a lowering: what is pushed, and how often, is settled then."""
