@@ -141,6 +141,9 @@ def _limits() -> Generator[None]:
 
 
 def _empty(folder: Path) -> None:
+    # Cases run in the current folder: by hand, that may be a checkout.
+    if any((parent / ".git").exists() for parent in (folder.resolve(), *folder.resolve().parents)):
+        raise RuntimeError(f"{folder} is in a checkout: cases are run in a folder of their own, which is emptied")
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path)

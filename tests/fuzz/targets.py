@@ -19,6 +19,7 @@ from fuzz.cases import Case
 from fuzz.mutations import ODD_NUMBERS, damaged_bytes, damaged_text, spliced
 from fuzz.streams import RandomStream, mutated
 from tilewright import txn
+from tilewright.cli.aiecc_arguments import SELECTORS
 from tilewright.cli.main import COMMANDS
 from tilewright.cli.translate_arguments import TRANSLATIONS
 from tilewright.device import DEVICES
@@ -134,6 +135,16 @@ def translate(random: Random) -> Case:
                   ["--split-input-file"], ["--aie-npu-emit-locmap=map.json"])  # fmt: skip
     text = damaged_text(corpus.lowered_designs(), random, 0.8)
     return Case(_file(text), ["translate", PROGRAM, f"--{random.choice(list(TRANSLATIONS))}", *flags])
+
+
+def drive(random: Random) -> Case:
+    """`aiecc` of a damaged design: several outputs at once, with flags that lower it in other ways."""
+    wishes = [f"--get-{name}" for name in random.sample(list(SELECTORS), random.randint(1, 3))]
+    flags = _some(random, ["--no-compile"], ["--missing=warn"], ["--output-dir=out"], ["--npu-insts-name=i.bin"],
+                  ["--dump-intermediates"], ["--expand-load-pdis"], ["--generate-ctrl-pkt-overlay"], ["--guards=full"],
+                  ["--dynamic-objFifos=false"], ["--alloc-scheme=basic-sequential"], ["--core-elf=0,2=" + PROGRAM],
+                  ["--device-name=main"], ["-v"], ["-n"], ["--enable-repeater-scripts"])  # fmt: skip
+    return Case(_file(_design(random)), ["aiecc", PROGRAM, *wishes, *flags])
 
 
 def air_run(random: Random) -> Case:
@@ -340,6 +351,7 @@ TARGETS = {
         Target("report", show_run, 3_000),
         Target("show", show, 4_000),
         Target("translate", translate, 20_000),
+        Target("aiecc", drive, 8_000),
         Target("air-run", air_run, 8_000),
         Target("air-compile", air_compile, 5_000),
         Target("run-txn", run_stream, 105_000),

@@ -11,7 +11,15 @@ from argparse import Namespace
 from pathlib import Path
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
-from tilewright.cli.files import cannot_write, design_arguments, load_expansion, print_written, read_design
+from tilewright.cli.files import (
+    cannot_write,
+    design_arguments,
+    host_arguments,
+    host_options,
+    load_expansion,
+    print_written,
+    read_design,
+)
 from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, arguments, switch, value
 
 LINT = {
@@ -25,6 +33,7 @@ LINT = {
 add_arguments = arguments(
     {
         **design_arguments(),
+        **host_arguments(),
         "-o": value("DIR", "where the files go", dest="directory", required=True),
         "--shared": switch("also make a shared library of the generators"),
         "--library": value("NAME", "call it libNAME.so; without, it has the name of DESIGN"),
@@ -53,7 +62,7 @@ def run(args: Namespace) -> int:
     with collect() as found:
         queues = QUEUE_GUARDS if args.guard_queues else ()
         order = (*GUARDED_LOWERING, *queues, *LINT[args.lint])
-        design = compile_source(source, order, expand_load_pdis=expansion)
+        design = compile_source(source, order, host_options(args), expand_load_pdis=expansion)
     show_diagnostics(found, source.texts)
     try:
         written = write_design(design, args.directory, library)

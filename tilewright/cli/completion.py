@@ -55,6 +55,7 @@ def run(args: Namespace) -> None:
 
 
 def _everything() -> CompletionPoint:
+    from tilewright.cli import aiecc_arguments
     from tilewright.cli.main import COMMANDS
     from tilewright.cli.opt_arguments import FLAGS
     from tilewright.cli.parsers import parser_of
@@ -64,10 +65,11 @@ def _everything() -> CompletionPoint:
     root = CompletionPoint(
         "tilewright", "", [Word("--help", "print the commands"), Word("--version", "print the version")]
     )
-    # these two read their command lines themselves, so there is no parser to ask
+    # these read their command lines themselves, so there is no parser to ask
     in_mlir_style = {
         "opt": [*_words(FLAGS), *(Word(f"--{name}", "pass") for name in sorted(PASSES))],
         "translate": _words(TRANSLATIONS | OPTIONS),
+        "aiecc": _words(aiecc_arguments.FLAGS),
     }
     for name, summary in COMMANDS.items():
         words = f"{root.words} {name}"

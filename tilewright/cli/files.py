@@ -16,6 +16,7 @@ from tilewright.support.output_files import write_file, write_files
 
 if TYPE_CHECKING:
     from tilewright.driver.sources import Source
+    from tilewright.passes.host_programs import HostOptions
 
 
 def read_bytes(path: str) -> bytes:
@@ -107,6 +108,33 @@ def load_expansion(args: Namespace) -> Literal["write32", "ctrlpkt"] | None:
     if args.expand_load_pdis and args.load_pdi_to_ctrl_pkt:
         raise CommandLineError("--expand-load-pdis and --load-pdi-to-ctrl-pkt exclude each other")
     return "write32" if args.expand_load_pdis else "ctrlpkt" if args.load_pdi_to_ctrl_pkt else None
+
+
+def host_arguments() -> dict[str, Any]:
+    """The arguments that `host_options` reads: flags of mlir-air's compiler driver."""
+    bytes_ = {"metavar": "BYTES", "type": int, "default": 0}
+    return {
+        "--air-runtime-loop-tiling-sizes": {
+            "metavar": "N",
+            "action": "append",
+            "default": [],
+            "help": "of AIR host code: how many iterations of a loop of transfers to start before waiting for them; "
+            "once for each loop from the outside (default: what takes the least time)",
+        },
+        "--trace-size": {**bytes_, "help": "of AIR host code: bytes for traces; 0 starts none (default)"},
+        "--trace-offset": {**bytes_, "help": "of AIR host code: where traces begin in the third argument"},
+    }
+
+
+def host_options(args: Namespace) -> HostOptions:
+    """What is asked of the host code of an AIR program."""
+    from tilewright.passes.host_programs import HostOptions
+
+    words = [word for text in args.air_runtime_loop_tiling_sizes for word in text.split(",")]
+    sizes = tuple(int(word) for word in words if word.isdecimal())
+    if len(sizes) < len(words) or (0 in sizes and len(sizes) > 1):
+        raise CommandLineError("--air-runtime-loop-tiling-sizes takes numbers of iterations, or one 0 for no tiles")
+    return HostOptions(sizes, args.trace_size, args.trace_offset)
 
 
 def read_design(args: Namespace) -> Source:

@@ -22,6 +22,7 @@ COMMANDS = {
     "air": "run and compile AIR programs for GPUs",
     "opt": "read, check, transform and print programs",
     "translate": "write programs as TXN words, C++ or JSON",
+    "aiecc": "lower designs as mlir-aie's compiler driver does, with its flags",
     "txn": "read, change and compare TXN binaries",
     "kernels": "list the kernels that designs can call without bringing them",
     "devices": "show the devices that are known, as a table and as pictures",

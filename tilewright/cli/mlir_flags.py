@@ -22,6 +22,8 @@ class Flag:
     implied: Any = True
     """What the field becomes where no value is given."""
     choices: tuple[str, ...] = ()
+    is_list: bool = False
+    """Whether it may be given again and again, and all values count."""
 
 
 OUTPUT = Flag("output", "write the result to this file, whole or not at all", "FILE")
@@ -86,6 +88,9 @@ class CommandLine:
         flag = self.flags[name]
         if flag.value:
             value = self._value(name, flag, value, following)
+            if flag.is_list and value is not None:
+                getattr(arguments, flag.field).append(value)
+                return
             setattr(arguments, flag.field, flag.implied if value is None else value)
         # the texts of these complaints are LLVM's
         elif value not in BOOLEANS:

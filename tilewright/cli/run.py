@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.errors import InputError, complaining
 from tilewright.cli.files import (
     design_arguments,
+    host_arguments,
+    host_options,
     load_expansion,
     read_bytes,
     read_design,
@@ -60,6 +62,7 @@ FAILED, INTERRUPTED = 1, 130
 add_arguments = arguments(
     {
         **design_arguments(nargs="?"),
+        **host_arguments(),
         "--sequence": value("NAME", "which runtime sequence (default: the first)"),
         "--set": values("NAME=INT", "the value of a scalar argument"),
         "--arg": values("NAME=SPEC", "what a buffer holds at first"),
@@ -195,8 +198,8 @@ def _on_design(args: Namespace) -> SimulatorRun:
         if given:
             raise usage(f"{flag} is for a stream without a design; {args.design} is one")
     source = read_design(args)
-    expansion = load_expansion(args)
-    design = compile_source(source, guard_queues=args.guard_queues, expand_load_pdis=expansion)
+    expansion, host = load_expansion(args), host_options(args)
+    design = compile_source(source, host=host, guard_queues=args.guard_queues, expand_load_pdis=expansion)
     with complaining(UnknownNameError, usage):
         op = design.operation(args.sequence)
     code = _control_code(args) if args.txn is not None else None

@@ -19,10 +19,13 @@ from tilewright.ir.diagnostics import place
 VERSION = 1
 
 
-def location_map_json(entries: Iterable[StreamEntry], model: DeviceModel, device_name: str) -> str:
-    """What upstream's tools write beside a binary; `device_name` is the name that the device was asked for by."""
+def location_map_json(entries: Iterable[StreamEntry], model: DeviceModel, device_name: str, binary: str = "") -> str:
+    """What upstream's tools write beside a binary; `device_name` is the name that the device was asked for by.
+
+    Only the driver says which file the `binary` is.
+    """
     operations = [_operation(place, model) for place in entries]
-    document = {"version": VERSION, "device": device_name, "binary": "", "operations": operations}
+    document = {"version": VERSION, "device": device_name, "binary": binary, "operations": operations}
     return json.dumps(document, indent=2, sort_keys=True) + "\n"
 
 

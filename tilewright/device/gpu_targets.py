@@ -46,15 +46,16 @@ class GpuTarget:
 
 
 # AMD: LLVM's AMDGPU target description (wavefront size, LDS size, work-group limit); vector registers from the ISA
-# documents: CDNA has 512 with accumulation registers from MI200 on, 256 before, RDNA 256.
+# documents: CDNA has 512 with accumulation registers from MI200 on, 256 before, as Vega and RDNA.
 # Compute units and waves per unit from the makers' product pages and LLVM's AMDGPU usage guide (40 waves per compute
-# unit on gfx908, 32 later; 16 per SIMD on RDNA, two SIMDs). AMD's private memory is what the scratch descriptor of a
-# wave can address (AMDGPU usage guide, private segment), its grid what HIP reports.
+# unit on gfx906 and gfx908, 32 later; 16 per SIMD on RDNA, two SIMDs). AMD's private memory is what the scratch
+# descriptor of a wave can address (AMDGPU usage guide, private segment), its grid what HIP reports.
 # NVIDIA: technical specifications per compute capability in the CUDA programming guide.
 _AMD_THREAD, _NVIDIA_THREAD = 128 * KIB, 512 * KIB
 _AMD_GRID = 2**31 - 1, 65535, 65535
 _NVIDIA_GRID = 2**31 - 1, 65535, 65535
 _TARGETS = (
+    GpuTarget("gfx906", Vendor.AMD, 64, 64 * KIB, 1024, 256, 64, 40, 64 * KIB, 32, _AMD_THREAD, _AMD_GRID),
     GpuTarget("gfx908", Vendor.AMD, 64, 64 * KIB, 1024, 256, 120, 40, 64 * KIB, 32, _AMD_THREAD, _AMD_GRID),
     GpuTarget("gfx90a", Vendor.AMD, 64, 64 * KIB, 1024, 512, 110, 32, 64 * KIB, 32, _AMD_THREAD, _AMD_GRID),
     GpuTarget("gfx942", Vendor.AMD, 64, 64 * KIB, 1024, 512, 304, 32, 64 * KIB, 32, _AMD_THREAD, _AMD_GRID),
@@ -77,6 +78,16 @@ _TARGETS = (
 
 GPU_TARGETS = {target.chip: target for target in _TARGETS}
 """By the name that compilers know a chip by."""
+
+_CDNA, _RDNA3_ON = {"gfx908", "gfx90a", "gfx942", "gfx950"}, {"gfx1100", "gfx1151", "gfx1200", "gfx1201"}
+AMD_MATRIX_CHIPS = {
+    "mfma": _CDNA,
+    "smfmac": {"gfx942", "gfx950"},
+    "wmma": _RDNA3_ON,
+    "swmmac": {"gfx1200", "gfx1201"},
+}
+"""Which chips have the matrix instructions that LLVM's intrinsics are named after (AMDGPU usage guide, features of
+processors; the ISA documents); gfx906 and gfx1030 have none."""
 
 DEFAULT_AMD = "gfx942"
 DEFAULT_NVIDIA = "sm_90"

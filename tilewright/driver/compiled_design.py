@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tilewright.codegen.shared_library import SharedLibrary
     from tilewright.driver.loaded_device import Array, Kernels, Levels, LoadedDevice
     from tilewright.driver.run_result import RunResult
+    from tilewright.passes.host_programs import HostOptions
     from tilewright.sim.core import CoreProgram
     from tilewright.sim.runs import Progress
 
@@ -50,6 +51,7 @@ DEFAULT_DEVICE = "main"
 def compile_source(
     source: Compilable,
     lowering: Sequence[str] | None = None,
+    host: HostOptions | None = None,
     *,
     guard_queues: bool = False,
     expand_load_pdis: Literal["write32", "ctrlpkt"] | None = None,
@@ -59,6 +61,7 @@ def compile_source(
     Args:
         source: a path to MLIR or to Python that defines a program, MLIR text, or a program such as `iron.Program`
         lowering: names of the passes on each device, for those who want other ones than `tilewright compile` runs
+        host: what is asked of the host code of AIR programs
         guard_queues: have sequences wait for room in a channel's queue before pushes that it could drop
         expand_load_pdis: reconfigure by register writes, or by control packets that a shim DMA sends, after a reset
 
@@ -72,7 +75,7 @@ def compile_source(
     expansion = LOAD_EXPANSIONS[expand_load_pdis]
     pipeline = pipeline_of([*expansion.design, *expansion.gathering])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of([*expansion.packets, *order])]))
-    return _design(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order})
+    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -82,10 +85,10 @@ def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) ->
 
 def design_from_text(text: str, name: str) -> Design:
     """A design whose sequences are lowered already."""
-    return _design(TextSource(text, name), Pipeline())
+    return design_of(TextSource(text, name), Pipeline())
 
 
-def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Design:
+def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     ctx = make_context()
     try:
@@ -95,9 +98,9 @@ def _design(source: Source, pipeline: Pipeline, is_whole: bool = False) -> Desig
         # functions of AIR programs become sequences of the device that they use; dialects are loaded when a program
         # uses them, so this tells without a walk
         if any(dialect.name == "air" for dialect in ctx.loaded_dialects):
-            from tilewright.passes.host_programs import lower_host_programs
+            from tilewright.passes.host_programs import NO_OPTIONS, lower_host_programs
 
-            lower_host_programs(ctx, module)
+            lower_host_programs(ctx, module, host or NO_OPTIONS)
         _keep_argument_names(module)
         # our own passes are trusted in between; what they have made is checked as a whole
         run_pipeline(ctx, module, pipeline, verify_each=False)

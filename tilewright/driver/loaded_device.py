@@ -128,7 +128,7 @@ class LoadedDevice(SimulatedDevice):
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
-        prepare = partial(_prepare, machine, self.design, self.kernels)
+        prepare = partial(self.prepare, machine)
         devices = {op.sym_name.data: op for op in self.design.device_ops}
         # a sequence may load the image of another device of the design, by its number
         images: Images = {numbers[name]: partial(prepare, op) for name, op in devices.items()}
@@ -140,6 +140,12 @@ class LoadedDevice(SimulatedDevice):
         image = prepare(self._device)
         runner.configure(LocatedStream(image.stream, image.locations))
         return runner
+
+    def prepare(self, machine: Machine, device: DeviceOp, programs: DeviceOp | None = None) -> Image:
+        """Give cores on a `machine` the `programs` of a device, else of the `device` that the image configures."""
+        bind_cores(machine, self.design, self.kernels, device if programs is None else programs)
+        configuration = configuration_stream(device)
+        return Image(decode(configuration.words), configuration.locations)
 
     @at_user_line
     def run(
@@ -197,20 +203,15 @@ class LoadedDevice(SimulatedDevice):
         return self._last[1]
 
 
-def _prepare(
-    machine: Machine, design: Design, kernels: Kernels, device: DeviceOp, programs: DeviceOp | None = None
-) -> Image:
-    """Give the cores of a device their programs, or those of another one; what configures the rest."""
-    with_cores = device if programs is None else programs
-    of_device = DeviceKernels(kernels, with_cores)
-    for op in with_cores.body.ops:
+def bind_cores(machine: Machine, design: Design, kernels: Kernels, device: DeviceOp) -> None:
+    """Give the cores of a device their programs, and its locks their names."""
+    of_device = DeviceKernels(kernels, device)
+    for op in device.body.ops:
         if isinstance(op, CoreOp) and op.place is not None:
             _bind_core(design.core_program(op), machine.tiles[op.place], of_device)
         # for messages: the words only have numbers
         elif isinstance(op, LockOp) and op.sym_name and op.place is not None and op.number is not None:
             machine.tiles[op.place].locks[op.number].name = op.sym_name.data
-    configuration = configuration_stream(device)
-    return Image(decode(configuration.words), configuration.locations)
 
 
 def _bind_core(program: CoreProgram, tile: Tile, kernels: Kernels) -> None:

@@ -50,7 +50,8 @@ def amd_chip() -> str | None:
     for tool in AMD_TOOLS:
         path = shutil.which(tool)
         if path is not None and (line := _first_line([path])) is not None:
-            return line
+            # the tool may name features of the GPU as well: gfx906:sramecc+:xnack-
+            return line.partition(":")[0]
     found = chips_in()
     return found[0] if found else None
 

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from tilewright.iron.utils.callabledesign import CallableDesign as CallableDesign
     from tilewright.iron.utils.compile.jit import CompilableDesign as CompilableDesign
     from tilewright.iron.utils.compile.jit import CompileTime as CompileTime
+    from tilewright.iron.utils.compile.jit import DispatchTime as DispatchTime
     from tilewright.iron.utils.compile.jit import In as In
     from tilewright.iron.utils.compile.jit import InOut as InOut
     from tilewright.iron.utils.compile.jit import Out as Out
@@ -73,7 +74,10 @@ if TYPE_CHECKING:
     from tilewright.iron.utils.compile.jit import compile_context as compile_context
     from tilewright.iron.utils.compile.jit import compileconfig as compileconfig
     from tilewright.iron.utils.compile.jit import get_compile_arg as get_compile_arg
+    from tilewright.iron.utils.compile.reconfiguration import Reconfiguration as Reconfiguration
     from tilewright.iron.utils.jit import jit as jit
+    from tilewright.iron.utils.trace import TileTrace as TileTrace
+    from tilewright.iron.utils.trace import TraceBuffer as TraceBuffer
     from tilewright.iron.worker import Worker as Worker
     from tilewright.iron.worker import WorkerRuntimeBarrier as WorkerRuntimeBarrier
 
@@ -97,9 +101,11 @@ _HOMES = {
     """,
     "utils.callabledesign": "CallableDesign",
     "utils.compile.jit": """
-        CompilableDesign CompileTime In InOut Out RunTime compile_context compileconfig get_compile_arg
+        CompilableDesign CompileTime DispatchTime In InOut Out RunTime compile_context compileconfig get_compile_arg
     """,
+    "utils.compile.reconfiguration": "Reconfiguration",
     "utils.jit": "jit",
+    "utils.trace": "TileTrace TraceBuffer",
     "worker": "Worker WorkerRuntimeBarrier",
 }
 """Names by the module that they come from."""

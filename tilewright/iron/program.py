@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import LocationAttr
 
@@ -23,18 +23,37 @@ from tilewright.iron.tracing import Tracing
 from tilewright.iron.worker import Worker
 from tilewright.support.tracebacks import user_facing
 
+if TYPE_CHECKING:
+    from tilewright.iron.dataflow.flow import Flow, PacketFlow
+    from tilewright.iron.dataflow.tile_dma import TileDma
+    from tilewright.iron.utils.trace.config import TraceConfig
+
 
 @user_facing
 class Program:
     """A whole design. `tilewright.compile(program)` compiles it, `resolve_program()` gives its MLIR."""
 
-    def __init__(self, device: Device | None, rt: Runtime, workers: Sequence[Worker] | None = None):
+    def __init__(
+        self,
+        device: Device | None,
+        rt: Runtime | Callable[..., Any],
+        workers: Sequence[Worker] | None = None,
+        *,
+        arg_types: Sequence[Any] | None = None,
+        flows: Sequence[Flow | PacketFlow] | None = None,
+        tile_dmas: Sequence[TileDma] | None = None,
+        trace: TraceConfig | None = None,
+    ):
         """What a device is to do.
 
         Args:
             device: such as `NPU2()`
-            rt: what the host does: the `Runtime` with its sequence
+            rt: what the host does: the `Runtime` with its sequence, or the sequence as a function
             workers: what runs on cores; those that the sequence starts need not be here
+            arg_types: the types of a function's arguments, all of them
+            flows: routes that are part of the program, as with `Runtime.add_flow`
+            tile_dmas: DMA programs that are part of it, as with `Runtime.add_tile_dma`
+            trace: what `enable_trace` would be told
         """
         self.where: LocationAttr = user_location()
         if device is None:
@@ -42,10 +61,19 @@ class Program:
                 "Program requires a device, but none was selected.",
                 (None, "give one, such as NPU2(), or choose one with iron.set_current_device"),
             )
+        if isinstance(rt, Runtime) and arg_types is not None:
+            refuse("a Runtime has the types of its sequence's arguments itself", (None, "leave out arg_types"))
         self.device = device
-        self.runtime = rt
+        self.runtime = rt if isinstance(rt, Runtime) else Runtime.of_function(rt, arg_types or ())
+        for flow in flows or ():
+            self.runtime.add_flow(flow)
+        for tile_dma in tile_dmas or ():
+            self.runtime.add_tile_dma(tile_dma)
         self._workers = list(workers or ())
         self._tracing: Tracing | None = None
+        if trace is not None:
+            behind, column = trace.reuse_output_buffer, trace.egress_shim_col
+            self.enable_trace(trace.trace_size, reuse_output_buffer=behind, egress_shim_col=column)
 
     def __repr__(self) -> str:
         fifos = shortened(", ".join(fifo.name for fifo in self._fifos()))
@@ -66,7 +94,16 @@ class Program:
         return list(dict.fromkeys([*self._workers, *self.runtime.workers]))
 
     def enable_trace(
-        self, trace_size: int | None = None, workers: Sequence[Worker] | None = None, **options: Any
+        self,
+        trace_size: int | None = None,
+        workers: Sequence[Worker] | None = None,
+        reuse_output_buffer: bool = False,
+        coretile_events: Sequence[Any] | None = None,
+        coremem_events: Sequence[Any] | None = None,
+        memtile_events: Sequence[Any] | None = None,
+        shimtile_events: Sequence[Any] | None = None,
+        egress_shim_col: int = 0,
+        core_trace_mode: Any = None,
     ) -> None:
         """Have the hardware record events of these workers, or of all that have `trace`, in `trace_size` bytes.
 
@@ -74,7 +111,14 @@ class Program:
         what is recorded of them. The record goes to a buffer of its own, the sequence's last argument, or with
         `reuse_output_buffer` behind the last output, through the shim tile of column `egress_shim_col`.
         """
-        self._tracing = Tracing(trace_size, workers, **options) if trace_size else None
+        events = (coretile_events, coremem_events, memtile_events, shimtile_events)
+        settings = (reuse_output_buffer, *events, egress_shim_col, core_trace_mode)
+        self._tracing = Tracing(trace_size, workers, *settings) if trace_size else None
+
+    @property
+    def tracing(self) -> Tracing | None:
+        """What is recorded: as this program was told, else as its runtime was."""
+        return self._tracing or self.runtime.tracing
 
     def resolve_program(self, device_name: str | Placer = "main") -> Module:
         """The program as MLIR, checked, with its device called `device_name`; older programs give a placer here."""
@@ -112,9 +156,9 @@ class Program:
         self._build_workers()
         for dma in self.runtime.tile_dmas:
             dma.resolve()
-        if self._tracing is not None:
-            self._tracing.configure(self.workers)
-        self.runtime.resolve(prologue=None if self._tracing is None else self._tracing.start)
+        if self.tracing is not None:
+            self.tracing.configure(self.workers)
+        self.runtime.resolve(prologue=None if self.tracing is None else self.tracing.start)
 
     def _build_workers(self) -> None:
         for arg in self._arguments():

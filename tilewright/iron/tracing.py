@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tracing:
-    """What `Program.enable_trace` was told."""
+    """What `Program.enable_trace` or `Runtime.enable_trace` was told."""
 
     size: int | None
     workers: Sequence[Worker] | None = None

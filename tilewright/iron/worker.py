@@ -28,6 +28,7 @@ from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
     from tilewright.iron.dataflow.cascadeflow import CascadeFlow
+    from tilewright.iron.utils.trace.config import TileTrace
 
 
 @user_facing
@@ -42,7 +43,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         while_true: bool = True,
         stack_size: int | None = None,
         allocation_scheme: str | None = None,
-        trace: int | None = None,
+        trace: int | TileTrace | None = None,
         trace_events: list[Any] | None = None,
         dynamic_objfifo_lowering: bool | None = None,
     ):

@@ -10,7 +10,7 @@ from llvmlite import ir
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from tilewright.device.gpu_targets import Vendor
+from tilewright.device.gpu_targets import AMD_MATRIX_CHIPS, Vendor
 from tilewright.dialects import llvm, memref, vector
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.gpu.attributes import DimensionAttr, ShuffleMode
@@ -171,6 +171,10 @@ def _intrinsic(kernel: KernelLowering, op: llvm.CallIntrinsicOp) -> None:
     prefix, _, rest = name.partition(".")
     if prefix != "llvm" or (rest.split(".")[0] in FOREIGN_INTRINSICS - {machine.INTRINSICS}):
         raise Untranslatable(f"'{visible(name)}' is no intrinsic of {machine.chip}")
+    # LLVM ends the process over these, too
+    kind = rest.removeprefix("amdgcn.").split(".")[0]
+    if machine.chip not in AMD_MATRIX_CHIPS.get(kind, {machine.chip}):
+        raise Untranslatable(f"{machine.chip} has no matrix instructions of the kind '{visible(name)}'")
     result = value_type(op.results[0].type) if op.results else ir.VoidType()
     # The verifier of LLVM finds out whether it takes these operands.
     got = call(kernel, name, result, *(kernel[operand] for operand in op.operands))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -16,12 +18,31 @@ from tilewright.passes.pipelines import pipeline_of
 from tilewright.rewrite.pass_bases import ops_of
 
 
-def host_lowering(device: str) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class HostOptions:
+    """What mlir-air's compiler driver is told about host code, by its flags."""
+
+    tile_sizes: tuple[int, ...] = ()
+    """`--air-runtime-loop-tiling-sizes`: iterations in one tile of transfers, for each loop from the outside."""
+    trace_size: int = 0
+    trace_offset: int = 0
+
+
+def host_lowering(device: str, options: HostOptions) -> tuple[str, ...]:
     """From functions of AIR programs to sequences, as the names of passes."""
-    return f"air-opt-shim-dma-bds{{device={device} empty-tile=auto}}", "air-to-std", "canonicalize", "airrt-to-npu"
+    sizes = f" shim-dma-tile-sizes={','.join(map(str, options.tile_sizes))}" if options.tile_sizes else ""
+    return (
+        f"air-opt-shim-dma-bds{{device={device} empty-tile=auto{sizes}}}",
+        "air-to-std",
+        "canonicalize",
+        f"airrt-to-npu{{trace-size={options.trace_size} trace-offset={options.trace_offset}}}",
+    )
 
 
-def lower_host_programs(ctx: Context, module: ModuleOp) -> None:
+NO_OPTIONS = HostOptions()
+
+
+def lower_host_programs(ctx: Context, module: ModuleOp, options: HostOptions = NO_OPTIONS) -> None:
     """Turn functions that move host memory through AIR channels into sequences of the module's devices."""
     devices = ops_of(module.ops, DeviceOp)
     functions = [op for op in ops_of(module.ops, FuncOp) if any(True for _ in host_transfers(op))]
@@ -33,4 +54,4 @@ def lower_host_programs(ctx: Context, module: ModuleOp) -> None:
             properties = {"sym_name": StringAttr(devices[0].sym_name.data)}
             load = SegmentLoadOp.create(result_types=[i64], properties=properties)
             Rewriter.insert_op(load, InsertPoint.at_start(function.body.block))
-    run_pipeline(ctx, module, pipeline_of(host_lowering(str(devices[0].model))))
+    run_pipeline(ctx, module, pipeline_of(host_lowering(str(devices[0].model), options)))

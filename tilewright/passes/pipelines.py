@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
 from tilewright.passes import find_pass
 
+ARGUMENTS = ("tilewright-find-open-arguments",)
 PLACEMENT = ("aie-place-tiles",)
 TRACING = (
     "aie-insert-trace-flows",
@@ -34,7 +36,7 @@ RESOURCES = (
     "aie-assign-buffer-addresses",
 )
 ROUTING = ("aie-create-pathfinder-flows",)
-DESIGN_LOWERING = (*PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
+DESIGN_LOWERING = (*ARGUMENTS, *PLACEMENT, *TRACING, *RESOURCES, *ROUTING)
 """From a design as people write it to descriptors, locks, addresses and switch settings.
 
 The order is upstream's. Copies that tokens hold back come before the locks that they need, which upstream's users do by
@@ -93,6 +95,89 @@ SEQUENCE_LOWERING = (
 )
 """`NPU_DMA_LOWERING` for `tilewright compile`: what is known is computed here rather than each time the sequence is
 generated."""
+
+PACKET_DMA_LOWERING = (
+    "aie-materialize-bd-chains",
+    "aie-substitute-shim-dma-allocations",
+    "aie-assign-runtime-sequence-bd-ids",
+    "canonicalize",
+    "aie-dma-tasks-to-npu",
+    "aie-dma-to-npu",
+    "aie-lower-set-lock",
+)
+"""`NPU_DMA_LOWERING` of sequences that send control packets: these have no loops."""
+
+
+@dataclass(frozen=True)
+class DriverOptions:
+    """What the command line of upstream's driver says about its passes."""
+
+    placer: str = "sequential_placer"
+    cores_per_col: str = "-1"
+    sa_seed: str = "1"
+    alloc_scheme: str = ""
+    dynamic_fifos: bool = True
+    packet_fifos: bool = False
+    overlay: bool = False
+    """Route control packets to all tiles."""
+    materialize: bool = True
+    expand: bool = False
+    """Replace loads of other devices by what configures these."""
+    by_packets: bool = False
+    """Do so with control packets."""
+    full_guards: bool = False
+    """Lower sequences as `tilewright compile` does, not as upstream does."""
+
+
+def driver_stages(options: DriverOptions) -> dict[str, tuple[str, ...]]:
+    """The orders that upstream's driver runs one after the other, by the name of the file with what each makes.
+
+    Programs of cores are left as they are, since these are not compiled: vectors stay vectors.
+    """
+    place = f"placer={options.placer} cores-per-col={options.cores_per_col} sa-seed={options.sa_seed}"
+    return {
+        "placed.mlir": (f"{PLACEMENT[0]}{{{place}}}",),
+        "traced.mlir": TRACING,
+        "input_with_addresses.mlir": tuple(_driver_resources(options)),
+        "input_physical.mlir": ROUTING,
+        **dict(_driver_sequences(options)),
+    }
+
+
+def _driver_resources(options: DriverOptions) -> Iterator[str]:
+    overlay = "aie-generate-column-control-overlay"
+    yield from ("lower-affine", "aie-canonicalize-device", "aie-lower-scratchpad-parameters")
+    # before the FIFOs, which then take the channels that it leaves
+    if options.overlay:
+        yield f"{overlay}{{route-shim-to-tile-ctrl=true emit-standalone-overlay={_bool(options.by_packets)}}}"
+    yield f"aie-objectFifo-stateful-transform{{packet-sw-objFifos={_bool(options.packet_fifos)}}}"
+    yield f"aie-objectFifo-unroll{{default-dynamic={_bool(options.dynamic_fifos)}}}"
+    yield from ("aie-lower-memcpy", "aie-assign-lock-ids", "aie-assign-bd-ids", "aie-lower-cascade-flows")
+    yield from ("aie-lower-broadcast-packet", "aie-lower-multicast", "aie-assign-tile-controller-ids")
+    if not options.overlay:
+        yield f"{overlay}{{route-shim-to-tile-ctrl=false}}"
+    scheme = f"{{alloc-scheme={options.alloc_scheme}}}" if options.alloc_scheme else ""
+    yield f"aie-assign-buffer-addresses{scheme}"
+    yield from ("aie-assign-core-link-files", "aie-vector-transfer-lowering", "aie-scf-to-control-flow")
+
+
+def _driver_sequences(options: DriverOptions) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if options.materialize:
+        yield "npu_materialized.mlir", SEQUENCE_GATHERING[:2]
+    if options.expand or options.by_packets:
+        legalize = ("aie-legalize-ctrl-packet",) if options.by_packets else ()
+        yield "npu_expanded.mlir", (f"aie-expand-load-pdi{{ctrl-pkt={_bool(options.by_packets)}}}", *legalize)
+    if options.by_packets:
+        yield "ctrlpkt_to_dma.mlir", ("aie-ctrl-packet-to-dma",)
+        yield "ctrlpkt_npu_lowered.mlir", PACKET_DMA_LOWERING
+    else:
+        yield "npu_dma_lowered.mlir", with_options(NPU_DMA_LOWERING, FULL_GUARDS if options.full_guards else {})
+    yield "npu_lowered.mlir", SEQUENCE_GATHERING[2:]
+
+
+def _bool(value: bool) -> str:
+    return str(value).lower()
+
 
 LATE_OVERLAY = "aie-generate-column-control-overlay"
 EARLY_OVERLAY = (

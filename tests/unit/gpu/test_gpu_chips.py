@@ -9,6 +9,7 @@ from tilewright.gpu.device import DeviceError
 @pytest.mark.parametrize(
     "version, chip",
     [
+        (90006, "gfx906"),
         (90402, "gfx942"),
         (90500, "gfx950"),
         pytest.param(90010, "gfx90a", id="the stepping is hexadecimal"),
@@ -22,7 +23,8 @@ def test_the_drivers_number_names_the_chip(version, chip):
 
 
 @pytest.mark.parametrize(
-    "chip, known", [("sm_90", "sm_90"), ("sm_87", "sm_86"), ("sm_103", "sm_100"), ("gfx942", "gfx942")]
+    "chip, known",
+    [("sm_90", "sm_90"), ("sm_87", "sm_86"), ("sm_103", "sm_100"), ("gfx942", "gfx942"), ("gfx906", "gfx906")],
 )
 def test_later_gpus_run_code_for_earlier_ones(chip, known):
     assert compatible_chip(chip) == known
@@ -30,7 +32,7 @@ def test_later_gpus_run_code_for_earlier_ones(chip, known):
 
 @pytest.mark.parametrize("chip", ["sm_52", "gfx803"])
 def test_gpus_that_nothing_can_be_made_for_are_named(chip):
-    with pytest.raises(DeviceError, match=f"this machine's GPU is a {chip}, which is none of gfx908"):
+    with pytest.raises(DeviceError, match=f"this machine's GPU is a {chip}, which is none of gfx906, gfx908"):
         compatible_chip(chip)
 
 

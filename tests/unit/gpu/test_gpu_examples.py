@@ -13,7 +13,7 @@ from matmul_bf16_wgmma import matmul_bf16_wgmma
 from tilewright.cli.main import main
 
 PROGRAMS = sorted(EXAMPLES.glob("air_*.mlir"))
-CHIPS = "sm_90", "gfx90a", "gfx950", "gfx1100"
+CHIPS = "sm_90", "gfx906", "gfx90a", "gfx950", "gfx1100"
 SIZE = 4096, 4096, 4096
 
 

@@ -444,3 +444,33 @@ def test_any_tile_is_a_new_one_each_time():
     first, second = Worker(None), Worker(None, tile=AnyComputeTile)
     assert first.tile is not second.tile
     assert len(matching(on_one_column(first, second), "logical_tile")) == 2
+
+
+def test_a_runtime_asks_for_a_trace_as_a_program_does(monkeypatch: pytest.MonkeyPatch):
+    """What older programs say in the sequence is what newer ones say to the program, which has the last word."""
+    asked = list[dict[str, Any]]()
+    monkeypatch.setattr("tilewright.iron.utils.trace.start_trace", lambda **options: asked.append(options))
+    monkeypatch.setattr("tilewright.iron.utils.trace.configure_trace", lambda tiles, **options: asked.append(options))
+
+    def program(**options: Any) -> Program:
+        pipe, runtime = Pipe(), Runtime()
+        with runtime.sequence(vector(64), vector(64)) as (a, b):
+            runtime.enable_trace(**options)
+            runtime.start(pipe.worker)
+            runtime.fill(pipe.source, a)
+            runtime.drain(pipe.target, b, wait=True)
+        return Program(NPU1Col1(), runtime)
+
+    program(trace_size=0).resolve_program()
+    assert asked == []
+    program(trace_size=8192, coretile_events=["a"]).resolve_program()
+    assert asked[0]["coretile_events"] == ["a"]
+    assert (asked[1]["trace_size"], asked[1]["reuse_output_buffer"]) == (8192, False)
+    program(trace_size=4096, ddr_id=-1).resolve_program()
+    assert (asked[3]["trace_size"], asked[3]["reuse_output_buffer"]) == (4096, True)
+    both = program(trace_size=4096)
+    both.enable_trace(512, egress_shim_col=0)
+    both.resolve_program()
+    assert asked[5]["trace_size"] == 512
+    with pytest.raises(tw.CompileError, match="there is no buffer 5 for a trace"):
+        program(trace_size=4096, ddr_id=5)

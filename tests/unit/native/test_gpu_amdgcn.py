@@ -15,7 +15,7 @@ from tilewright.native.gpu_code import linked_code
 from tilewright.native.gpu_kernel import FRAME_BYTES
 
 EM_AMDGPU = 224
-MACHINES = {"gfx90a": 0x3F, "gfx942": 0x4C, "gfx950": 0x4F, "gfx1100": 0x41}
+MACHINES = {"gfx906": 0x2F, "gfx90a": 0x3F, "gfx942": 0x4C, "gfx950": 0x4F, "gfx1100": 0x41}
 """EF_AMDGPU_MACH of each chip (LLVM, "User Guide for AMDGPU Backend", ELF header)."""
 HSA, CODE_OBJECT_V5 = 64, 3
 LLD = next((path for name in LINKERS if (path := shutil.which(name))), None)
@@ -76,6 +76,14 @@ def test_order_and_scope_are_caches_written_back_and_emptied(operation, wanted):
     body = f"{ATOMIC_ADDRESS} {operation} \n memref.store %r, %data[%at] : memref<64xi32>"
     text = words(compiled(kernel(body), "gfx942"))
     assert all(piece in text for piece in wanted), text
+
+
+def test_gfx906_has_one_cache_to_empty():
+    """The same guide, memory model gfx6-gfx9: glc goes past the first cache, and acquires empty it."""
+    load = '%r = llvm.load %place atomic syncscope("") acquire {alignment = 4 : i64} : !llvm.ptr -> i32'
+    body = f"{ATOMIC_ADDRESS} {load} \n memref.store %r, %data[%at] : memref<64xi32>"
+    text = words(compiled(kernel(body), "gfx906"))
+    assert "glc" in text and "buffer_wbinvl1_vol" in text
 
 
 def test_a_load_that_waits_bypasses_caches():
@@ -196,8 +204,7 @@ def test_what_one_vendor_calls_it_works_on_the_other():
     assert compiled(kernel(nvidia), "sm_90").assembly == compiled(kernel(amd), "sm_90").assembly
 
 
-def test_matrix_units_are_reached_by_intrinsics():
-    body = """
+MATRIX = """
       %t = gpu.thread_id x
       %c4 = arith.constant 4 : index
       %i = arith.muli %t, %c4 : index
@@ -207,8 +214,18 @@ def test_matrix_units_are_reached_by_intrinsics():
       %d = llvm.call_intrinsic "llvm.amdgcn.mfma.f32.16x16x16bf16.1k"(%a, %a, %c, %zero, %zero, %zero)
           : (vector<4xi16>, vector<4xi16>, vector<4xf32>, i32, i32, i32) -> vector<4xf32>
       vector.store %d, %y[%i] {alignment = 16 : i64} : memref<256xf32>, vector<4xf32>
-    """
-    code = compiled(kernel(body, "%x: memref<256xi16>, %y: memref<256xf32>"), "gfx942")
+"""
+MATRICES = "%x: memref<256xi16>, %y: memref<256xf32>"
+
+
+@pytest.mark.parametrize("chip", ["gfx906", "gfx1100"])
+def test_a_chip_without_such_matrix_units_is_named(chip):
+    with pytest.raises(CompileError, match=f"{chip} has no matrix instructions of the kind 'llvm.amdgcn.mfma"):
+        compiled(kernel(MATRIX, MATRICES), chip)
+
+
+def test_matrix_units_are_reached_by_intrinsics():
+    code = compiled(kernel(MATRIX, MATRICES), "gfx942")
     assert "v_mfma_f32_16x16x16_bf16" in words(code) and "global_load_dwordx4" in words(code)
 
 

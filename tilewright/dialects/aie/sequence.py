@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple, SupportsFloat, TypeVar
+from typing import NamedTuple, SupportsFloat, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -27,6 +27,7 @@ from xdsl.utils.hints import isa
 from tilewright.dialects import arith
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
+from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
@@ -40,6 +41,10 @@ FLOAT_ARGUMENTS = "tilewright.float_arguments"
 
 SIZE_ARGUMENTS = "tilewright.size_arguments"
 """Attribute of a sequence: pairs of numbers, of an argument and of the buffer that it is the number of elements of."""
+
+OPEN_ARGUMENTS = "tilewright.open_arguments"
+"""Attribute of a sequence: the numbers of those buffers whose types say how large one problem is, and do not bound what
+the host gives."""
 
 CONTROL_PACKETS = "tilewright.control_packets"
 """Attribute of a sequence: the number of the argument that is a buffer of control packets, and the buffer's words."""
@@ -160,6 +165,17 @@ class RuntimeSequenceOp(IRDLOperation):
         signed = [word - (1 << 32 if word >> 31 else 0) for word in words]
         self.attributes[CONTROL_PACKETS] = ArrayAttr([number, DenseArrayBase.from_list(i32, signed)])
 
+    @property
+    def open_arguments(self) -> list[int]:
+        """The numbers of the buffers of which the host may give more than their types say."""
+        numbers = self.attributes.get(OPEN_ARGUMENTS)
+        return list[int](numbers.get_values()) if isinstance(numbers, DenseArrayBase) else []
+
+    def make_open(self, buffer: BlockArgument) -> None:
+        """Let the host give more of a buffer than its type says."""
+        numbers = sorted({*self.open_arguments, buffer.index})
+        self.attributes[OPEN_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
+
     def add_argument(self, type: Attribute, name: str) -> None:
         """Add a last argument; it gets this name, with a number behind it if another one has it."""
         names = self.argument_names
@@ -207,6 +223,13 @@ class BdChainOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
         _print_arguments_and_body(printer, self)
+
+
+def declared_elements(buffer: SSAValue) -> int | None:
+    """How many elements a buffer has by its type; None where that is open, or not all that the host may give."""
+    sequence = buffer.block.parent_op() if isinstance(buffer, BlockArgument) else None
+    is_open = isinstance(sequence, RuntimeSequenceOp) and cast(BlockArgument, buffer).index in sequence.open_arguments
+    return None if is_open else element_count(buffer.type)
 
 
 OPS = [RuntimeSequenceOp, BdChainOp]

@@ -16,6 +16,7 @@ from tilewright.dialects import memref
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects.affine.maps import DelinearizeIndexOp, LinearizeIndexOp
 from tilewright.dialects.affine.meaning import AffineNumbers
+from tilewright.dialects.air.types import is_symmetric
 from tilewright.dialects.memref.access import AtomicKind, AtomicRMWOp
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, whole_memref
 from tilewright.gpu.emulator.program import (
@@ -32,6 +33,7 @@ from tilewright.gpu.emulator.program import (
 )
 from tilewright.ir.diagnostics import fail_op
 
+BEHIND = "accesses an element that is outside of its buffer on the symmetric heap"
 _COMPARISONS = {AffineConstraintKind.eq: "eq", AffineConstraintKind.ge: "sge", AffineConstraintKind.le: "sle"}
 
 
@@ -165,27 +167,36 @@ def store_to(b: ProgramBuilder, value: Operand, buffer: MemRefParts, indices: Se
     b.effect("store", value, buffer.pointer, position(b, buffer, indices), **about(buffer))
 
 
+def within(b: ProgramBuilder, buffer: SSAValue, indices: Sequence[Operand]) -> Sequence[Operand]:
+    """The indices of an access; those into the symmetric heap are checked where only a run knows the size."""
+    # the heap is one range, so that nothing else would tell where a buffer in it ends
+    for number, size in zip(indices, b.memref(buffer).sizes if is_symmetric(buffer.type) else (), strict=False):
+        if not isinstance(size, Constant):
+            b.effect("check", b.emit("ult", I1, number, size), text=BEHIND)
+    return indices
+
+
 def _load(b: ProgramBuilder, op: memref.LoadOp) -> Operand:
-    return load_value(b, b.memref(op.memref), [b[value] for value in op.indices])
+    return load_value(b, b.memref(op.memref), within(b, op.memref, [b[value] for value in op.indices]))
 
 
 def _store(b: ProgramBuilder, op: memref.StoreOp) -> None:
-    store_to(b, b[op.value], b.memref(op.memref), [b[value] for value in op.indices])
+    store_to(b, b[op.value], b.memref(op.memref), within(b, op.memref, [b[value] for value in op.indices]))
 
 
 def _affine_load(b: ProgramBuilder, op: Operation) -> Operand:
     buffer, *indices = op.operands
-    return load_value(b, b.memref(buffer), map_results(b, op, indices))
+    return load_value(b, b.memref(buffer), within(b, buffer, map_results(b, op, indices)))
 
 
 def _affine_store(b: ProgramBuilder, op: Operation) -> None:
     value, buffer, *indices = op.operands
-    store_to(b, b[value], b.memref(buffer), map_results(b, op, indices))
+    store_to(b, b[value], b.memref(buffer), within(b, buffer, map_results(b, op, indices)))
 
 
 def _atomic_rmw(b: ProgramBuilder, op: AtomicRMWOp) -> Operand:
     value, buffer = b[op.value], b.memref(op.memref)
-    place = position(b, buffer, [b[number] for number in op.indices])
+    place = position(b, buffer, within(b, op.memref, [b[number] for number in op.indices]))
     name = UPDATES[op.update]
     return b.emit("atomic", value.kind, value, buffer.pointer, place, update=name, **about(buffer, MEMREF_ATOMIC))
 

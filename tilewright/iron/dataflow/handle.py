@@ -187,6 +187,8 @@ class ObjectFifoHandle(Linkable, Resolvable):
         offset: Any = None,
         transfer_len: Any = None,
         managed: bool = True,
+        *,
+        dynamic_sizes: Sequence[Any] | None = None,
     ) -> Task:
         """Send a host buffer, or a part of it, to this producer; called in a runtime sequence.
 
@@ -204,10 +206,11 @@ class ObjectFifoHandle(Linkable, Resolvable):
             offset: where to begin, in elements
             transfer_len: how many elements in all, one after the other
             managed: whether it is awaited and freed for you; else the task that is returned has to be
+            dynamic_sizes: sizes that take the places of those of `tap` or `sizes`, except where they are None
         """
         if not self.is_producer:
             refuse("fill() is only valid on a producer ObjectFifoHandle", (None, f"use {self.name}.prod()"))
-        access = (tap, sizes, strides, offset, transfer_len)
+        access = (tap, sizes, strides, offset, transfer_len, dynamic_sizes)
         return self._transfer(access, source, wait, packet, offset_parameter, group, managed)
 
     def drain(
@@ -223,6 +226,8 @@ class ObjectFifoHandle(Linkable, Resolvable):
         offset: Any = None,
         transfer_len: Any = None,
         managed: bool = True,
+        *,
+        dynamic_sizes: Sequence[Any] | None = None,
     ) -> Task:
         """Write what this consumer gets to a host buffer, or to a part of it; called in a runtime sequence.
 
@@ -238,10 +243,11 @@ class ObjectFifoHandle(Linkable, Resolvable):
             offset: where to begin, in elements
             transfer_len: how many elements in all, one after the other
             managed: whether it is awaited and freed for you; else the task that is returned has to be
+            dynamic_sizes: sizes that take the places of those of `tap` or `sizes`, except where they are None
         """
         if self.is_producer:
             refuse("drain() is only valid on a consumer ObjectFifoHandle", (None, f"use {self.name}.cons()"))
-        access = (tap, sizes, strides, offset, transfer_len)
+        access = (tap, sizes, strides, offset, transfer_len, dynamic_sizes)
         return self._transfer(access, dest, wait, packet, offset_parameter, group, managed)
 
     def _transfer(self, access: tuple[Any, ...], data: Any, *options: Any) -> Task:

@@ -279,9 +279,12 @@ def dma_bd(
     """A buffer descriptor; outermost dimension first, all in elements.
 
     Every number may be a value of the program. More settings: `burst_length`, `packet=(type, id)`, `pad_dimensions`,
-    `iteration=(size, stride, current)`, `bd_id`, `next_bd_id`, `offset_parameter`.
+    `iteration=(size, stride, current)`, `bd_id`, `next_bd_id`, `offset_parameter`. Older programs say `len` for
+    `transfer_len`, and `dimensions` for pairs of a size and a stride.
     """
     operands: dict[str, Any] = {}
+    sizes, strides = _older_dimensions(sizes, strides, kwargs.pop("dimensions", None))
+    transfer_len = _older_length(transfer_len, kwargs.pop("len", None))
     for name, values in (("sizes", sizes), ("strides", strides)):
         if numbers := as_list([] if values is None else values, name):
             operands[name], operands[f"static_{name}"] = split_mixed(numbers)
@@ -290,6 +293,25 @@ def dma_bd(
     if unknown := kwargs.keys() - DmaBdOp.get_irdl_definition().properties.keys() - {"loc", "ip"}:
         refuse(f"'aie.dma_bd' has no {', '.join(sorted(unknown))}")
     return DMABDOp(build(DmaBdOp, buffer=buffer, **operands, **kwargs))
+
+
+def _older_length(transfer_len: Any, length: Any) -> Any:
+    if transfer_len is not None and length is not None:
+        refuse("dma_bd takes transfer_len or its older name len, not both")
+    return length if transfer_len is None else transfer_len
+
+
+def _older_dimensions(
+    sizes: Sequence[Any] | None, strides: Sequence[Any] | None, dimensions: Any
+) -> tuple[Sequence[Any] | None, Sequence[Any] | None]:
+    if dimensions is None:
+        return sizes, strides
+    if sizes is not None or strides is not None:
+        refuse("dma_bd takes sizes and strides or dimensions, not both")
+    pairs = [as_list(pair, "a dimension") for pair in as_list(dimensions, "dimensions")]
+    if not all(len(pair) == 2 for pair in pairs):
+        refuse("each of dimensions is a pair of a size and a stride", (None, "such as [(4, 64), (16, 1)]"))
+    return [size for size, _ in pairs], [stride for _, stride in pairs]
 
 
 @dataclass(frozen=True)
@@ -320,6 +342,22 @@ class TransferPattern:
         missing = dimensions - len(self.sizes)
         return TransferPattern(self.offset, [1] * missing + self.sizes, [0] * missing + self.strides)
 
+    def with_sizes(self, who: str, sizes: Sequence[Any]) -> TransferPattern:
+        """With other sizes, where they are not None."""
+        if len(sizes) != len(self.sizes):
+            remedy = "give None for those that stay as they are"
+            refuse(
+                f"{who} got {len(sizes)} dynamic_sizes for a pattern of {len(self.sizes)} dimensions", (None, remedy)
+            )
+        chosen = [old if new is None else new for old, new in zip(self.sizes, sizes, strict=True)]
+        return TransferPattern(self.offset, chosen, self.strides)
+
+
+def _all_given(who: str, sizes: Sequence[Any]) -> Sequence[Any]:
+    if any(size is None for size in sizes):
+        refuse(f"{who} has no pattern whose sizes None could mean", (None, "give all of dynamic_sizes, or a tap"))
+    return sizes
+
 
 def _as(type: IntegerType, value: Any) -> Any:
     return value if is_integer(value) else ScalarValue(as_integer(value, type))
@@ -329,13 +367,27 @@ def tap_pattern(tap: Any) -> TransferPattern:
     """The pattern of a `TensorAccessPattern`."""
     if not all(hasattr(tap, name) for name in ("offset", "sizes", "strides")):
         refuse(f"expected a TensorAccessPattern as tap, not {tap!r}")
-    return TransferPattern(int(tap.offset), [*tap.sizes], [*tap.strides])
+    offset = int(tap.offset) if is_integer(tap.offset) else tap.offset
+    return TransferPattern(offset, [*tap.sizes], [*tap.strides])
 
 
 def pattern_of(
-    who: str, tap: Any, offset: Any, sizes: Sequence[Any] | None, strides: Sequence[Any] | None
+    who: str,
+    tap: Any,
+    offset: Any,
+    sizes: Sequence[Any] | None,
+    strides: Sequence[Any] | None,
+    dynamic_sizes: Sequence[Any] | None = None,
 ) -> TransferPattern:
-    """The pattern that arguments describe: a tensor access pattern, or numbers with defaults for those left out."""
+    """The pattern that arguments describe: a tensor access pattern, or numbers with defaults for those left out.
+
+    Of `dynamic_sizes`, those that are not None take the places of the pattern's.
+    """
+    if dynamic_sizes is not None:
+        open_sizes = as_list(dynamic_sizes, "dynamic_sizes")
+        if tap is None and sizes is None:
+            return pattern_of(who, None, offset, _all_given(who, open_sizes), strides)
+        return pattern_of(who, tap, offset, sizes, strides).with_sizes(who, open_sizes)
     if tap is not None:
         if not (offset is None and sizes is None and strides is None):
             refuse(

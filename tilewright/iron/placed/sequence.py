@@ -19,7 +19,7 @@ from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build, builder, call_body, fill, new_block, region_op
 from tilewright.iron.builders.scalars import as_i32
 from tilewright.iron.builders.types import as_list, convert_type
-from tilewright.iron.placed.dma import bds, split_mixed, tap_pattern
+from tilewright.iron.placed.dma import bds, pattern_of, split_mixed, tap_pattern
 
 DIMENSIONS = 4  # three of the descriptor, and its repetition
 
@@ -93,7 +93,8 @@ class NpuDmaMemcpyNd(OpView):
     """Sets up descriptor `bd_id` and starts a transfer between a host buffer and an object FIFO.
 
     Offsets, sizes and strides have four dimensions, outermost first, in elements; each may be a value of the sequence.
-    A `tap` gives them instead. `issue_token` lets `dma_wait` and `npu_sync` wait for it.
+    A `tap` gives them instead. `dynamic_sizes` take the places of sizes, except for those that are None. `issue_token`
+    lets `dma_wait` and `npu_sync` wait for it.
     """
 
     OP = NpuDmaMemcpyNdOp
@@ -111,6 +112,8 @@ class NpuDmaMemcpyNd(OpView):
         burst_length: int = 0,
         packet: Any = None,
         offset_parameter: Any = None,
+        *,
+        dynamic_sizes: Sequence[Any] | None = None,
     ):
         if tap is not None:
             if not (offsets is None and sizes is None and strides is None):
@@ -121,6 +124,8 @@ class NpuDmaMemcpyNd(OpView):
             pattern = tap_pattern(tap)
             # the offset of a pattern counts elements, as the innermost dimension does
             offsets, sizes, strides = [0, 0, 0, pattern.offset], pattern.sizes, pattern.strides
+        if dynamic_sizes is not None:
+            sizes = pattern_of("npu_dma_memcpy_nd", None, None, sizes, strides, dynamic_sizes).sizes
         lists = {
             "offsets": [0] * DIMENSIONS if offsets is None else as_list(offsets, "offsets"),
             "sizes": [0] * DIMENSIONS if sizes is None else as_list(sizes, "sizes"),
@@ -177,6 +182,33 @@ def npu_sync(
     numbers = {"column": column, "row": row, "direction": direction, "channel": channel}
     numbers |= {"column_num": column_num, "row_num": row_num}
     return OpView(build(ops.NpuSyncOp, **{name: as_i32(value) for name, value in numbers.items()}, **kwargs))
+
+
+def npu_write32_dynamic(
+    dyn_address: Any, dyn_value: Any, *, buffer: Any = None, column: int | None = None, row: int | None = None
+) -> OpView:
+    """`npu_write32`, under the name that it had when only this one took values of the sequence."""
+    return npu_write32(dyn_address, dyn_value, buffer, column, row)
+
+
+def npu_maskwrite32_dynamic(
+    dyn_address: Any,
+    dyn_value: Any,
+    dyn_mask: Any,
+    *,
+    buffer: Any = None,
+    column: int | None = None,
+    row: int | None = None,
+) -> OpView:
+    """`npu_maskwrite32`, under the name that it had when only this one took values of the sequence."""
+    return npu_maskwrite32(dyn_address, dyn_value, dyn_mask, buffer, column, row)
+
+
+def npu_sync_dynamic(
+    dyn_column: Any, dyn_row: Any, dyn_direction: Any, dyn_channel: Any, dyn_column_num: Any, dyn_row_num: Any
+) -> OpView:
+    """`npu_sync`, under the name that it had when only this one took values of the sequence."""
+    return npu_sync(dyn_column, dyn_row, dyn_direction, dyn_channel, dyn_column_num, dyn_row_num)
 
 
 def npu_address_patch(addr: int, arg_idx: int, arg_plus: Any, **kwargs: Any) -> OpView:

@@ -118,9 +118,11 @@ def shim_dma_bd(
     burst_length: int = 0,
     packet: Any = None,
     offset_parameter: Any = None,
+    *,
+    dynamic_sizes: Sequence[Any] | None = None,
 ) -> None:
     """The descriptor of a transfer to or from a buffer of the host."""
-    pattern = pattern_of("shim_dma_bd", tap, offset, sizes, strides)
+    pattern = pattern_of("shim_dma_bd", tap, offset, sizes, strides, dynamic_sizes)
     _shim_bd(mem, pattern, transfer_len, burst_length, packet, offset_parameter)
 
 
@@ -151,13 +153,16 @@ def shim_dma_single_bd_task(
     burst_length: int = 0,
     packet: Any = None,
     offset_parameter: Any = None,
+    *,
+    dynamic_sizes: Sequence[Any] | None = None,
 ) -> DMAConfigureTaskForOp:
     """A task of one descriptor for the shim channel of an object FIFO.
 
     `sizes` and `strides` have up to four dimensions, outermost first; the outermost of four repeats the transfer. A
-    `tap` gives them instead. Any number may be a value of the sequence.
+    `tap` gives them instead. Any number may be a value of the sequence; `dynamic_sizes` take the places of sizes of the
+    pattern, except for those that are None.
     """
-    pattern = pattern_of("shim_dma_single_bd_task", tap, offset, sizes, strides)
+    pattern = pattern_of("shim_dma_single_bd_task", tap, offset, sizes, strides, dynamic_sizes)
     if len(pattern.sizes) > MAX_DIMENSIONS:
         refuse(
             f"shim DMA BD supports at most {MAX_DIMENSIONS} dimensions, got {len(pattern.sizes)}",

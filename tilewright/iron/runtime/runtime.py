@@ -21,12 +21,14 @@ from tilewright.iron.resolvable import Resolvable
 from tilewright.iron.runtime._context import active_sequence, active_sequence_scope
 from tilewright.iron.runtime.argument_names import parameter_names, with_target_names
 from tilewright.iron.runtime.data import argument
+from tilewright.iron.runtime.dispatch import argument_names
 from tilewright.iron.runtime.dmataskhandle import Task
 from tilewright.iron.runtime.endpoint import RuntimeEndpoint
 from tilewright.iron.runtime.parameters import write_parameter
 from tilewright.iron.runtime.sequence import ActiveSequence
 from tilewright.iron.runtime.taskgroup import TaskGroup
 from tilewright.iron.runtime.written import WrittenSequence, sequence_op
+from tilewright.iron.tracing import Tracing
 from tilewright.iron.worker import Worker, WorkerRuntimeBarrier, flat
 from tilewright.support.tracebacks import user_facing
 
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
     from tilewright.iron.device.tile import Tile
     from tilewright.iron.lock import Lock
     from tilewright.iron.scratchpad_parameter import ScratchpadParameter
+
+MOST_BUFFERS = 5
+"""XRT's kernels have so many arguments that are buffers, numbered from 0."""
+BEHIND_LAST_OUTPUT = -1
 
 
 @user_facing
@@ -74,6 +80,7 @@ class Runtime(Resolvable):
         self.tile_dmas = list["TileDma"]()
         self.workers = list[Worker]()
         self.parameters = list["ScratchpadParameter"]()
+        self.tracing: Tracing | None = None
         for arg in flat(self._fn_args):
             if isinstance(arg, ObjectFifoHandle):
                 self._take(arg)
@@ -115,14 +122,32 @@ class Runtime(Resolvable):
         """Write the sequence: gives what stands for its arguments, for array types buffers, for others numbers."""
         if self._function is not None or self._written is not None:
             refuse("a Runtime has one sequence", (self.where, "make another Runtime"))
-        names = with_target_names(len(input_types))
+        with self._writing(input_types, with_target_names(len(input_types))) as arguments:
+            yield arguments[0] if len(arguments) == 1 else tuple(arguments)
+
+    @classmethod
+    def of_function(cls, function: Callable[..., Any], arg_types: Sequence[Any]) -> Runtime:
+        """What a `function` of arguments of the types `arg_types` does; it knows ends of ObjectFifos from elsewhere.
+
+        It is called now: which ObjectFifos it uses is not known before.
+        """
+        runtime = cls()
+        names = parameter_names(function, len(arg_types))
+        with at(runtime.where):
+            bind(function, list(arg_types), {}, f"arg_types do not fit '{getattr(function, '__name__', function)}'")
+        with runtime._writing(arg_types, argument_names(arg_types, names)) as arguments:
+            function(*arguments)
+        return runtime
+
+    @contextmanager
+    def _writing(self, input_types: Sequence[Any], names: Sequence[str]) -> Generator[list[Any]]:
         with InsertionPoint(Block()):  # there is no device yet that it could be in
             op = sequence_op(input_types, names)
         with InsertionPoint(op.body.block):
             arguments = [argument(given, ssa) for given, ssa in zip(input_types, op.body.block.args, strict=True)]
             active = ActiveSequence(arguments, self._strict, in_device=False)
             with active_sequence_scope(active):
-                yield arguments[0] if len(arguments) == 1 else tuple(arguments)
+                yield arguments
                 active.finish()
         op.detach()
         self._written = WrittenSequence(op, active)
@@ -179,6 +204,33 @@ class Runtime(Resolvable):
         active_sequence()  # refuses where there is none
         inline_func(*inline_args)
 
+    def enable_trace(
+        self,
+        trace_size: int | None = None,
+        workers: Sequence[Worker] | None = None,
+        ddr_id: int = 4,
+        coretile_events: Sequence[Any] | None = None,
+        coremem_events: Sequence[Any] | None = None,
+        memtile_events: Sequence[Any] | None = None,
+        shimtile_events: Sequence[Any] | None = None,
+    ) -> None:
+        """`Program.enable_trace`, as older programs say it, in the sequence or before it.
+
+        Args:
+            trace_size: how many bytes the record has; 0 is no record
+            workers: whose tiles are recorded; all that have `trace` if none are given
+            ddr_id: -1 for a record behind the last output; it has a buffer of its own otherwise, the last argument
+            coretile_events: what is recorded of cores
+            coremem_events: of their memories
+            memtile_events: of mem tiles
+            shimtile_events: of shim tiles
+        """
+        if ddr_id not in range(BEHIND_LAST_OUTPUT, MOST_BUFFERS):
+            remedy = f"give {BEHIND_LAST_OUTPUT}, or the number of one of the {MOST_BUFFERS} buffers of a kernel"
+            refuse(f"there is no buffer {ddr_id!r} for a trace", (None, remedy))
+        events = (coretile_events, coremem_events, memtile_events, shimtile_events)
+        self.tracing = Tracing(trace_size, workers, ddr_id == BEHIND_LAST_OUTPUT, *events) if trace_size else None
+
     def set_barrier(self, barrier: WorkerRuntimeBarrier, value: int) -> None:
         """Set a `barrier` to a `value` for all of its workers."""
         barrier.set(value)
@@ -205,7 +257,7 @@ class Runtime(Resolvable):
         names = parameter_names(function, len(self._fn_args))
         with at(self.where):
             bind(function, self._fn_args, {}, f"fn_args do not fit '{getattr(function, '__name__', function)}'")
-            op = sequence_op([*inputs.values()], [names[n] for n in inputs])
+            op = sequence_op([*inputs.values()], argument_names([*inputs.values()], [names[n] for n in inputs]))
         with InsertionPoint(op.body.block):
             if prologue is not None:
                 prologue()
@@ -225,8 +277,9 @@ def _is_input(given: Any) -> bool:
 
 
 def _constant(given: Any) -> Any:
-    """A Python integer as a number of the program, as it would be if it were an argument; all else as it is."""
+    """An integer as a number of the program, as it would be if its type were an argument; all else as it is."""
     # switches of the program's text stay Python's
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
         return given
-    return constant(int(cast(int, given)), i32)
+    number = cast("int | np.integer[Any]", given)
+    return constant(int(number), i32 if isinstance(number, int) else type(number))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.placed.dma import bds, dma_bd
+from tilewright.iron.placed.dma import bds, dma_bd, pattern_of
 from tilewright.iron.placed.tasks import dma_configure_task_for, dma_start_task, shim_dma_single_bd_task
 from tilewright.iron.placed.tiles import EndOp
 from tilewright.iron.runtime._context import active_sequence
@@ -37,11 +37,15 @@ class Access:
     strides: Sequence[Any] | None = None
     offset: Any = None
     transfer_len: Any = None
+    dynamic_sizes: InitVar[Sequence[Any] | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, dynamic_sizes: Sequence[Any] | None) -> None:
         numbers = (self.sizes, self.strides, self.offset, self.transfer_len)
         if self.tap is not None and any(number is not None for number in numbers):
             refuse("Pass either tap or sizes/strides/offset/transfer_len, not both.")
+        if dynamic_sizes is not None:
+            pattern = pattern_of("a transfer", self.tap, self.offset, self.sizes, self.strides, dynamic_sizes)
+            self.tap, self.offset, self.sizes, self.strides = None, pattern.offset, pattern.sizes, pattern.strides
 
     @property
     def is_run(self) -> bool:

@@ -36,6 +36,7 @@ class CallableDesign:
         object_files: list[str | Path] | None = None,
         trace_config: TraceConfig | None = None,
         full_elf: bool = False,
+        name: str | None = None,
     ):
         """A function that builds a design, as something to call.
 
@@ -46,6 +47,7 @@ class CallableDesign:
             source_files: for the vendor's compiler, as are `aiecc_flags`, `compile_flags`, `include_paths`,
                 `object_files` and `full_elf`; they mean nothing here
             trace_config: what hardware would trace
+            name: what it is called among others, see `Reconfiguration`; without one as its function is
         """
         if isinstance(mlir_generator, CompilableDesign):
             self.compilable = mlir_generator
@@ -60,6 +62,7 @@ class CallableDesign:
                 include_paths=include_paths,
                 object_files=object_files,
                 full_elf=full_elf,
+                name=name,
             )
         self.trace_config = trace_config
         self._kernel_cache = dict[Any, Design]()
@@ -73,8 +76,8 @@ class CallableDesign:
         """Compile if that is needed, and run."""
         compilable, scalars = self._split(runtime_kwargs)
         self._check_call(runtime_args, scalars)
-        design = self._design(compilable)
         tensors, numbers = compilable.split_runtime_args(runtime_args, scalars)
+        design = self._design(compilable)
         compilable.validate_tensor_args(tensors, design)
         return NPUKernel(design=design, trace_config=self.trace_config).run(tensors, numbers)
 
@@ -89,7 +92,8 @@ class CallableDesign:
 
     def _split(self, runtime_kwargs: Mapping[str, Any]) -> tuple[CompilableDesign, dict[str, Any]]:
         """The design for the compile-time arguments of a call, and the call's other arguments."""
-        known = set(self.compilable.compile_params)
+        # what a design is specialized for is not for calls to give
+        known = set(self.compilable.compile_params) - set(self.compilable.specialized_params)
         given = {name: value for name, value in runtime_kwargs.items() if name in known}
         # designs that trace take its size as an argument
         if self.trace_config is not None and "trace_size" in known:
@@ -105,7 +109,8 @@ class CallableDesign:
                 f"  Params annotated In/Out/InOut must be passed positionally.\n"
                 f"  CompileTime[T] params (passed as kwargs): {compilable.compile_params}."
             )
-        known = [*compilable.tensor_params, *compilable.scalar_params, *compilable.compile_params]
+        numbers = [*compilable.scalar_params, *compilable.dispatch_params]
+        known = [*compilable.tensor_params, *numbers, *compilable.compile_params]
         if compilable.parameters is not None and (unknown := [given for given in scalars if given not in known]):
             hint = near_match(unknown[0], known)
             raise CallError(f"{name!r} has no parameter {unknown[0]!r}{hint}; it takes {', '.join(known)}")
@@ -115,6 +120,7 @@ class CallableDesign:
                 f"{name!r} takes at most {most} positional argument(s) (tensor: {len(compilable.tensor_params)}, "
                 f"scalar: {len(compilable.scalar_params)}) but {len(runtime_args)} were given.\n"
                 f"  CompileTime[T] parameters {compilable.compile_params} must be keyword arguments, not positional."
+                f"{_named_too(compilable.dispatch_params)}"
             )
 
     def specialize(self, **overrides: Any) -> CallableDesign:
@@ -143,3 +149,7 @@ class CallableDesign:
 
     def __repr__(self) -> str:
         return f"CallableDesign({self.compilable!r})"
+
+
+def _named_too(dispatch_params: list[str]) -> str:
+    return f"\n  So must DispatchTime[T] parameters {dispatch_params}." if dispatch_params else ""

@@ -26,8 +26,10 @@ def jit(mlir_generator: Generator | None = None, **kwargs: Any) -> Any:
     """
     if mlir_generator is None:
         return partial(jit, **kwargs)  # `@iron.jit(...)`: the function comes next
-    settings = {name: value for name, value in kwargs.items() if name in _SETTINGS}
-    arguments = {name: value for name, value in kwargs.items() if name not in _SETTINGS}
+    # a parameter of the function comes first: many are called `name`
+    own = set(parameters_of(mlir_generator).signature.parameters) if callable(mlir_generator) else set[str]()
+    settings = {name: value for name, value in kwargs.items() if name in _SETTINGS and name not in own}
+    arguments = {name: value for name, value in kwargs.items() if name not in settings}
     # a file of MLIR has no parameters to check
     if callable(mlir_generator):
         _check(mlir_generator, parameters_of(mlir_generator), arguments)
@@ -37,19 +39,19 @@ def jit(mlir_generator: Generator | None = None, **kwargs: Any) -> Any:
 def _check(function: Generator, parameters: Parameters, arguments: dict[str, Any]) -> None:
     """Refuse what could only go wrong later."""
     name, compile_time = function.__name__, list(parameters.compile_time)
-    if unknown := set(arguments) - set(compile_time):
+    if unknown := set(arguments) - {*compile_time, *parameters.dispatch}:
         raise CallError(
             f"@iron.jit received keyword argument(s) that do not match any CompileTime[T]-annotated parameter of "
             f"{name!r}: {sorted(unknown)}.\n  Valid CompileTime[T] params: {compile_time}.\n"
-            f"  Config keys: {sorted(_SETTINGS)}."
+            f"{_specializable(parameters)}  Config keys: {sorted(_SETTINGS)}."
         )
     unclear = [scalar for scalar in parameters.scalars if scalar not in parameters.scalar_types]
     if silent := [scalar for scalar in unclear if parameters.default(scalar) is not EMPTY]:
         raise CallError(
             f"@iron.jit: parameter(s) {silent!r} of {name!r} have default values but no In / Out / InOut / "
-            f"CompileTime[T] / RunTime[T] annotation: it is not said when they are known.\n"
+            f"CompileTime[T] / DispatchTime[T] annotation: it is not said when they are known.\n"
             f"  Fix options:\n    * CompileTime[T] = default: another value compiles another design.\n"
-            f"    * RunTime[T] = default, or a type such as np.int32: a number of each call.\n"
+            f"    * DispatchTime[T] = default, with T such as np.int32: a number of each call.\n"
             f"    * In / Out / InOut if it is a tensor."
         )
     if positional := [n for n in compile_time if _may_be_positional(parameters, n) and n not in arguments]:
@@ -60,6 +62,10 @@ def _check(function: Generator, parameters: Parameters, arguments: dict[str, Any
             f"  # Before:\n  def {name}(a: In, b: Out, {shown}):\n      ...\n\n"
             f"  # After:\n  def {name}(a: In, b: Out, *, {shown}):\n      ..."
         )
+
+
+def _specializable(parameters: Parameters) -> str:
+    return f"  DispatchTime[T] params: {list(parameters.dispatch)}.\n" if parameters.dispatch else ""
 
 
 def _may_be_positional(parameters: Parameters, name: str) -> bool:

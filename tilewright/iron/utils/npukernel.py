@@ -51,11 +51,25 @@ class NPUKernel:
         num_host_bos: int | None = None,
         elf_path: str | Path | None = None,
         *,
+        dispatch_params: Sequence[str] | None = None,
+        dispatch_lib_path: str | Path | None = None,
         design: Design | None = None,
     ):
+        """A design to run.
+
+        Args:
+            xclbin_path: the file that `compile` wrote
+            insts_path: that with its words; none where calls give numbers
+            device_index: which device; there is one
+            kernel_name: means nothing here, as do `num_host_bos`, `elf_path` and `dispatch_lib_path`
+            trace_config: what hardware would trace
+            dispatch_params: the numbers that calls give, if that is to be checked
+            design: the design itself, instead of files
+        """
         self.xclbin_path, self.insts_path, self.elf_path = xclbin_path, insts_path, elf_path
         self.kernel_name, self.num_host_bos = kernel_name, num_host_bos
         self.trace_config = trace_config
+        self.dispatch_params, self.dispatch_lib_path = dispatch_params, dispatch_lib_path
         self._design = design
 
     @property
@@ -66,6 +80,8 @@ class NPUKernel:
                 raise ValueError("NPUKernel: there is no design to run: xclbin_path is None")
             path = Path(self.xclbin_path)
             self._design = design_from_text(_design_text(path), str(path))
+            if self.dispatch_params is not None and set(self.dispatch_params) != set(scalars := self._design.scalars()):
+                raise CallError(f"calls of {path} give {scalars or 'no numbers'}, not {list(self.dispatch_params)}")
         return self._design
 
     def __call__(self, *tensors: Any, **scalars: Any) -> KernelResult:

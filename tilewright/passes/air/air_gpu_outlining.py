@@ -19,8 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import affine, arith, memref, scf
-from tilewright.dialects.air.execution import ExecuteOp
 from tilewright.dialects.air.hierarchy import Hierarchy
+from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.attributes import Dimension
 from tilewright.dialects.gpu.attributions import WORKGROUP_COUNT, count_attr, workgroup_count
@@ -31,6 +31,8 @@ from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in, symbol_name
+from tilewright.passes.air.copy_loops import lower_copy
+from tilewright.passes.air.ended_tokens import drop_tokens
 from tilewright.rewrite.affine_lowering import lower_affine
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.emitter import Emitter
@@ -49,6 +51,11 @@ class AirGpuOutliningPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
         _check_is_lowered(op)
+        # launches block by now, so that nothing of the host's has to wait
+        drop_tokens(op)
+        for copy in [found for found in op.walk() if isinstance(found, DmaMemcpyNdOp)]:
+            lower_copy(copy, None)
+            Rewriter.erase_op(copy)
         # compilers of devices take branches, no structured control flow
         lower_affine(op)
         lower_linalg(op)
@@ -63,7 +70,7 @@ class AirGpuOutliningPass(Pass):
 def _check_is_lowered(module: ModuleOp) -> None:
     """Control flow becomes branches, for which the bodies of AIR's operations have no blocks."""
     for op in module.walk():
-        if isinstance(op, Hierarchy | ExecuteOp):
+        if isinstance(op, Hierarchy):
             remedy = "run --air-rank-to-mgpu and --air-to-rocdl before this pass"
             fail_op(op, "is left; kernels are taken out of programs that have no more of it", (op, remedy))
 

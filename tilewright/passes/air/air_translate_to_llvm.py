@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i64
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr, i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import arith, llvm, memref
@@ -38,15 +38,22 @@ def _lower(op: TranslateOp) -> None:
     # a buffer is at the same place in every heap: all ranks allocate alike
     number = emitter.value(arith.IndexCastOp(emitter.add(address, distance), i64))
     pointer = emitter.value(llvm.IntToPtrOp.create(operands=(number,), result_types=[POINTER]))
-    Rewriter.replace_op(op, (), [wrap_pointer(emitter, pointer, type, form)])
+    sizes = [_size(emitter, op, number) for number, size in enumerate(type.get_shape()) if size == DYNAMIC_INDEX]
+    Rewriter.replace_op(op, (), [wrap_pointer(emitter, pointer, type, form, sizes)])
+
+
+def _size(emitter: Emitter, op: TranslateOp, dimension: int) -> SSAValue:
+    """A size of the buffer here, which is that of the other one: all ranks ask for the same."""
+    size = emitter.value(memref.DimOp.create(operands=(op.source, emitter.index(dimension)), result_types=[INDEX]))
+    return emitter.value(arith.IndexCastOp(size, i64))
 
 
 def _known_form(op: TranslateOp, type: MemRefType) -> Strided:
     """Strides and offset, which go into the new descriptor."""
-    if DYNAMIC_INDEX in type.get_shape():
-        fail_op(op, "air.translate requires a static-shape source memref")
     form = strided_form(type)
-    if form is None or form.offset is None or None in form.strides:
+    # rows without gaps have strides that follow from the sizes
+    in_rows = isinstance(type.layout, NoneAttr)
+    if form is None or form.offset is None or (None in form.strides and not in_rows):
         fail_op(
             op,
             "air.translate requires a source memref whose strides and offset are known",

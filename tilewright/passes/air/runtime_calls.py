@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.dialects import llvm
+from tilewright.dialects import arith, llvm
 from tilewright.dialects._strides import Strided, strided_form
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.ir.symbols import symbol_in
@@ -79,8 +79,8 @@ def descriptor_type(pointer: Attribute, rank: int) -> llvm.LLVMStructType:
 def wrap_pointer(
     emitter: Emitter, pointer: SSAValue, type: MemRefType, form: Strided | None = None, sizes: Sequence[SSAValue] = ()
 ) -> SSAValue:
-    """The memory at `pointer` as a memref; strides and offset are known, by the type unless given, and the shape but
-    for `sizes`.
+    """The memory at `pointer` as a memref; the offset is known, by the type unless given, and the shape but for
+    `sizes`. Strides that are not known are those of rows without gaps.
     """
     form, shape = form or strided_form(type), type.get_shape()
     assert form is not None, "only what is known is wrapped"
@@ -90,13 +90,34 @@ def wrap_pointer(
         descriptor = inserted(emitter, descriptor, pointer, [field])
     fields: list[tuple[list[int], SSAValue | int | None]] = [([2], form.offset)]
     given = iter(sizes)
-    for dimension, (size, stride) in enumerate(zip(shape, form.strides, strict=True)):
-        fields += [([3, dimension], next(given) if size == DYNAMIC_INDEX else size), ([4, dimension], stride)]
+    lengths = [next(given) if size == DYNAMIC_INDEX else size for size in shape]
+    steps = _strides(emitter, lengths, form)
+    for dimension, (size, stride) in enumerate(zip(lengths, steps, strict=True)):
+        fields += [([3, dimension], size), ([4, dimension], stride)]
     for position, number in fields:
         assert number is not None, "only what is known is wrapped"
         value = number if isinstance(number, SSAValue) else llvm_constant(emitter, number)
         descriptor = inserted(emitter, descriptor, value, position)
     return emitter.value(UnrealizedConversionCastOp(operands=[[descriptor]], result_types=[[type]]))
+
+
+def _strides(emitter: Emitter, sizes: Sequence[SSAValue | int], form: Strided) -> list[SSAValue | int]:
+    strides: list[SSAValue | int] = []
+    row: SSAValue | int = 1
+    for size, stride in zip(reversed(sizes), reversed(form.strides), strict=True):
+        strides.insert(0, row if stride is None else stride)
+        if len(strides) < len(sizes) and form.strides[-len(strides) - 1] is None:
+            row = _times(emitter, strides[0], size)
+    return strides
+
+
+def _times(emitter: Emitter, one: SSAValue | int, other: SSAValue | int) -> SSAValue | int:
+    if isinstance(one, int) and isinstance(other, int):
+        return one * other
+    if isinstance(one, int) and one == 1:
+        return other
+    lhs, rhs = (emitter.i64(factor) if isinstance(factor, int) else factor for factor in (one, other))
+    return emitter.value(arith.MuliOp(lhs, rhs))
 
 
 def llvm_constant(emitter: Emitter, number: int, type: Attribute = i64) -> SSAValue:

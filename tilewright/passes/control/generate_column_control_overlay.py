@@ -164,6 +164,7 @@ def _check_unused(device: DeviceOp, shim: TileOp, port: Port, *, is_source: bool
             device,
             "failed to generate column control overlay from shim dma to tile ctrl ports, because some shim mm2s dma "
             "channels were reserved from routing control packets.",
+            (shim, f"control packets need {port} of this tile: let data use another channel, as in `prod(channel=1)`"),
         )
 
 

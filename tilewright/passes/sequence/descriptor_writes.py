@@ -18,7 +18,7 @@ from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes as buffer_element_bytes
-from tilewright.dialects.aie.data_layout import element_count
+from tilewright.dialects.aie.sequence import declared_elements
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, encode
 from tilewright.dialects.aiex.attributes import StateTableFunction
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
@@ -136,7 +136,7 @@ def check_bounds(
     checks: LimitChecks, buffer: SSAValue, offset_bytes: Number, transfer: DmaTransfer, element_bytes: int
 ) -> None:
     """Check that a transfer ends in its buffer, where the size of that is known."""
-    if (elements := element_count(buffer.type)) is not None and checks.enabled:
+    if (elements := declared_elements(buffer)) is not None and checks.enabled:
         numbers = checks.numbers
         moved = numbers.multiply(numbers.add(transfer.reach(numbers), 1), element_bytes)
         end, size = numbers.add(offset_bytes, moved), elements * buffer_element_bytes(buffer.type)

@@ -83,7 +83,7 @@ class LowerScratchpadParametersPass(Pass):
             if isinstance(device, DeviceOp):
                 _lower_device(device, by_name)
         if self.output_params_file:
-            _write_file(self.output_params_file, parameters)
+            _write_file(self.output_params_file, parameters_text(parameters))
 
 
 def _assign_entries(module: ModuleOp, parameters: Sequence[ScratchpadParameterOp], ops: Sequence[Operation]) -> None:
@@ -196,7 +196,8 @@ def _lower_synchronizations(
         Rewriter.erase_op(marker)
 
 
-def _write_file(path: str, parameters: Sequence[ScratchpadParameterOp]) -> None:
+def parameters_text(parameters: Sequence[ScratchpadParameterOp]) -> str:
+    """The file that tells a host program which entry of the scratchpad each parameter has."""
     lines = [str(len(parameters))]
     for parameter in parameters:
         assert parameter.state_table_idx is not None, "every parameter has been given an entry"
@@ -204,8 +205,12 @@ def _write_file(path: str, parameters: Sequence[ScratchpadParameterOp]) -> None:
         if not is_plain_word(parameter.sym_name.data):
             fail_op(parameter, "has a name that is not one word in the file of parameters")
         lines.append(f"{parameter.sym_name.data} {entry} {shown(parameter.type)} {parameter.usage}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _write_file(path: str, text: str) -> None:
     try:
-        write_file(path, "".join(f"{line}\n" for line in lines).encode())
+        write_file(path, text.encode())
     except (OSError, ValueError) as error:
         fail(None, f"failed to open params output file '{path}': {getattr(error, 'strerror', None) or error}")
 

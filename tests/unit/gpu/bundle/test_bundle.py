@@ -83,6 +83,48 @@ def test_what_goes_wrong_is_said_with_the_place_in_the_source(tmp_path, tmp_path
     assert "program.mlir:30:14: error: 'func.call' op airgpu: symmetric heap out of memory" in done.stdout
 
 
+RUNTIME_SIZES = """
+module attributes {gpu.container_module} {
+  llvm.func @printf(!llvm.ptr, ...) -> i32
+  llvm.mlir.global internal constant @text("rank %d has %d\\0A\\00") {addr_space = 0 : i32}
+  func.func @main(%n: index, %more: index) {
+    %two = arith.constant 2 : index
+    %end = air.rank async (%me) in (%ranks=%two) args(%size=%n, %rest=%more) : index, index {
+      %extra = arith.muli %me, %rest : index
+      %columns = arith.addi %size, %extra : index
+      %t, %buffer = air.execute -> (memref<3x?xi32, #air.symmetric_heap>) {
+        %m = memref.alloc(%columns) : memref<3x?xi32, #air.symmetric_heap>
+        air.execute_terminator %m : memref<3x?xi32, #air.symmetric_heap>
+      }
+      %u = air.execute [%t] {
+        %one = arith.constant 1 : index
+        %d = memref.dim %buffer, %one : memref<3x?xi32, #air.symmetric_heap>
+        %text = llvm.mlir.addressof @text : !llvm.ptr
+        %rank = arith.index_cast %me : index to i32
+        %found = arith.index_cast %d : index to i32
+        %p = llvm.call @printf(%text, %rank, %found) vararg(!llvm.func<i32 (ptr, ...)>) : (!llvm.ptr, i32, i32) -> i32
+      }
+      air.wait_all [%u]
+    }
+    air.wait_all [%end]
+    return
+  }
+}
+"""
+
+
+@needs_compiler
+def test_heaps_of_real_gpus_give_sizes_that_a_run_knows(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, RUNTIME_SIZES)
+    shared = "--ranks", "2", "--set", "share-gpu=yes"
+    done = run_alone(folder, tmp_path_factory, *shared, "--arg", "7", "--arg", "0")
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert sorted(done.stdout.splitlines())[1:] == ["[rank 0] rank 0 has 7", "[rank 1] rank 1 has 7"]
+    done = run_alone(folder, tmp_path_factory, *shared, "--arg", "7", "--arg", "1")
+    wanted = "ranks allocate different sizes on the symmetric heap (rank 0: 84, rank 1: 96 bytes)"
+    assert done.returncode == 1 and "program.mlir:11:" in done.stdout and wanted in done.stdout
+
+
 @needs_compiler
 def test_an_old_driver_is_refused_before_anything_runs(tmp_path, tmp_path_factory, capsys):
     folder = compiled(tmp_path, PROGRAM)

@@ -145,7 +145,7 @@ def nests(draw: st.DrawFn) -> Nest:
     return Nest(trips, tuple(accesses))
 
 
-def folded(nest: Nest, *sizes: int, empty: EmptyTile = EmptyTile.SKIP) -> FuncOp:
+def folded(nest: Nest, *sizes: int, empty: EmptyTile = EmptyTile.UPSTREAM) -> FuncOp:
     """The host's function after `air-opt-shim-dma-bds`."""
     module = lowered(nest.text(), AirOptShimDmaBdsPass(device=DEVICE, shim_dma_tile_sizes=sizes, empty_tile=empty))
     return next(op for op in module.body.block.ops if isinstance(op, FuncOp))

@@ -21,6 +21,43 @@ def is_known(number: Number) -> TypeGuard[int]:
     return isinstance(number, int | np.integer)
 
 
+def is_one(number: Number) -> bool:
+    return is_known(number) and number == 1
+
+
+def smaller(left: Number, right: Number) -> Number:
+    # `math` loads what builds programs, and most patterns are made of Python's numbers
+    if is_known(left) and is_known(right):
+        return min(left, right)
+    from tilewright.iron.math import minimum
+
+    return minimum(left, right)
+
+
+def larger(left: Number, right: Number) -> Number:
+    return -smaller(-left, -right)
+
+
+def one_if_larger(number: Number, limit: Number) -> Number:
+    """A number, or 1 where it is larger than the limit."""
+    if is_known(number) and (number == 1 or is_known(limit)):
+        return 1 if number == 1 or number > limit else number
+    from tilewright.iron.math import where
+
+    return where(number > limit, 1, number)
+
+
+def is_multiple(number: Number, divisor: Number, remainder: str) -> bool:
+    """Whether a number has no remainder; where that is not known, the sequence refuses to run with one."""
+    if is_known(number) and is_known(divisor):
+        return number % divisor == 0
+    if not is_one(divisor):
+        from tilewright.iron.open_sizes import require_zero
+
+        require_zero(number % divisor, remainder)
+    return True
+
+
 def check_dimensions(dimensions: Sequence[int], expected: int | None = None) -> Sequence[int]:
     """The dimensions of a tensor, one of a single dimension as a row."""
     # the texts of these errors are upstream's

@@ -17,6 +17,9 @@ from tilewright.iron.helpers.taplib.checks import (
     check_sizes,
     check_strides,
     clean_transformation,
+    is_known,
+    larger,
+    smaller,
 )
 from tilewright.iron.helpers.taplib.tap import NOT_ACCESSED, Accesses, TensorAccessPattern
 
@@ -84,6 +87,11 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
         sequence = cls(dimensions, num_steps=0)  # the only way to have one without a rule for its steps
         sequence.extend(taps)
         return sequence
+
+    @property
+    def num_steps(self) -> int:
+        """How many patterns there are, as `len` says; see `RuntimeAccessSequence`."""
+        return len(self._taps)
 
     def accesses(self) -> tuple[Accesses, Accesses]:
         """`access_order` and `access_count`."""
@@ -179,6 +187,63 @@ class TensorAccessSequence(MutableSequence[TensorAccessPattern]):
         return isinstance(other, TensorAccessSequence) and self._taps == other._taps
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+
+class RuntimeAccessSequence:
+    """Patterns for one tensor, of which only the running sequence knows how many there are.
+
+    `for tap in taps:` is a loop of the program, as that of `range_` is; `taps[i]` is a pattern by a number of the
+    program or of Python, and `taps[1::2]` are some of them.
+    """
+
+    def __init__(
+        self, tensor_dims: Sequence[Number], num_steps: Number, pattern: Callable[[Number], TensorAccessPattern]
+    ):
+        self._tensor_dims, self._num_steps, self._pattern = check_dimensions(tensor_dims), num_steps, pattern
+
+    @property
+    def tensor_dims(self) -> Sequence[Number]:
+        return copy(self._tensor_dims)
+
+    @property
+    def num_steps(self) -> Number:
+        """How many patterns there are: a number of the sequence."""
+        return self._num_steps
+
+    def __len__(self) -> int:
+        from tilewright.iron.builders.location import refuse
+
+        refuse(
+            "how many patterns there are is known only when the sequence runs",
+            (None, "`num_steps` is that number; `for tap in taps:` goes through all of them"),
+        )
+
+    def __iter__(self) -> Iterator[TensorAccessPattern]:
+        from tilewright.iron.controlflow import range_
+
+        for number in range_(self._num_steps):
+            yield self._pattern(number)
+
+    def __getitem__(self, index: Number) -> Any:
+        """A pattern, or of a slice those that it has."""
+        if isinstance(index, slice):
+            return self._part(cast("slice[Number, Number, Number]", index))
+        return self._pattern(self._place(index))
+
+    def _place(self, index: Number) -> Number:
+        return self._num_steps + index if is_known(index) and index < 0 else index
+
+    def _part(self, part: slice[Number, Number, Number]) -> RuntimeAccessSequence:
+        from tilewright.iron.builders.location import refuse
+
+        start, stop, step = part.start, part.stop, part.step
+        if is_known(step) and step < 1:
+            refuse(f"patterns of a sequence are taken in order, not by steps of {step}")
+        first, step = self._place(0 if start is None else start), 1 if step is None else step
+        end = self._num_steps if stop is None else smaller(self._place(stop), self._num_steps)
+        # as many whole steps as there are, and none where it begins behind the end
+        count = (larger(end - first, 0) + step - 1) // step
+        return RuntimeAccessSequence(self._tensor_dims, count, lambda number: self._pattern(first + number * step))
 
 
 def _checked(

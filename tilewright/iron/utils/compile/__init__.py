@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tilewright.errors import Error
 from tilewright.native.object_cache import cache_folder
 
 if TYPE_CHECKING:
@@ -20,4 +27,56 @@ def resolve_target_arch(device: Device | None) -> str:
     return device.arch.name.lower()
 
 
-__all__ = ["NPU_CACHE_HOME", "resolve_target_arch"]
+class CompilerDriverError(Error, RuntimeError):
+    """`tilewright aiecc` has not made all that was asked for; the text is what it said."""
+
+
+def compile_mlir_module(
+    mlir_module: Any,
+    insts_path: str | PathLike[str] | None = None,
+    pdi_path: str | PathLike[str] | None = None,
+    xclbin_path: str | PathLike[str] | None = None,
+    elf_path: str | PathLike[str] | None = None,
+    full_elf_path: str | PathLike[str] | None = None,
+    verbose: bool = False,
+    work_dir: str | PathLike[str] | None = None,
+    options: Sequence[str] | None = None,
+    use_chess: bool = False,
+    device: object = None,
+    fold_ddr_addr_offset: bool = True,
+) -> None:
+    """Have `tilewright aiecc` make files of a module.
+
+    Args:
+        mlir_module: the module, or its text
+        insts_path: where the TXN words go
+        pdi_path: a file that is made elsewhere, as are `xclbin_path`, `elf_path` and `full_elf_path`: a
+            `CompilerDriverError` says so, after all others are written
+        verbose: whether the driver says what it does
+        work_dir: where other files go
+        options: more flags of the driver
+        use_chess: for the vendor's compiler, as is `device`
+        fold_ddr_addr_offset: whether the words have translated addresses of host buffers after the fifth
+    """
+    asked = {"npu-insts": insts_path, "pdi": pdi_path, "xclbin": xclbin_path, "elf": elf_path}
+    asked["full-elf"] = full_elf_path
+    flags = [
+        flag
+        for name, path in asked.items()
+        if path is not None
+        for flag in (f"--get-{name}", f"--{name}-name={Path(path).absolute()}")
+    ]
+    flags += [*(["--verbose"] if verbose else ()), *(() if fold_ddr_addr_offset else ["--fold-ddr-addr-offset=false"])]
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch) / "aie.mlir"
+        source.write_text(str(mlir_module), encoding="utf-8")
+        directory = Path(scratch if work_dir is None else work_dir)
+        # the driver is a command, and what it says is for the user
+        command = [sys.executable, "-m", "tilewright", "aiecc", *flags, f"--tmpdir={directory.absolute()}"]
+        done = subprocess.run([*command, *(options or ()), str(source)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CompilerDriverError(done.stderr.strip())
+    print(done.stderr, end="", file=sys.stderr)
+
+
+__all__ = ["NPU_CACHE_HOME", "CompilerDriverError", "compile_mlir_module", "resolve_target_arch"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.iron.utils.trace.config import TraceConfig, warn_not_modelled
+from tilewright.iron.utils.trace.config import TileTrace, TraceBuffer, TraceConfig, warn_not_modelled
 
-__all__ = ["TraceConfig", "configure_trace", "parse_trace", "start_trace"]
+__all__ = ["TileTrace", "TraceBuffer", "TraceConfig", "configure_trace", "parse_trace", "start_trace"]
 
 
 def configure_trace(tiles_to_trace: Any, *_arguments: Any, **_settings: Any) -> None:

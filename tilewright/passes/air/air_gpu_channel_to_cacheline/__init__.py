@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device.gpu_targets import DEFAULT_AMD
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.air.channels import SYMMETRIC, ChannelEnd, ChannelGetOp, ChannelOp, ChannelPutOp
+from tilewright.dialects.air.execution import WaitAllOp
 from tilewright.dialects.air.levels import RankOp
 from tilewright.dialects.arith import ConstantOp
 from tilewright.dialects.func import FuncOp
@@ -38,7 +39,8 @@ from tilewright.passes.air.air_gpu_channel_to_cacheline.plans import (
 )
 from tilewright.passes.air.air_gpu_channel_to_cacheline.transfers import ChannelMemory, Transfers
 from tilewright.passes.air.hierarchies import enclosing_function, find_target, wave_size_of
-from tilewright.rewrite.effects import is_unused
+from tilewright.rewrite.effects import is_memory_effect_free, is_unused
+from tilewright.rewrite.folding.air_tokens import buffer_behind
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class AirGpuChannelToCachelinePass(Pass):
         functions: dict[FuncOp, list[Bundle]] = {}
         for bundle in _bundles(op):
             functions.setdefault(_function_of(bundle), []).append(bundle)
+            for get in reversed(bundle.gets):
+                put_first(get)
         for function, bundles in functions.items():
             self._lower(op, function, bundles, wave_size)
 
@@ -117,6 +121,33 @@ def _bundle(channel: ChannelOp, ends: list[ChannelEnd]) -> Bundle:
             (channel, "remove the channel, or use both of its ends"),
         )
     return Bundle(channel, puts, gets)
+
+
+def put_first(get: ChannelEnd) -> None:
+    """Move a get that does not block behind the puts that follow and do not wait for it.
+
+    Threads do one thing after the other. All ranks may ask for a message first and then send what the others ask for:
+    a put ends by itself while the channel has room, a get only when the other side has come.
+    """
+    last, following = None, get.next_op
+    while following is not None and get.token is not None and _passes(following, get):
+        if isinstance(following, ChannelPutOp):
+            last = following
+        following = following.next_op
+    if last is not None:
+        get.detach()
+        Rewriter.insert_op(get, InsertPoint.after(last))
+
+
+def _passes(op: Operation, get: ChannelEnd) -> bool:
+    """Whether an operation may run before a get that stands before it."""
+    if any(operand in get.results for inner in op.walk() for operand in inner.operands):
+        return False
+    if isinstance(op, ChannelPutOp):
+        return op.token is not None and buffer_behind(op.buffer("src")) is not buffer_behind(get.buffer("dst"))
+    if isinstance(op, WaitAllOp):
+        return op.token is not None
+    return all(inner.name == "memref.alloc" or is_memory_effect_free(inner) for inner in op.walk() if not inner.regions)
 
 
 def _function_of(bundle: Bundle) -> FuncOp:

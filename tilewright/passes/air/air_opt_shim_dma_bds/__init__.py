@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation
 
 from tilewright import device
-from tilewright.device import Arch, DeviceModel, TileId
+from tilewright.device import TASK_QUEUE_DEPTH, Arch, DeviceModel, TileId
 from tilewright.device.timing import timing_of
 from tilewright.dialects import scf
 from tilewright.dialects.aie.dma import ShimDmaOp
@@ -30,7 +30,7 @@ from tilewright.dialects.air.levels import HerdOp, LaunchOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.ir.diagnostics import emit_remark, fail_op
 from tilewright.ir.pass_manager import Pass
-from tilewright.passes.air.air_opt_shim_dma_bds.cost import cost_of, in_tiles
+from tilewright.passes.air.air_opt_shim_dma_bds.cost import Policy, cost_of, in_tiles
 from tilewright.passes.air.air_opt_shim_dma_bds.isolation import isolate
 from tilewright.passes.air.air_opt_shim_dma_bds.scheduling import Planned, TransferScheduler
 from tilewright.passes.air.air_opt_shim_dma_bds.tiling import (
@@ -51,6 +51,8 @@ from tilewright.rewrite.folding.regions import only_block
 SHIM = Limits(dims=4, size=1023, repeats_outermost=True)
 LINEAR_SHIM = Limits(dims=1, repeats_outermost=True)
 """A shim of the first generation knows one dimension."""
+FULL_QUEUES = Policy(TASK_QUEUE_DEPTH, 1)
+"""A channel gets the next task when it has ended the oldest one that its queue holds."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,11 @@ class AirOptShimDmaBdsPass(Pass):
         default=(), metadata={"help": "iterations in one tile, for each loop of a band from the outside; 0: no tiles"}
     )
     empty_tile: EmptyTile = field(
-        default=EmptyTile.SKIP, metadata={"help": "what to do where no tile sizes are given: none, 1, or the best"}
+        default=EmptyTile.UPSTREAM,
+        metadata={
+            "help": "what to do where no tile sizes are given: none, 1, or the best; all but the default wait "
+            "for all that tokens demand, and for transfers that block"
+        },
     )
     explain: bool = field(default=False, metadata={"help": "say, with empty-tile=auto, what was chosen and why"})
 
@@ -86,7 +92,8 @@ class AirOptShimDmaBdsPass(Pass):
         # counted while the loops are there
         waits = waits_of_single_tiles(op) if self._is_automatic else {}
         _fold(op, SHIM, Rest.COPY_ALL if self._is_automatic else Rest.COPY)
-        planned = self._plan(op, model, tiled or set(), waits) if self._is_automatic else set[Block]()
+        is_upstream = self.empty_tile is EmptyTile.UPSTREAM
+        planned = set[Block]() if is_upstream else self._plan(op, model, tiled or set(), waits)
         if tiled is not None or planned:
             for block in _undrained(op, tiled or set()):
                 if block not in planned:
@@ -113,19 +120,25 @@ class AirOptShimDmaBdsPass(Pass):
     def _plan(
         self, function: Operation, model: DeviceModel, tiled: set[Operation | None], waits: Mapping[Block, int]
     ) -> set[Block]:
-        """Plan each launch that does not say itself how it is tiled, or the function if there is none."""
+        """Plan each launch, and what is outside of them."""
         module = parent_of_type(function, ModuleOp) or function
-        scheduler = TransferScheduler(ShimChannels.of(module, model), model, reserved_descriptors(module))
-        launches = launches_in(function)
-        # tiles that a program asks for are its plan
-        planned = [launch for launch in launches if launch not in tiled and not is_given(launch)]
-        blocks = [launch.block for launch in planned if PRESERVE_ORDER not in launch.attributes]
-        if not launches:
-            blocks = [only_block(function.regions[0])]
-        for block in blocks:
-            scheduler.schedule(block, ends_launch=True, most_waits=waits.get(block))
+        channels, reserved = ShimChannels.of(module, model), reserved_descriptors(module)
+        best = TransferScheduler(channels, model, reserved)
+        # tiles that a program asks for are its plan, and only queues and tokens call for more waits
+        stated = TransferScheduler(channels, model, reserved, [FULL_QUEUES])
+        body, launches = only_block(function.regions[0]), launches_in(function)
+        blocks: dict[Block, LaunchOp | None] = {
+            launch.block: launch for launch in launches if PRESERVE_ORDER not in launch.attributes
+        }
+        blocks[body] = None
+        for block, launch in blocks.items():
+            is_free = self._is_automatic and launch not in tiled and not (launch and is_given(launch))
+            # tiles have marked their ends; and a function with launches is none
+            is_launch = launch not in tiled and not (block is body and launches)
+            scheduler = best if is_free else stated
+            scheduler.schedule(block, ends_launch=is_launch, most_waits=waits.get(block))
         if self.explain:
-            for plan in scheduler.planned:
+            for plan in best.planned:
                 explain(plan, model)
         return set(blocks)
 
@@ -136,7 +149,7 @@ def waits_of_single_tiles(function: Operation) -> dict[Block, int]:
     for root in shim_loops(function):
         counts = [counting_of(loop) for loop in band_of(root)]
         trips = prod(count.trips for count in counts if count is not None)
-        channels = {(op.name, str(getattr(op, "chan_name", op))) for op in host_transfers(root)}
+        channels = {(op.name, op.channel_name if isinstance(op, ChannelEnd) else op) for op in host_transfers(root)}
         # loops of one block wait one after the other
         if root.parent is not None:
             waits[root.parent] += trips * len(channels)

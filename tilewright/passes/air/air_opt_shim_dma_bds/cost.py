@@ -222,6 +222,7 @@ def choose(
     model: DeviceModel,
     reserved: Mapping[TileId, int] | None = None,
     most_waits: int | None = None,
+    policies: Sequence[Policy] = POLICIES,
 ) -> Choice:
     """The plan that takes the least time, then the fewest operations; among those with few waits, if there are any."""
     timing, room = timing_of(model.arch), room_for(moves, model, reserved or {})
@@ -229,7 +230,7 @@ def choose(
         policy = Policy(TASK_QUEUE_DEPTH, TASK_QUEUE_DEPTH)
         steps = plan(moves, policy, room)
         return Choice(policy, steps, cost_of(moves, steps, timing), False)
-    found = [(policy, plan(moves, policy, room)) for policy in POLICIES]
+    found = [(policy, plan(moves, policy, room)) for policy in policies]
     choices = [Choice(policy, steps, cost_of(moves, steps, timing), True) for policy, steps in found]
     if most_waits is not None:
         # more waits than tiles of one iteration would need are never worth it

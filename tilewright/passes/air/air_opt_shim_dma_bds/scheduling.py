@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
@@ -18,9 +18,22 @@ from tilewright.dialects.air.accesses import Access, Transfer
 from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.execution import WaitAllOp
+from tilewright.dialects.air.levels import LaunchOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.air_opt_shim_dma_bds.cost import Await, Choice, Move, NoRoom, choose, fit_at_once, room_for
+from tilewright.passes.air.air_opt_shim_dma_bds.cost import (
+    POLICIES,
+    Await,
+    Choice,
+    Move,
+    NoRoom,
+    Policy,
+    Start,
+    choose,
+    fit_at_once,
+    room_for,
+)
+from tilewright.passes.air.air_opt_shim_dma_bds.token_order import TokenOrder
 from tilewright.passes.air.shim.cutting import (
     DIMS,
     AccessSpan,
@@ -42,7 +55,6 @@ from tilewright.passes.air.shim.launches import blocking_wait, open_tokens
 from tilewright.passes.air.shim.linear import Linear
 from tilewright.passes.air.shim.patterns import WORD_BITS, PatternDimension, buffer_of, set_pattern
 from tilewright.rewrite.emitter import Emitter
-from tilewright.rewrite.folding.air_tokens import leaves_of
 from tilewright.rewrite.folding.regions import recreate
 from tilewright.rewrite.folding.strided_views import known_int
 
@@ -59,10 +71,17 @@ class Planned:
 class TransferScheduler:
     """Plans the transfers of host code for one device."""
 
-    def __init__(self, channels: ShimChannels, model: DeviceModel, reserved: Mapping[TileId, int]):
+    def __init__(
+        self,
+        channels: ShimChannels,
+        model: DeviceModel,
+        reserved: Mapping[TileId, int],
+        policies: Sequence[Policy] = POLICIES,
+    ):
         self._channels = channels
         self._model = model
-        self._reserved = reserved
+        self._reserved = Counter(reserved)
+        self._policies = policies
         self.planned: list[Planned] = []
 
     def schedule(self, block: Block, *, ends_launch: bool, most_waits: int | None = None) -> None:
@@ -70,27 +89,50 @@ class TransferScheduler:
         for op in list(block.ops):
             if isinstance(op, ChannelEnd) and host_side(op) is not None:
                 _cut(op)
+        found = [op for op in block.ops if isinstance(op, Transfer) and host_side(op) is not None]
+        blocking = {_asynchronous(op) for op in found if op.token is None}
+        order = TokenOrder(block, blocking, self._channels.channel_of)
+        under_way: list[Transfer] = []
         for transfers, end in list(_parts(block)):
-            for inner in [inner for region in end.regions for inner in region.blocks]:
-                self.schedule(inner, ends_launch=False)
-            # inner blocks run often: only the end of the launch marks that it has ended
-            is_end = ends_launch and end is block.last_op
-            if transfers:
-                planned = self._plan([_asynchronous(op) for op in transfers], most_waits)
-                self.planned.append(planned)
-                _write(planned, end, ends_launch=is_end)
-            elif is_end:
+            is_end = end is block.last_op
+            if transfers or under_way:
+                planned = self._plan([*under_way, *transfers], order, most_waits)
+                # the plan knows all dependencies by now
+                _forget_tokens(transfers)
+                wanted = planned.transfers if is_end else self._wanted(order, end, planned.transfers)
+                under_way = self._write(planned, {*transfers}, wanted, end, ends_launch=ends_launch and is_end)
+                if transfers:
+                    self.planned.append(planned)
+            elif is_end and ends_launch:
                 Emitter.before(end).insert(blocking_wait(open_tokens(block)))
+            self._schedule_inside(end, under_way)
 
-    def _plan(self, transfers: list[Transfer], most_waits: int | None) -> Planned:
-        moves = self._moves(transfers)
+    def _schedule_inside(self, op: Operation, under_way: Sequence[Transfer]) -> None:
+        """Plan the blocks of a loop or branch, which run often, while other transfers keep their descriptors."""
+        # a launch has a plan of its own
+        if isinstance(op, LaunchOp):
+            return
+        busy = Counter(self._channels.channel_of(transfer).tile for transfer in under_way)
+        self._reserved += busy
+        for inner in [inner for region in op.regions for inner in region.blocks]:
+            # only the end of the launch marks that it has ended
+            self.schedule(inner, ends_launch=False)
+        self._reserved -= busy
+
+    def _wanted(self, order: TokenOrder, end: Operation, transfers: Sequence[Transfer]) -> Sequence[Transfer]:
+        """What has to end before `end`, a wait or a loop; channels of a loop begin it empty."""
+        if isinstance(end, WaitAllOp):
+            return order.waited_for(end)
+        used = {self._channels.channel_of(inner) for inner in host_transfers(end)}
+        return [*order.needed_by(end), *(op for op in transfers if self._channels.channel_of(op) in used)]
+
+    def _plan(self, transfers: list[Transfer], order: TokenOrder, most_waits: int | None) -> Planned:
+        moves = self._moves(transfers, order)
         try:
-            found = [self._ordered(transfers, moves, order, most_waits) for order in self._orders(moves)]
+            found = [self._ordered(transfers, moves, places, most_waits) for places in self._orders(moves)]
         except NoRoom as error:
             op = next(op for op in transfers if self._channels.channel_of(op) == error.channel)
             fail_op(op, str(error), (op, "free descriptors of that tile, or move a channel to another one"))
-        # the plan knows all dependencies by now
-        _forget_tokens(transfers)
         return min(found, key=lambda planned: planned.choice.cost.cycles)
 
     def _orders(self, moves: Sequence[Move]) -> list[list[int]]:
@@ -104,27 +146,75 @@ class TransferScheduler:
         self, transfers: Sequence[Transfer], moves: Sequence[Move], order: list[int], most_waits: int | None
     ) -> Planned:
         moves = reordered(moves, order)
-        choice = choose(moves, self._model, self._reserved, most_waits)
+        choice = choose(moves, self._model, self._reserved, most_waits, self._policies)
         return Planned([transfers[number] for number in order], moves, choice)
 
-    def _moves(self, transfers: Sequence[Transfer]) -> list[Move]:
+    def _moves(self, transfers: Sequence[Transfer], order: TokenOrder) -> list[Move]:
         """What the model sees of transfers: one that uses what another channel changes waits for that."""
-        makers = {op.token: number for number, op in enumerate(transfers) if op.token is not None}
+        places = {op: number for number, op in enumerate(transfers)}
         found: list[Move] = []
         for op in transfers:
-            channel = self._channels.channel_of(op)
-            sources = [makers[token] for token in leaves_of(op.dependencies) if token in makers]
-            after = [n for n in sources if found[n].channel != channel and _conflict(op, transfers[n])]
-            found.append(Move(channel, *size_of(host_access(op)), tuple(after)))
+            # others have ended already
+            after = [places[other] for other in order.conflicts(op) if other in places]
+            found.append(Move(self._channels.channel_of(op), *size_of(host_access(op)), tuple(after)))
         return found
 
+    def _write(
+        self,
+        planned: Planned,
+        new: Collection[Transfer],
+        wanted: Sequence[Transfer],
+        end: Operation,
+        *,
+        ends_launch: bool,
+    ) -> list[Transfer]:
+        """Put new transfers and waits before `end`, in the order of the plan; gives those that are under way there.
 
-def _conflict(op: Transfer, other: Transfer) -> bool:
-    """Whether two transfers use one buffer, and one of them changes it."""
-    sides = host_side(op), host_side(other)
-    assert sides[0] is not None and sides[1] is not None
-    # reading twice does no harm
-    return "dst" in sides and op.buffer(sides[0]) is other.buffer(sides[1])
+        The last waits are one, for what is wanted there.
+        """
+        transfers, steps = planned.transfers, planned.choice.steps
+        build = Emitter(InsertPoint.before(end), transfers[0].location)
+        for op in new:
+            op.attributes[AWAITED] = BoolAttr.from_bool(False)
+            op.detach()
+        ended = set[Transfer]()
+
+        def end_with(last: Transfer, released: Sequence[Transfer]) -> list[SSAValue]:
+            last.attributes[AWAITED] = BoolAttr.from_bool(True)
+            ended.update(released)
+            return [token for op in released if (token := op.token) is not None]
+
+        starts = [place for place, step in enumerate(steps) if isinstance(step, Start) and transfers[step.move] in new]
+        for step in steps[: max(starts, default=-1) + 1]:
+            if isinstance(step, Await):
+                released = [transfers[number] for number in step.released]
+                build.insert(WaitAllOp.create(operands=end_with(transfers[step.move], released)))
+            elif transfers[step.move] in new:
+                build.insert(transfers[step.move])
+        left: list[SSAValue] = []
+        for released in self._ending([op for op in transfers if op not in ended], {*wanted}):
+            left += end_with(released[-1], released)
+        if ends_launch:
+            block = end.parent
+            assert block is not None
+            known = set(left)
+            build.insert(blocking_wait([*left, *(token for token in open_tokens(block) if token not in known)]))
+        elif isinstance(end, WaitAllOp):
+            end.set_dependencies([*end.dependencies, *left])
+        elif left:
+            build.insert(WaitAllOp.create(operands=left))
+        return [op for op in transfers if op not in ended]
+
+    def _ending(self, transfers: Sequence[Transfer], wanted: Collection[Transfer]) -> list[list[Transfer]]:
+        """By channel, what has to be waited for so that all that is wanted has ended; outputs last."""
+        channels: dict[ShimChannel, list[Transfer]] = defaultdict(list)
+        for op in transfers:
+            channels[self._channels.channel_of(op)].append(op)
+        cuts = [max((n for n, op in enumerate(line, 1) if op in wanted), default=0) for line in channels.values()]
+        ending = [line[:cut] for line, cut in zip(channels.values(), cuts, strict=True) if cut]
+        places = {op: place for place, op in enumerate(transfers)}
+        # an output ends after the feeds that it is made of
+        return sorted(ending, key=lambda line: (host_side(line[0]) == "dst", places[line[-1]]))
 
 
 def size_of(access: Access) -> tuple[int, int]:
@@ -173,36 +263,6 @@ def _forget_tokens(transfers: Sequence[Transfer]) -> None:
             for number, operand in enumerate(user.operands):
                 if operand is token:
                     user.operands[number] = Emitter.before(user).value(WaitAllOp.create(result_types=[TOKEN]))
-
-
-def _write(planned: Planned, end: Operation, *, ends_launch: bool) -> None:
-    """Put transfers and waits before `end`, in the order of the plan; the last waits are one."""
-    transfers, steps = planned.transfers, planned.choice.steps
-    build = Emitter(InsertPoint.before(end), transfers[0].location)
-    awaited = {step.move for step in steps if isinstance(step, Await)}
-    for number, op in enumerate(transfers):
-        op.attributes[AWAITED] = BoolAttr.from_bool(number in awaited)
-        op.detach()
-    # waits behind the last start are the end of the part: one wait for all of them
-    last_start = max(number for number, step in enumerate(steps) if not isinstance(step, Await))
-    for step in steps[: last_start + 1]:
-        if isinstance(step, Await):
-            build.insert(WaitAllOp.create(operands=_tokens(transfers, step.released)))
-        else:
-            build.insert(transfers[step.move])
-    final = [number for step in steps[last_start + 1 :] if isinstance(step, Await) for number in step.released]
-    left = _tokens(transfers, final)
-    if not ends_launch:
-        build.insert(WaitAllOp.create(operands=left))
-        return
-    block = end.parent
-    assert block is not None
-    known = set(left)
-    build.insert(blocking_wait([*left, *(token for token in open_tokens(block) if token not in known)]))
-
-
-def _tokens(transfers: Sequence[Transfer], numbers: Sequence[int]) -> list[SSAValue]:
-    return [token for number in numbers if (token := transfers[number].token) is not None]
 
 
 def _cut(op: ChannelEnd) -> None:

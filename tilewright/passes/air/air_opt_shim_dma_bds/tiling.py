@@ -133,12 +133,14 @@ def _copy_inner(
 
 
 class EmptyTile(StrEnum):
-    """What to do with a band for which no sizes are given."""
+    """What to do with a band for which no sizes are given, and whether what tokens demand is waited for."""
 
+    UPSTREAM = "upstream"
+    """Leave it whole, and wait as upstream does: at the ends of launches and tiles, and not for what blocks."""
     SKIP = "skip"
-    """Leave it whole, as upstream does."""
+    """Leave it whole."""
     ONE = "one"
-    """Take every iteration for a tile, as upstream did for a while."""
+    """Take every iteration for a tile."""
     AUTO = "auto"
     """Choose by cost."""
 

@@ -7,29 +7,27 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
-from tilewright.dialects import arith, scf
+from tilewright.dialects import arith
 from tilewright.dialects.aie.lookup import parent_of_type
-from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.channels import ChannelEnd
-from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
-from tilewright.dialects.air.types import AsyncTokenType, MemorySpace, memory_space
+from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.gpu import launches as gpu
 from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
 from tilewright.passes.air.copy_loops import Workers, lower_copy
+from tilewright.passes.air.ended_tokens import drop_tokens
 from tilewright.passes.air.hierarchies import (
     find_target,
     inline_body,
-    inline_execute,
     replace_token,
     wait_before,
     wave_size_of,
@@ -38,7 +36,7 @@ from tilewright.rewrite.effects import children, is_memory_effect_free
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_tokens import buffer_behind
 from tilewright.rewrite.folding.constants import scalar_int
-from tilewright.rewrite.folding.regions import recreate, terminator
+from tilewright.rewrite.folding.regions import terminator
 
 
 @dataclass(frozen=True)
@@ -251,62 +249,3 @@ def _is_followed(herd: HerdOp) -> bool:
             return True
         op, block = parent, parent.parent
     return False
-
-
-def drop_tokens(body: Region) -> None:
-    """Make what is in a kernel block instead of giving tokens."""
-    _check_control_flow(body)
-    ops = [op for op in body.walk() if isinstance(op, AsyncOp)]
-    for op in ops:
-        op.set_dependencies([])
-    _drop_carried(body)
-    for op in ops:
-        # kernels run in order, so that bodies can stand where they are
-        if isinstance(op, ExecuteOp):
-            inline_execute(op)
-        elif isinstance(op, WaitAllOp):
-            Rewriter.erase_op(op)
-        elif op.token is not None:
-            Emitter.before(op).insert(recreate(op, result_types=[]))
-            Rewriter.erase_op(op)
-
-
-def _is_token(value: SSAValue) -> bool:
-    return isinstance(value.type, AsyncTokenType)
-
-
-def _check_control_flow(body: Region) -> None:
-    for op in body.walk():
-        known = isinstance(op, Hierarchy | ExecuteOp | scf.ForOp | scf.IfOp)
-        if op.regions and not known and any(map(_is_token, op.results)):
-            fail_op(
-                op,
-                "carries a token, which kernels cannot do",
-                (op, "write the kernel without async: its operations run in order anyway"),
-            )
-
-
-def _drop_carried(body: Region) -> None:
-    """Take tokens out of loops and branches: what they yield, then what loops begin with, then what nothing uses."""
-    branches = [op for op in body.walk() if isinstance(op, scf.ForOp | scf.IfOp) and any(map(_is_token, op.results))]
-    for op in branches:
-        for region in op.regions:
-            end = region.block.last_op if region.blocks else None
-            if end is not None:
-                end.operands = [value for value in end.operands if not _is_token(value)]
-    for op in branches:
-        op.operands = [value for value in op.operands if not _is_token(value)]
-    for op in branches:
-        _without_tokens(op)
-
-
-def _without_tokens(op: scf.ForOp | scf.IfOp) -> None:
-    for region in op.regions:
-        for block in region.blocks:
-            for argument in [argument for argument in block.args if _is_token(argument)]:
-                block.erase_arg(argument)
-    kept = [result for result in op.results if not _is_token(result)]
-    new = Emitter.before(op).insert(recreate(op, result_types=[result.type for result in kept]))
-    for old, value in zip(kept, new.results, strict=True):
-        old.replace_all_uses_with(value)
-    Rewriter.erase_op(op)

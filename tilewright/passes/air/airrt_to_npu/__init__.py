@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects import arith, memref, scf
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.locks import LockOp
@@ -31,7 +32,7 @@ from tilewright.dialects.airrt.events import EVENT, AllocOp, DeallocOp, EventTyp
 from tilewright.dialects.airrt.loading import HerdLoadOp, HerdMetadataOp, ModuleMetadataOp, SegmentLoadOp
 from tilewright.dialects.airrt.transfers import DmaMemcpyNdOp
 from tilewright.dialects.func import FuncOp, ReturnOp
-from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.airrt_to_npu import ordering
 from tilewright.passes.air.airrt_to_npu.devices import (
@@ -54,6 +55,7 @@ from tilewright.passes.air.airrt_to_npu.tasks import (
     wait_for_channels,
     wait_for_tasks,
 )
+from tilewright.passes.air.airrt_to_npu.traces import trace_sequence
 from tilewright.passes.air.shim.host_transfers import LAUNCH_END, LAUNCH_WAVE
 from tilewright.passes.air.shim.loops import innermost_first, unroll_affine_loops, unroll_parallels
 from tilewright.rewrite.canonicalization import patterns_of
@@ -73,6 +75,10 @@ _FOLD = Config(fold=True, remove_dead=True)
 class AirrtToNpuPass(Pass):
     name = "airrt-to-npu"
 
+    trace_size: int = field(default=0, metadata={"help": "bytes for the traces of all columns; 0: none are started"})
+    trace_offset: int = field(
+        default=0, metadata={"help": "where they begin in the third argument of a sequence, in bytes"}
+    )
     output_elf: bool = field(default=False, metadata={"help": "make a main device that configures and runs the others"})
     coalesce_shim_dma: bool = field(
         default=False,
@@ -81,6 +87,9 @@ class AirrtToNpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         module = cast(ModuleOp, op)
+        for name, number in {"trace-size": self.trace_size, "trace-offset": self.trace_offset}.items():
+            if not 0 <= number < 1 << 32 or number % WORD_BYTES:
+                fail(None, f"{name} takes bytes, in steps of {WORD_BYTES} below {1 << 32}; got {number}")
         program = place_functions(module, always_split=self.output_elf)
         _clean_up(module)
         devices = devices_in(module)
@@ -112,6 +121,8 @@ class AirrtToNpuPass(Pass):
                 self._lower_sequence(module, device, _to_sequence(function), launches)
         for sequence in sequences_in(device):
             _order(sequence, device, launches)
+            if self.trace_size:
+                trace_sequence(sequence, device, self.trace_size, self.trace_offset)
 
     def _lower_sequence(self, module: ModuleOp, device: DeviceOp, sequence: Operation, launches: Launches) -> None:
         for op in list(sequence.walk()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, SymbolRefAttr, i32, i64
@@ -190,17 +190,45 @@ def _as_i32(value: SSAValue | int) -> SSAValue | int:
 
 def wait_for_channels(function: Operation, launches: Launches, *, output_elf: bool) -> None:
     """Name the channel of each transfer that is waited for; transfers give no events from here on."""
+    skipped = _never_waited_for(function)
     for wait in [op for op in function.walk() if isinstance(op, WaitAllOp)]:
-        _wait_for_channels(wait, launches, output_elf)
+        _wait_for_channels(wait, launches, output_elf, skipped)
     for op in [op for op in function.walk() if isinstance(op, DmaMemcpyNdOp) and op.results]:
         Emitter.before(op).insert(recreate(op, result_types=[]))
         Rewriter.erase_op(op)
 
 
-def _wait_for_channels(wait: WaitAllOp, launches: Launches, output_elf: bool) -> None:
+def _never_waited_for(function: Operation) -> dict[Operation, list[str]]:
+    """The channel of an output that is waited for, once for each one before it in its block that nothing waits for.
+
+    A wait for a channel is for the oldest task of it that was not waited for.
+    """
+    device = parent_of_type(function, DeviceOp)
+    skipped: dict[tuple[Block | None, str], list[str]] = defaultdict(list)
+    found: dict[Operation, list[str]] = {}
+    for op in function.walk():
+        name = _name(op) if isinstance(op, DmaMemcpyNdOp) else None
+        if device is None or name is None or not is_output(name, device):
+            continue
+        before = skipped[op.parent, name]
+        if any(isinstance(use.operation, WaitAllOp) for result in op.results for use in result.uses):
+            found[op] = list(before)
+            before.clear()
+        else:
+            before.append(name)
+    return found
+
+
+def _name(op: DmaMemcpyNdOp) -> str | None:
+    return None if op.metadata is None else op.metadata.root_reference.data
+
+
+def _wait_for_channels(
+    wait: WaitAllOp, launches: Launches, output_elf: bool, skipped: Mapping[Operation, Sequence[str]]
+) -> None:
     build = Emitter.before(wait)
     transfers = [event.owner for event in wait.operands if isinstance(event.owner, DmaMemcpyNdOp)]
-    names = [op.metadata.root_reference.data for op in transfers if op.metadata is not None]
+    names = [name for op in transfers for name in (*skipped.get(op, ()), _name(op)) if name is not None]
     for name in names:
         build.insert(channel_wait(name))
     if LAUNCH_END in wait.attributes:

@@ -1,6 +1,7 @@
 // RUN: tilewright opt --air-symmetric-alloc-to-mgpu %s | filecheck %s
 
-// CHECK:      func.func private @mgpuSymmetricFree(!llvm.ptr, !llvm.ptr)
+// CHECK:      func.func private @mgpuBarrier()
+// CHECK-NEXT: func.func private @mgpuSymmetricFree(!llvm.ptr, !llvm.ptr)
 // CHECK-NEXT: func.func private @mgpuSymmetricAlloc(i64, !llvm.ptr) -> !llvm.ptr
 
 // 2 * 3 * 2 bytes, and a descriptor with pointers, offset, sizes and row-major strides.
@@ -42,5 +43,28 @@ func.func @others() {
   %a = memref.alloc() : memref<4xindex, #air.symmetric_heap>
   %b = memref.alloc() : memref<f32, #air.symmetric_heap>
   %c = memref.alloc() : memref<8xf32>
+  return
+}
+
+// Sizes that only a run knows: negative ones and products that wrap stop the program, and ranks meet where they ask, to
+// compare. Strides are products of sizes.
+// CHECK-LABEL: func.func @runtime_sizes
+// CHECK:      %[[N:.+]] = arith.index_cast %arg0 : index to i64
+// CHECK:      %[[M:.+]] = arith.index_cast %arg1 : index to i64
+// CHECK:      %[[MOST:.+]] = arith.divui %{{.+}}, %{{.+}} : i64
+// CHECK:      %[[FITS:.+]] = arith.cmpi ule, %[[N]], %[[MOST]] : i64
+// CHECK:      cf.assert %[[FITS]], "asks the symmetric heap for a negative size
+// CHECK:      %[[ROWS:.+]] = arith.muli %{{.+}}, %[[N]] : i64
+// CHECK:      %[[BYTES:.+]] = arith.muli %[[ROWS]], %[[M]] : i64
+// CHECK:      call @mgpuSymmetricAlloc(%[[BYTES]], %{{.+}}) : (i64, !llvm.ptr) -> !llvm.ptr
+// CHECK-NEXT: call @mgpuBarrier() : () -> ()
+// CHECK:      %[[FIVE:.+]] = arith.constant 5 : i64
+// CHECK:      %[[ROW:.+]] = arith.muli %[[FIVE]], %[[M]] : i64
+// CHECK:      llvm.insertvalue %[[N]], %{{.+}}[3, 0]
+// CHECK:      llvm.insertvalue %[[ROW]], %{{.+}}[4, 0]
+// CHECK:      llvm.insertvalue %[[M]], %{{.+}}[3, 1]
+// CHECK:      to memref<?x?x5xf32, #air.symmetric_heap>
+func.func @runtime_sizes(%n: index, %m: index) {
+  %a = memref.alloc(%n, %m) : memref<?x?x5xf32, #air.symmetric_heap>
   return
 }

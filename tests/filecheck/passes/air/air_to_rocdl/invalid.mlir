@@ -75,25 +75,6 @@ func.func @padded(%m: memref<8xf32>) {
 
 // -----
 
-func.func @reduced_token() {
-  air.launch () in () {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %t = air.wait_all async
-    // expected-error @+1 {{'scf.parallel' op carries a token, which kernels cannot do}}
-    %u = scf.parallel (%i) = (%c0) to (%c1) step (%c1) init (%t) -> !air.async.token {
-      scf.reduce(%t : !air.async.token) {
-      ^bb0(%a: !air.async.token, %b: !air.async.token):
-        %c = air.wait_all async [%a, %b]
-        scf.reduce.return %c : !air.async.token
-      }
-    }
-  }
-  return
-}
-
-// -----
-
 air.channel @c []
 func.func @channel(%m: memref<8xf32>) {
   air.launch () in () args(%a=%m) : memref<8xf32> {

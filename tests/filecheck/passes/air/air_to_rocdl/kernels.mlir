@@ -133,6 +133,31 @@ func.func @carried_tokens(%which: i1) {
   return
 }
 
+// Other loops carry the fact that what they stood for has ended.
+// CHECK-LABEL: func.func @reduced_token
+// CHECK:      gpu.launch
+// CHECK:        scf.parallel {{.+}} -> i1 {
+// CHECK:          "test.use"
+// CHECK:          scf.reduce(%{{.+}} : i1)
+// CHECK-NOT:  !air.async.token
+func.func @reduced_token() {
+  air.launch () in () {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = air.wait_all async
+    %u = scf.parallel (%i) = (%c0) to (%c1) step (%c1) init (%t) -> !air.async.token {
+      %e = air.execute [%t] { "test.use"(%i) : (index) -> () }
+      scf.reduce(%e : !air.async.token) {
+      ^bb0(%a: !air.async.token, %b: !air.async.token):
+        %c = air.wait_all async [%a, %b]
+        scf.reduce.return %c : !air.async.token
+      }
+    }
+    air.wait_all [%u]
+  }
+  return
+}
+
 // The size of a herd may be computed inside, as long as it is the same for all blocks.
 // CHECK-LABEL: func.func @sizes
 // CHECK:      %[[TWICE:.+]] = arith.addi %arg0, %arg0 : index

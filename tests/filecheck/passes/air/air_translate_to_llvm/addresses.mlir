@@ -31,9 +31,17 @@ func.func @view(%m: memref<4x4xf32, strided<[16, 1], offset: 5>>, %r: index, %ba
 
 // -----
 
-func.func @unknown_shape(%m: memref<?xf32>, %r: index, %bases: memref<?xindex>) {
-  // expected-error @+1 {{'air.translate' op air.translate requires a static-shape source memref}}
-  %0 = air.translate %m, %r, %r, %bases : memref<?xf32>, memref<?xindex>
+// Sizes that only a run knows are those of the buffer here, and strides follow from them.
+// CHECK-LABEL: func.func @runtime_sizes
+// CHECK:      %[[ROWS:.+]] = memref.dim %arg0, %c0
+// CHECK-NEXT: %[[N:.+]] = arith.index_cast %[[ROWS]] : index to i64
+// CHECK:      %[[COLUMNS:.+]] = memref.dim %arg0, %c1
+// CHECK-NEXT: %[[M:.+]] = arith.index_cast %[[COLUMNS]] : index to i64
+// CHECK:      llvm.insertvalue %[[N]], %{{.+}}[3, 0]
+// CHECK-NEXT: llvm.insertvalue %[[M]], %{{.+}}[4, 0]
+// CHECK-NEXT: llvm.insertvalue %[[M]], %{{.+}}[3, 1]
+func.func @runtime_sizes(%m: memref<?x?xf32>, %r: index, %bases: memref<?xindex>) {
+  %0 = air.translate %m, %r, %r, %bases : memref<?x?xf32>, memref<?xindex>
   return
 }
 

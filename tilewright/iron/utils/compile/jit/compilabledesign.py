@@ -19,6 +19,7 @@ from tilewright.ir.context import make_context
 from tilewright.ir.printer import module_text
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.module import Module, mlir_mod_ctx
+from tilewright.iron.runtime.dispatch import DispatchParameter, dispatch_value
 from tilewright.iron.scripts import built
 from tilewright.iron.utils.compile.jit.context import compile_context
 from tilewright.iron.utils.compile.jit.design_cache import compiled_design, design_file, program_key
@@ -61,6 +62,7 @@ class CompilableDesign:
         aiecc_flags: Sequence[str] | None = None,
         object_files: Iterable[str | Path] | None = None,
         full_elf: bool = False,
+        name: str | None = None,
     ):
         """A design that is still to be built.
 
@@ -70,15 +72,21 @@ class CompilableDesign:
             compile_kwargs: compile-time arguments that are fixed
             compile_flags: for the vendor's compiler, as are `source_files`, `include_paths`, `aiecc_flags`,
                 `object_files` and `full_elf`; they mean nothing here
+            name: what it is called among others, see `Reconfiguration`; without one as its function is
         """
-        self.mlir_generator = mlir_generator
+        self.mlir_generator, self.name = mlir_generator, name
         self.use_cache, self.full_elf = use_cache, full_elf
         # what is built is kept by them, so they must not change
-        self.compile_kwargs: Mapping[str, Any] = MappingProxyType(dict(compile_kwargs or {}))
+        self.compile_kwargs: Mapping[str, Any] = MappingProxyType(self._bound(compile_kwargs or {}))
         self.compile_flags, self.aiecc_flags = tuple(compile_flags or ()), tuple(aiecc_flags or ())
         self.source_files, self.include_paths = _paths(source_files), _paths(include_paths)
         self.object_files = _paths(object_files)
         self._sources = dict[str, Source]()
+
+    def _bound(self, compile_kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Compile-time arguments, with numbers of the calls that become part of the design checked."""
+        types = self.parameters.dispatch if self.parameters else {}
+        return {n: dispatch_value(n, types[n], v) if n in types else v for n, v in compile_kwargs.items()}
 
     @property
     def recognised_by(self) -> tuple[Any, ...]:
@@ -92,7 +100,23 @@ class CompilableDesign:
 
     @property
     def compile_params(self) -> list[str]:
-        return list(self.parameters.compile_time) if self.parameters else []
+        """Those that are part of the design: the numbers of calls that it is specialized for are, too."""
+        return [*self.parameters.compile_time, *self.specialized_params] if self.parameters else []
+
+    @property
+    def specialized_params(self) -> list[str]:
+        """Numbers of calls that are part of this design."""
+        return [name for name in self.parameters.dispatch if name in self.compile_kwargs] if self.parameters else []
+
+    @property
+    def dispatch_params(self) -> list[str]:
+        """Numbers that calls give."""
+        return [n for n in self.parameters.dispatch if n not in self.compile_kwargs] if self.parameters else []
+
+    @property
+    def dispatch_param_types(self) -> list[type]:
+        """The NumPy types of `dispatch_params`."""
+        return [self.parameters.dispatch[name] for name in self.dispatch_params] if self.parameters else []
 
     @property
     def tensor_params(self) -> list[str]:
@@ -141,7 +165,9 @@ class CompilableDesign:
         self._check_arguments(parameters)
         # the function gets placeholders for tensors, and types for numbers of the run
         tensors = {name: TensorPlaceholder(name) for name in parameters.tensors}
-        arguments = {**tensors, **parameters.scalar_types, **self.compile_kwargs}
+        numbers = {name: DispatchParameter(name, parameters.dispatch[name]) for name in self.dispatch_params}
+        known = {name: parameters.dispatch[name](self.compile_kwargs[name]) for name in self.specialized_params}
+        arguments = {**tensors, **parameters.scalar_types, **self.compile_kwargs, **numbers, **known}
         with compile_context(**self.compile_kwargs), mlir_mod_ctx() as ctx:
             result = self.mlir_generator(**arguments)
         # placed designs build in the context, others give a program
@@ -169,7 +195,23 @@ class CompilableDesign:
 
     def design(self) -> Design:
         """The compiled design."""
-        return compiled_design(self.source(), self.use_cache)
+        design = compiled_design(self.source(), self.use_cache)
+        self._check_numbers(design)
+        return design
+
+    def _check_numbers(self, design: Design) -> None:
+        """Each number that calls give is an argument of the sequence: by name, or in order where names differ."""
+        operation = design.operation() if self.dispatch_params else None
+        if operation is None:
+            return
+        names = operation.argument_names
+        given = [n for i, n in enumerate(names) if n in design.scalars() and operation.buffer_counted_by(i) is None]
+        lost = [name for name in self.dispatch_params if name not in given]
+        if len(lost) > len([name for name in given if name not in self.dispatch_params]):
+            raise CallError(
+                f"{self.generator_name!r}: DispatchTime parameter {lost[0]!r} does not reach the sequence: "
+                f"put it into Runtime(function, [..., {lost[0]}, ...]) as it is"
+            )
 
     def generate_mlir(self) -> Module:
         """The program as the function builds it."""
@@ -194,24 +236,30 @@ class CompilableDesign:
         """
         if full_elf_path is not None or elf_path is not None or pdi_path is not None:
             refuse("ELF and PDI files are not made here", (None, "have the vendor's tools compile the printed MLIR"))
-        if (xclbin_path is None) != (inst_path is None):
+        # a design whose calls give numbers has no words yet
+        if (xclbin_path is None) != (inst_path is None) and not (xclbin_path is not None and self.dispatch_params):
             raise ValueError(
                 "compile(): xclbin_path and inst_path must be set together (both paths to write artifacts directly, or "
                 f"both None to use the JIT cache).  Got xclbin_path={xclbin_path!r}, inst_path={inst_path!r}."
             )
         design = self.design()
-        if xclbin_path is None or inst_path is None:
+        if xclbin_path is None:
             kept = design_file(program_key(self.source()), design)
             return kept, _write_words(design, kept.with_suffix(".bin"))
         target = Path(xclbin_path)
         # the path says xclbin, so the file has to say that it is none
         _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}".encode())
-        return target, _write_words(design, Path(inst_path))
+        return target, None if inst_path is None else _write_words(design, Path(inst_path))
 
     def split_runtime_args(
         self, runtime_args: Sequence[Any], runtime_kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """The tensors of a call in order, and its numbers by name."""
+        """The tensors of a call in order, and its numbers by name.
+
+        Args:
+            runtime_args: what is given in order: tensors, and numbers that are no `DispatchTime`
+            runtime_kwargs: what is given by name; a number that is left out has its default
+        """
         from tilewright.iron.kernel import BaseKernel
 
         # upstream's calls may have kernels among tensors; here the design has them itself
@@ -232,7 +280,22 @@ class CompilableDesign:
                 value = next(given, parameters.default(name))
                 if value is not EMPTY:
                     scalars[name] = value
-        return tensors, scalars
+        if next(given, EMPTY) is not EMPTY:
+            most = len(parameters.tensors) + len(parameters.scalars)
+            raise CallError(f"{self.generator_name!r} got too many positional arguments: it takes {most}")
+        return tensors, {**scalars, **self._dispatched(parameters, scalars)}
+
+    def _dispatched(self, parameters: Parameters, given: Mapping[str, Any]) -> dict[str, int]:
+        """The numbers of a call that are `DispatchTime`, all of them."""
+        numbers = {name: given.get(name, parameters.default(name)) for name in self.dispatch_params}
+        if missing := [name for name, value in numbers.items() if value is EMPTY]:
+            raise CallError(f"{self.generator_name!r} is missing a required argument: {missing[0]!r}")
+        if bound := [name for name in self.specialized_params if name in given]:
+            raise CallError(
+                f"{self.generator_name!r} is specialized for {bound[0]} = {self.compile_kwargs[bound[0]]}: a call "
+                f"cannot give {bound[0]!r}; call the design without that, or specialize({bound[0]}=...) again"
+            )
+        return {name: dispatch_value(name, parameters.dispatch[name], value) for name, value in numbers.items()}
 
     def validate_tensor_args(self, tensor_args: Sequence[Any], design: Design) -> None:
         """A complaint if a tensor is not as large as the sequence's argument; where sizes are open it may be larger."""

@@ -12,7 +12,9 @@ from typing import Annotated, Any, cast, get_args, get_origin
 
 import numpy as np
 
-from tilewright.iron.utils.compile.jit.markers import COMPILE_TIME, RUN_TIME, In, InOut, Out
+from tilewright.errors import CallError
+from tilewright.iron.runtime.dispatch import check_dispatch_type
+from tilewright.iron.utils.compile.jit.markers import COMPILE_TIME, DISPATCH_TIME, RUN_TIME, In, InOut, Out
 
 _TENSORS = (In, Out, InOut)
 _UNIONS = (typing.Union, types.UnionType)
@@ -29,6 +31,8 @@ class Parameters:
     """Numbers of the run, and whatever has no annotation that says otherwise."""
     scalar_types: dict[str, Any]
     """What the sequence takes for each scalar; those that are missing cannot be passed to a sequence."""
+    dispatch: dict[str, type[np.integer[Any]]]
+    """Numbers of the calls that a design may be specialized for, with their types."""
     signature: inspect.Signature
 
     def default(self, name: str) -> Any:
@@ -40,19 +44,26 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
     """The parameters of a function."""
     hints, signature = _hints(function), inspect.signature(function)
     found: dict[str, list[str]] = {"compile_time": [], "tensors": [], "scalars": []}
-    scalar_types = dict[str, Any]()
+    scalar_types, dispatch = dict[str, Any](), dict[str, type[np.integer[Any]]]()
     for name, parameter in signature.parameters.items():
         annotation = hints.get(name, parameter.annotation)
-        if _has_tag(annotation, COMPILE_TIME):
+        if _tagged(annotation, COMPILE_TIME) is not None:
             found["compile_time"].append(name)
+        elif (tagged := _tagged(annotation, DISPATCH_TIME)) is not None:
+            dispatch[name] = check_dispatch_type(function.__name__, name, tagged)
+            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                raise CallError(
+                    f"DispatchTime[T] parameter {name!r} of {function.__name__!r} is not keyword-only: "
+                    f"put a bare '*' before it: (a: In, b: Out, *, {name}: DispatchTime[...])"
+                )
         elif annotation in _TENSORS:
             found["tensors"].append(name)
         else:
             found["scalars"].append(name)
-            if (type := _scalar_type(annotation)) is not None:
-                scalar_types[name] = type
+            if (taken := _scalar_type(annotation)) is not None:
+                scalar_types[name] = taken
     kinds = {kind: tuple(names) for kind, names in found.items()}
-    return Parameters(**kinds, scalar_types=scalar_types, signature=signature)
+    return Parameters(**kinds, scalar_types=scalar_types, dispatch=dispatch, signature=signature)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -64,17 +75,17 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return {}
 
 
-def _has_tag(annotation: Any, tag: object) -> bool:
-    """Also for `T | None`, which a default of None makes of an annotation."""
+def _tagged(annotation: Any, tag: object) -> Any:
+    """The type that a tag annotates, else None; also for `T | None`, which a default of None makes of an annotation."""
     if get_origin(annotation) is Annotated:
-        return tag in get_args(annotation)[1:]
-    return get_origin(annotation) in _UNIONS and any(_has_tag(part, tag) for part in get_args(annotation))
+        return get_args(annotation)[0] if tag in get_args(annotation)[1:] else None
+    parts = get_args(annotation) if get_origin(annotation) in _UNIONS else ()
+    return next((found for part in parts if (found := _tagged(part, tag)) is not None), None)
 
 
 def _scalar_type(annotation: Any) -> Any:
     """The type of a number that a sequence can take: NumPy's, and `int` for one of 32 bits."""
-    if _has_tag(annotation, RUN_TIME):
-        annotation = get_args(annotation)[0]
+    annotation = annotation if (tagged := _tagged(annotation, RUN_TIME)) is None else tagged
     if annotation is int:
         return np.int32
     is_number = isinstance(annotation, type) and issubclass(annotation, np.integer | np.floating)

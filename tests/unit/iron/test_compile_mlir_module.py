@@ -1,0 +1,32 @@
+"""`compile_mlir_module`: files of a module, by way of the driver."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from tilewright.iron.utils.compile import CompilerDriverError, compile_mlir_module
+
+MODULE = """
+aie.device(npu2) {
+  aie.runtime_sequence @sequence(%n: i32) {
+    %address = arith.constant 64 : i32
+    aiex.npu.write32(%address, VALUE) {column = 0 : i32, row = 2 : i32} : i32, i32
+  }
+}
+"""
+
+
+def test_words(tmp_path: Path) -> None:
+    compile_mlir_module(MODULE.replace("VALUE", "%address"), insts_path=tmp_path / "insts.bin", work_dir=tmp_path)
+    assert struct.unpack("<10I", (tmp_path / "insts.bin").read_bytes())[8] == 64
+
+
+def test_what_is_made_elsewhere_is_said_after_the_rest_is_written(tmp_path: Path) -> None:
+    header = tmp_path / "generated_txn.h"
+    options = ["--aie-generate-txn-cpp", f"--txn-cpp-name={header}"]
+    with pytest.raises(CompilerDriverError, match=r"aie\.mlir:2:1: error: cannot make '.*x\.xclbin': xclbinutil packs"):
+        compile_mlir_module(MODULE.replace("VALUE", "%n"), xclbin_path=tmp_path / "x.xclbin", options=options)
+    assert "generate_txn_sequence(" in header.read_text()

@@ -1,0 +1,257 @@
+"""Outputs of the driver that are made here: which stage each is made from, and its files."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages, printed
+from tilewright.cli.translate import configuration_files, lowered_to_cpp, sequence_in
+from tilewright.cli.translate_arguments import TranslateArguments
+from tilewright.codegen.location_map import location_map_json
+from tilewright.codegen.native_generator import scalar_arguments
+from tilewright.codegen.static_words import StaticWords, static_words
+from tilewright.codegen.txn_words import TxnEmitter
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.control_packets import control_packet_words
+from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
+from tilewright.driver.compiled_design import devices_in, sequences_in
+from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
+from tilewright.passes.control.convert_aie_to_transaction import ConvertAieToTransactionPass
+from tilewright.passes.pipelines import passes_of
+from tilewright.passes.sequence.lower_scratchpad_parameters import parameters_text
+from tilewright.rewrite.pass_bases import ops_of
+from tilewright.support.output_files import FileNames
+
+
+class Item(NamedTuple):
+    """A file of an output: what it is made from, and how. A maker that gives nothing has written it itself."""
+
+    path: Path
+    op: Operation
+    make: Callable[[], bytes | None]
+
+
+class DriverOutput(NamedTuple):
+    """An output that was asked for: the stage that it is made from, and its files in what that stage makes."""
+
+    name: str
+    stage: str
+    items: Callable[[ModuleOp], Iterator[Item]]
+
+
+def place(stages: Stages, template: str, *names: str) -> Path:
+    """The file of an output: names take the places of numbers in braces, and make no paths."""
+    for number, name in enumerate(names):
+        template = template.replace(f"{{{number}}}", FileNames().stem(name))
+    return Path(stages.arguments.output_dir) / template
+
+
+def text_of(stage: str, directory: Path) -> DriverOutput:
+    """What a stage makes, as text."""
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        yield Item(directory / stage, module, partial(printed, module))
+
+    return DriverOutput(stage, stage, items)
+
+
+def packets_are_instructions(stages: Stages) -> bool:
+    """Older drivers wrote the words that send control packets in place of those of the sequence."""
+    arguments = stages.arguments
+    return arguments.is_old and {"ctrlpkt", "npu-insts"} <= {*arguments.asked}
+
+
+def _instructions_path(stages: Stages, device: str, sequence: str) -> Path:
+    arguments = stages.arguments
+    template = arguments.npu_insts_name or ("{0}_{1}.bin" if arguments.is_old else "insts_{0}.bin")
+    # older drivers had two numbers
+    if arguments.is_old or "{1}" in template:
+        return place(stages, template, device, sequence)
+    return place(stages, template, f"{device}_{sequence}")
+
+
+def _bytes(words: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+def _device(sequence: RuntimeSequenceOp) -> DeviceOp:
+    device = sequence.parent_op()
+    assert isinstance(device, DeviceOp), "sequences are looked for in devices"
+    return device
+
+
+def _key(sequence: RuntimeSequenceOp) -> tuple[str, str]:
+    return _device(sequence).sym_name.data, sequence.sym_name.data
+
+
+def static_stream(stages: Stages, sequence: RuntimeSequenceOp) -> StaticWords:
+    """The words of a sequence; where its scalars are in them, the error says what to ask for instead."""
+    emitter = TxnEmitter(_device(sequence), fold_ddr_offsets=stages.arguments.fold_ddr_offsets)
+    try:
+        return static_words(sequence, emitter)
+    except DiagnosedError as error:
+        if scalar_arguments(sequence):
+            remedy = "--get-txn-cpp writes a C++ header that makes the words for any values of its scalars"
+            error.diagnostics[-1].note(sequence.location, remedy)
+        raise
+
+
+def _with_addresses(stages: Stages) -> Iterator[DriverOutput]:
+    yield text_of(ADDRESSED, Path(stages.arguments.output_dir))
+
+
+def _parameters(stages: Stages) -> Iterator[DriverOutput]:
+    def items(module: ModuleOp) -> Iterator[Item]:
+        found = ops_of(module.walk(), ScratchpadParameterOp)
+        yield Item(place(stages, "params.txt"), module, lambda: parameters_text(found).encode())
+
+    yield DriverOutput("params.txt", ADDRESSED, items)
+
+
+def _instructions(stages: Stages) -> Iterator[DriverOutput]:
+    def words(sequence: RuntimeSequenceOp) -> bytes:
+        return _bytes(static_stream(stages, sequence).words)
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for sequence in stages.sequences(module):
+            path = _instructions_path(stages, *_key(sequence))
+            yield Item(path, sequence, partial(words, sequence))
+
+    if not packets_are_instructions(stages):
+        yield DriverOutput("insts_{0}.bin", LOWERED, items)
+
+
+def _location_maps(stages: Stages) -> Iterator[DriverOutput]:
+    def location_map(sequence: RuntimeSequenceOp, binary: str) -> bytes:
+        device = _device(sequence)
+        entries = static_stream(stages, sequence).entries
+        return location_map_json(entries, device.model, device.sym_name.data, binary).encode()
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for sequence in stages.sequences(module):
+            binary = _instructions_path(stages, *_key(sequence))
+            path = binary.with_name(f"{binary.name}.locmap.json")
+            yield Item(path, sequence, partial(location_map, sequence, binary.name))
+
+    yield DriverOutput("insts_{0}.bin.locmap.json", LOWERED, items)
+
+
+def _cpp(stages: Stages) -> Iterator[DriverOutput]:
+    template = stages.arguments.txn_cpp_name
+    # sequences that run others have these in them, and the rest is lowered as `translate` does it
+    stage = next(name for name in ("npu_expanded.mlir", "npu_materialized.mlir", PHYSICAL) if name in stages.before)
+
+    def header(module: ModuleOp, devices: Sequence[str]) -> bytes:
+        copy = module.clone()
+        chosen = {*stages.sequences(copy)}
+        for device in devices_in(copy):
+            for sequence in sequences_in(device):
+                if sequence not in chosen or device.sym_name.data not in devices:
+                    Rewriter.erase_op(sequence)
+        text = lowered_to_cpp(stages.ctx, copy, TranslateArguments(fold_ddr_offsets=stages.arguments.fold_ddr_offsets))
+        assert isinstance(text, str)
+        return text.encode()
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        names = list(dict.fromkeys(_key(sequence)[0] for sequence in stages.sequences(module)))
+        # one header for all devices, unless its name says which
+        groups = [[name] for name in names] if "{0}" in template else [names] if names else []
+        for group in groups:
+            yield Item(place(stages, template, group[0]), module, partial(header, module, group))
+
+    yield DriverOutput(template, stage, items)
+
+
+def _configured(stages: Stages, module: ModuleOp, device: DeviceOp, *order: str) -> ModuleOp:
+    """A copy of a program in which a sequence of the device configures it, after some more passes."""
+    copy, name = module.clone(), device.sym_name.data
+    stages.load_programs(copy)
+    load = not stages.arguments.without_programs
+    first: list[Pass] = [ConvertAieToTransactionPass(device_name=name, load_elfs=load)]
+    run_pipeline(stages.ctx, copy, Pipeline(steps=[Pipeline(DeviceOp.name, [*first, *passes_of(order)])]))
+    return copy
+
+
+def _transactions(stages: Stages) -> Iterator[DriverOutput]:
+    template = stages.arguments.txn_name
+
+    def transaction(module: ModuleOp, device: DeviceOp) -> bytes:
+        return printed(_configured(stages, module, device))
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for device in stages.devices(module):
+            path = place(stages, template, device.sym_name.data)
+            yield Item(path, device, partial(transaction, module, device))
+
+    yield DriverOutput(template, LOWERED, items)
+
+
+def _packets(stages: Stages) -> Iterator[DriverOutput]:
+    arguments = stages.arguments
+
+    def packets(module: ModuleOp, device: DeviceOp) -> bytes:
+        return _bytes(control_packet_words(*lowered(module, device)))
+
+    def sending(module: ModuleOp, device: DeviceOp) -> bytes:
+        owner, sequence = lowered(module, device, "aie-ctrl-packet-to-dma", "aie-dma-to-npu")
+        return _bytes(static_words(sequence, TxnEmitter(owner, fold_ddr_offsets=arguments.fold_ddr_offsets)).words)
+
+    def lowered(module: ModuleOp, device: DeviceOp, *order: str) -> tuple[DeviceOp, RuntimeSequenceOp]:
+        copy = _configured(stages, module, device, "aie-txn-to-ctrl-packet", "aie-legalize-ctrl-packet", *order)
+        found = next(each for each in devices_in(copy) if each.sym_name == device.sym_name)
+        return found, sequence_in(found, "")
+
+    def sending_path(device: str) -> Path:
+        if packets_are_instructions(stages):
+            return _instructions_path(stages, device, "seq")
+        return place(stages, arguments.ctrlpkt_dma_seq_name, device)
+
+    def items(
+        make: Callable[[ModuleOp, DeviceOp], bytes], path: Callable[[str], Path], module: ModuleOp
+    ) -> Iterator[Item]:
+        for device in stages.devices(module):
+            yield Item(path(device.sym_name.data), device, partial(make, module, device))
+
+    packets_path = partial(place, stages, arguments.ctrlpkt_name)
+    yield DriverOutput(arguments.ctrlpkt_name, stages.configured, partial(items, packets, packets_path))
+    yield DriverOutput(arguments.ctrlpkt_dma_seq_name, stages.configured, partial(items, sending, sending_path))
+
+
+def _cdo_files(stages: Stages) -> Iterator[DriverOutput]:
+    arguments = stages.arguments
+
+    def write(module: ModuleOp, device: str, directory: Path) -> None:
+        given = TranslateArguments(device_name=device, work_directory=str(directory))
+        configuration_files(stages.ctx, module, given)
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for device in stages.devices(module):
+            name = device.sym_name.data
+            # older drivers left them among the intermediate files
+            folder = arguments.work_directory if arguments.is_old else place(stages, "cdo_{0}", name)
+            shown = folder / f"{name}_aie_cdo_*.bin"
+            yield Item(shown, device, partial(write, module, name, folder))
+
+    yield DriverOutput("cdo_{0}", stages.configured, items)
+
+
+MAKERS: dict[str, Callable[[Stages], Iterator[DriverOutput]]] = {
+    "npu-insts": _instructions,
+    "locmap": _location_maps,
+    "txn-cpp": _cpp,
+    "input-with-addresses": _with_addresses,
+    "scratchpad-parameters": _parameters,
+    "txn": _transactions,
+    "ctrlpkt": _packets,
+    "cdo": _cdo_files,
+}
