@@ -318,8 +318,8 @@ class ObjectFifoDmaEndpointOp(PoolEndpoint):
     def pattern(self, position: int) -> tuple[BDDimLayoutArrayAttr, BDPadLayoutArrayAttr]:
         """How one of the selected segments is walked, and padded; both empty where it is moved as it lies."""
         return (
-            BDDimLayoutArrayAttr() if self.dimensions is None else self.dimensions[position],
-            BDPadLayoutArrayAttr() if self.pad_dimensions is None else self.pad_dimensions[position],
+            BDDimLayoutArrayAttr.new([ArrayAttr([])]) if self.dimensions is None else self.dimensions[position],
+            BDPadLayoutArrayAttr.new([ArrayAttr([])]) if self.pad_dimensions is None else self.pad_dimensions[position],
         )
 
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
+    IntAttr,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -126,8 +127,9 @@ class Storages:
             tile = self._tile_with_room(tile_under(pool), _object_bytes(pool))
             self.used_bytes[tile] += _object_bytes(pool)
             buffer = BufferOp(tile, type, f"{_base_name(pool)}_buff_{number}")
-            if number < len(values) and isinstance(values[number], DenseIntOrFPElementsAttr | DenseResourceAttr):
-                buffer.initial_value = of_buffer(values[number], type)
+            value = values[number] if number < len(values) else None
+            if isa(value, DenseIntOrFPElementsAttr) or isinstance(value, DenseResourceAttr):
+                buffer.initial_value = of_buffer(value, type)
             self._insert(buffer, tile, pool)
             names.append(SymbolRefAttr(f"{_base_name(pool)}_buff_{number}"))
         pool.buffers = ArrayAttr(names)
@@ -304,7 +306,9 @@ class Flows:
             fail_op(flow, "max number of packet IDs reached")
         if number > limit:
             fail_op(flow, f"packet_id {number} is out of range (max {limit})")
-        source.packet = PacketInfoAttr(0, number)  # every descriptor that sends writes the header
+        source.packet = PacketInfoAttr.new(
+            [IntAttr(0), IntAttr(number)]
+        )  # every descriptor that sends writes the header
         ends: list[Operation] = [PacketSourceOp(source.tile, port(source))]
         ends += [PacketDestOp(target.tile, port(target)) for target in targets]
         packets = PacketFlowOp(number, [*ends, EndOp.create()])

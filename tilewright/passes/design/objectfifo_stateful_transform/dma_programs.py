@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import IntegerAttr, LocationAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection, LockAction, TileType
@@ -82,7 +82,7 @@ class DmaPrograms:
 
     def _program(self, user: ChainUser) -> DmaProgram:
         """The program of a tile, which is made if there is none."""
-        tile = user.tile.result
+        tile = user.tile.results[0]
         if tile not in self._programs:
             if tile not in self._bodies:
                 self._bodies[tile] = BODIES[user.tile.tile_type](tile, Region(Block([EndOp()])))
@@ -175,8 +175,8 @@ class FifoBd(NamedTuple):
     length: int
     acquire: BdLockUse | None
     release: BdLockUse | None
-    dimensions: BDDimLayoutArrayAttr = BDDimLayoutArrayAttr()
-    padding: BDPadLayoutArrayAttr | None = None
+    dimensions: BDDimLayoutArrayAttr
+    padding: BDPadLayoutArrayAttr | None
 
 
 class ChainUser(NamedTuple):
@@ -196,7 +196,7 @@ class Chain:
     """How often the channel runs them again."""
     stops: bool = False
     """Whether it stops behind the last one, instead of going on with the first."""
-    pad_value: IntegerAttr | None = None
+    pad_value: IntegerAttr[IntegerType] | None = None
     """The word that padding consists of."""
 
 
