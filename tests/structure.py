@@ -52,6 +52,7 @@ REASONS = {
 """Modules with one importer that stay for a reason of their own."""
 NAME_REASONS = {
     "Access": "of AIR's programs as their operations say it, and of a Python program's transfers",
+    "AsyncDependencies": "the directive of MLIR's name in the formats of two dialects, each with tokens of its own",
     "Channel": "the operand of `aie.dma_start`, and the simulated part",
     "Device": "both under paths and names of mlir-aie",
     "Lock": "mlir-aie's name in Python programs, and the simulated part",

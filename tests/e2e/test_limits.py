@@ -83,8 +83,10 @@ MORE_THAN_32_BITS = (1 << 32) + 8
 SPLIT = None  # where it is known, a transfer that is too large for one descriptor is made into several
 
 LIMITS = [
-    Limit("d0 size", memcpy("1, 1, 2, %v", "0, 0, 4096, 1"), (1, 1023), (1024,), SPLIT, "must be in [1:1023]"),
-    Limit("d1 size", memcpy("1, 1, %v, 4", "0, 0, 8, 1"), (1, 1023), (1024,), SPLIT, "must be in [1:1023]"),
+    Limit("d0 size", memcpy("2, 2, 2, %v", "9, 99, 4096, 1"), (1, 1023), (1024,), "Size 0 exceeds", "in [1:1023]"),
+    Limit("d1 size", memcpy("2, 2, %v, 4", "9, 99, 8, 1"), (1, 1023), (1024,), "Size 1 exceeds", "in [1:1023]"),
+    Limit("d0 size with room", memcpy("1, 9, 2, %v", "0, 99, 4096, 1"), (1024, 5000), (1031,), "Size 0", "[1:1023]"),
+    Limit("d1 size with room", memcpy("1, 64, %v, 4", "0, 99, 8, 1"), (1031, 5000), (0,), "Size 1", "in [1:"),
     Limit("iteration size", memcpy("%v, 2, 2, 4", "64, 99, 8, 1"), (1, 64), (65,), SPLIT, "must be in [1:64]"),
     Limit("d0 size of 0", memcpy("1, 1, 2, %v", "0, 0, 64, 1"), (1,), (0, -1), "Size 0 must be a positive", "in [1:"),
     Limit("d1 size of 0", memcpy("1, 1, %v, 4", "0, 0, 8, 1"), (1,), (0, -1), "Size 1 must be a positive", "in [1:"),
@@ -130,11 +132,15 @@ LIMITS = [
     Limit("end of a buffer", task(f"{NEAR} offset = %v len = 8", CORE), (0, 4088), (4089, 1 << 20), "end of", "end of",
           "i32"),
     Limit("length in a core tile", task(f"{NEAR} len = %v", CORE), (1, 4096), (0, 4097), "", "must be in", "i32"),
-    Limit("wrap in a core tile", task(f"{NEAR} len = 256 sizes = [%v, 1] strides = [2, 1]", CORE), (), (256,),
-          SPLIT, "in [1:255]"),
+    Limit("core tile wrap", task(f"{NEAR} len = 512 sizes = [2, 2, %v, 1] strides = [1, 9, 2, 1]", CORE), (), (256,),
+          "Size 1 exceeds", "in [1:255]"),
+    Limit("the only wrap", task(f"{NEAR} len = 256 sizes = [%v, 1] strides = [2, 1]", CORE), (256,), (255,),
+          "length does not match", "length less the product"),
     Limit("length in a mem tile", task(f"{WIDE} len = %v", MEM), (1, 131071), (0, 131072), "", "in [1:131071]", "i32"),
-    Limit("wrap in a mem tile", task(f"{WIDE} len = 1024 sizes = [%v, 1] strides = [2, 1]", MEM), (), (1024,),
-          SPLIT, "in [1:1023]"),
+    Limit("wrap in a mem tile", task(f"{WIDE} len = 2062 sizes = [2, %v, 1] strides = [9, 2, 1]", MEM), (), (1031,),
+          "Size 1 exceeds", "no room to split, is 1031"),
+    Limit("parts in a mem tile", task(f"{WIDE} len = 2048 sizes = [2, %v, 1] strides = [9, 2, 1]", MEM), (1024,), (9,),
+          "length does not match", "length less the product"),
 ]  # fmt: skip
 
 

@@ -238,6 +238,62 @@ def test_patterns_at_both_ends(device: str, row: int, sizes: list[int], strides:
     )
 
 
+@pytest.mark.parametrize(
+    "row, cases",
+    [
+        pytest.param(
+            2,
+            [([4, 8, 8], [8, 32, 1]), ([1, 16, 16], [0, 1, 16]), ([8, 2, 16], [32, 16, 1])],
+            id="core, three dimensions",
+        ),
+        pytest.param(
+            1,
+            [([4, 4, 4, 4], [4, 16, 64, 1]), ([2, 8, 4, 4], [4, 32, 8, 1]), ([1, 1, 2, 128], [1, 1, 128, 1])],
+            id="mem tile, four dimensions",
+        ),
+    ],
+)
+def test_patterns_of_a_run(row: int, cases: list[tuple[list[int], list[int]]]) -> None:
+    """As `test_patterns_at_both_ends`, from one build."""
+    design, type, dimensions = TokenDesign("npu2"), words(256), len(cases[0][0])
+    shim, tile, buffer = design.tile(0, 0), design.tile(0, row), design.buffer(0, row, "stored", type)
+    design.token("arrived")
+    names = [
+        [f"%{side}{letter}{n}" for n in range(count)]
+        for side, count in (("h", 4), ("t", dimensions))
+        for letter in "sd"
+    ]
+    host, inside = (
+        f"sizes = [{', '.join(sizes)}] strides = [{', '.join(strides)}]" for sizes, strides in (names[:2], names[2:])
+    )
+    text = design.text(
+        ", ".join([f"%a: {type}", f"%b: {type}", *(f"{name}: i32" for group in names for name in group)]),
+        [
+            copy(
+                "@arrived(0, 1)",
+                [part(shim, "%a", 0, 256, host), part(tile, buffer, 0, 256)],
+                [type, type, *["i32"] * 8],
+            ),
+            copy(
+                "@arrived(1, 0)",
+                [part(tile, buffer, 0, 256, inside), part(shim, "%b", 0, 256)],
+                [type, type, *["i32"] * 2 * dimensions],
+            ),
+        ],
+    )
+    hosts = [([2, 8, 4, 4], [4, 32, 8, 1]), ([1, 2, 8, 16], [0, 16, 32, 1]), ([16, 1, 1, 16], [1, 0, 0, 16])]
+
+    def make(run: int) -> Arguments:
+        return [numbers(256) + run, room(256), *hosts[run][0], *hosts[run][1], *cases[run][0], *cases[run][1]]
+
+    def expected(arguments: Arguments) -> Array:
+        data, _, *values = arguments
+        sizes, strides = values[8 : 8 + dimensions], values[8 + dimensions :]
+        return walked(walked(data, values[:4], values[4:8]), sizes, strides)
+
+    check_runs(text, make, expected)
+
+
 def test_offsets_sizes_and_strides_of_a_run() -> None:
     design, type = TokenDesign(), words(64)
     shim, core = design.tile(0, 0), design.tile(0, 2)

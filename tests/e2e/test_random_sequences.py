@@ -42,7 +42,7 @@ SEQUENCES = int(os.environ.get("TILEWRIGHT_SEQUENCES", "200"))
 ONLY = os.environ.get("TILEWRIGHT_SEQUENCE")
 CALLS = 4
 BAKED_CALLS = 2
-ONE_DESCRIPTOR_EACH = [flag for flag in GUARDED_LOWERING if flag != "aie-decompose-large-dma-bd"]
+ONE_DESCRIPTOR_EACH = [flag for flag in GUARDED_LOWERING if not flag.startswith("aie-decompose-large-dma-bd")]
 """What does not fit one descriptor is refused here as it is at run time, instead of being made into several."""
 OUT_OF_BOUNDS = "end of the transfer", "moves data up to byte"
 """A transfer that leaves its buffer is refused at run time, but known ones are only warned of."""

@@ -29,7 +29,7 @@ PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 CONSOLE = re.compile(r"```console\n\$ (tilewright .*)\n((?:(?!```).*\n)*)```\n")
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\| `(tilewright [^`]*)` \|", re.MULTILINE)
-KNOWN = {"c", "console", "cpp", "mlir", "python", "rust", "sh", "text"}
+KNOWN = {"c", "cmake", "console", "cpp", "mlir", "python", "rust", "sh", "text"}
 COMPILERS = "g++", "cc"
 INSTALLATION = "python3 -m venv"
 """What a block has that needs a network; `.ci/run` carries it out."""

@@ -37,6 +37,7 @@ add_arguments = arguments(
         "-o": value("DIR", "where the files go", dest="directory", required=True),
         "--shared": switch("also make a shared library of the generators"),
         "--library": value("NAME", "call it libNAME.so; without, it has the name of DESIGN"),
+        "--keep-buffers": switch("let the C++ functions take the host's buffers too, as void *, in their order"),
         "--lint": {
             "choices": LINT,
             "default": "warn",
@@ -65,7 +66,7 @@ def run(args: Namespace) -> int:
         design = compile_source(source, order, host_options(args), expand_load_pdis=expansion)
     show_diagnostics(found, source.texts)
     try:
-        written = write_design(design, args.directory, library)
+        written = write_design(design, args.directory, library, keep_buffers=args.keep_buffers)
     except LinkError as error:
         raise InputError(str(error)) from error
     except (OSError, ValueError) as error:

@@ -9,11 +9,13 @@ import tilewright
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    # one of the two, which a table of arguments cannot say
+    # one of them, which a table of arguments cannot say
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--include", action="store_true", help="the folder to give to a C++ compiler with -I")
+    what.add_argument("--cmake", action="store_true", help="the folder that CMake's find_package wants: tilewright_DIR")
     what.add_argument("--version", action="store_true", help="the version of tilewright")
 
 
 def run(args: Namespace) -> None:
-    print(tilewright.__version__ if args.version else Path(tilewright.__file__).parent / "include")
+    package = Path(tilewright.__file__).parent
+    print(tilewright.__version__ if args.version else package / ("cmake" if args.cmake else "include"))

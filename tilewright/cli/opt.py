@@ -19,6 +19,7 @@ from tilewright.ir.diagnostics import fail, showing_operations
 from tilewright.ir.pass_manager import Pass, Watcher, run_pipeline
 from tilewright.ir.printer import Printer, module_text
 from tilewright.ir.verifier import operation_text
+from tilewright.passes.pipelines import guarded
 
 
 def run_command(argv: list[str]) -> int:
@@ -43,7 +44,7 @@ def _transform(arguments: OptArguments, part: InputPart) -> str:
     if arguments.verify_roundtrip:
         _check_roundtrip(ctx, module)
     with _notes_on_operations(arguments, by_default=True):
-        run_pipeline(ctx, module, arguments.pipeline, arguments.verify_each, _watcher(ctx, arguments))
+        run_pipeline(ctx, module, guarded(arguments.pipeline), arguments.verify_each, _watcher(ctx, arguments))
     return _text(ctx, arguments, module)
 
 

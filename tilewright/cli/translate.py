@@ -128,22 +128,37 @@ def control_packets(ctx: Context, module: ModuleOp, arguments: TranslateArgument
 
 def to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
+    from tilewright.passes.pipelines import guarded
 
-    run_pipeline(ctx, module, Pipeline(steps=[ConvertAIEXToEmitCPass(fold_ddr_addr_offset=arguments.fold_ddr_offsets)]))
+    convert = ConvertAIEXToEmitCPass(
+        fold_ddr_addr_offset=arguments.fold_ddr_offsets,
+        upstream_text=arguments.upstream_text,
+        keep_buffers=arguments.keep_buffers,
+    )
+    run_pipeline(ctx, module, guarded(Pipeline(steps=[convert])))
     return emitc_to_cpp(ctx, module, arguments)
 
 
 def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
     from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
-    from tilewright.passes.pipelines import NPU_DMA_LOWERING, passes_of
+    from tilewright.passes.pipelines import FULL_GUARDS, GUARD_INSTRUCTIONS, NPU_DMA_LOWERING, passes_of, with_options
 
-    lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(NPU_DMA_LOWERING)])])
+    order = NPU_DMA_LOWERING
+    if not arguments.upstream_text:
+        order = (GUARD_INSTRUCTIONS, *with_options(order, FULL_GUARDS))
+    lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(order)])])
     # a list: the passes change what is walked; nested modules are lowered by themselves
     for part in [op for op in module.walk() if isinstance(op, ModuleOp)]:
         if _has_more_to_lower(part):
             run_pipeline(ctx, part, lowering)
-    convert = ConvertAIEXToEmitCPass(StyleName.DRAFT, arguments.fold_ddr_offsets, arguments.function_name)
+    convert = ConvertAIEXToEmitCPass(
+        StyleName.DRAFT,
+        arguments.fold_ddr_offsets,
+        arguments.function_name,
+        arguments.upstream_text,
+        arguments.keep_buffers,
+    )
     run_pipeline(ctx, module, Pipeline(steps=[convert]))
     return emitc_to_cpp(ctx, module, arguments)
 

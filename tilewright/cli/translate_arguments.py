@@ -26,6 +26,8 @@ class TranslateArguments:
     location_map: str = ""
     show_locations: bool = False
     function_name: str = ""
+    upstream_text: bool = False
+    keep_buffers: bool = False
     tile_column: str = "0"
     tile_row: str = "0"
     work_directory: str = ""
@@ -74,6 +76,10 @@ OPTIONS = {
     "aie-npu-emit-locmap": Flag("location_map", "write where words come from to this file, as JSON", "FILE"),
     "loc": Flag("show_locations", "print a table of the words and where they come from"),
     "txn-cpp-name": Flag("function_name", "the name of the C++ function, for --aie-generate-txn-cpp", "NAME"),
+    "txn-cpp-upstream-text": Flag(
+        "upstream_text", "C++ without the checks and the include guard that mlir-aie does not write"
+    ),
+    "txn-cpp-keep-buffers": Flag("keep_buffers", "C++ functions that take host buffers too, as void *, in their order"),
     "tilecol": Flag("tile_column", "column of the core to link (0 if not given)", "INT"),
     "tilerow": Flag("tile_row", "row of the core to link (0 if not given)", "INT"),
     "work-dir-path": Flag("work_directory", "where CDO files go and ELF files are (here if not given)", "DIRECTORY"),

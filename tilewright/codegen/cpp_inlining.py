@@ -14,9 +14,10 @@ from tilewright.codegen.cpp_text import UNARY, binary_operator
 from tilewright.dialects.emitc import calls, control, operators, variables
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp
-from tilewright.dialects.emitc.types import is_integer, width_of
+from tilewright.dialects.emitc.types import is_integer, is_integral, width_of
 
 INT_BITS = 32
+BITWISE = (operators.BitwiseAndOp, operators.BitwiseOrOp, operators.BitwiseXorOp)
 LOOPS = (control.ForOp, control.DoOp)
 LEAVE_UNLESS = "if (!{}) break;"
 """The statement in a loop that has its condition."""
@@ -67,7 +68,7 @@ class Inlining:
         return last
 
     def _may_move(self, op: Operation, users: list[Operation]) -> bool:
-        if len(users) > 1 or users[0].parent is not op.parent or _narrows(op):
+        if len(users) > 1 or users[0].parent is not op.parent or _narrows(op) or _would_warn(op, users[0]):
             return False
         if isinstance(users[0], control.ForOp) and op.results[0] is not users[0].lower_bound:
             return False  # these are evaluated again for each iteration
@@ -111,3 +112,29 @@ def _narrows(op: Operation) -> bool:
     """Whether assigning the result to a variable cuts it: C++ computes with small integers as with `int`."""
     type = op.results[0].type
     return is_integer(type) and 1 < width_of(type) < INT_BITS and not isinstance(op, operators.CastOp)
+
+
+def _would_warn(op: Operation, user: Operation) -> bool:
+    """Whether compilers could tell the outcome of a comparison from the text of its operand, and warn of it."""
+    if isinstance(user, operators.CmpOp):
+        if not any(_is_constant(operand) for operand in user.operands):
+            return False
+    elif not (isinstance(user, calls.VerbatimOp) and user.value.data.startswith("if (")):
+        return False
+    return not _is_constant(op.results[0]) and _tells_bits(op)
+
+
+def _is_constant(value: SSAValue) -> bool:
+    while isinstance(value.owner, operators.CastOp):
+        value = value.owner.source
+    return isinstance(value.owner, variables.ConstantOp)
+
+
+def _tells_bits(op: Operation | Block) -> bool:
+    """Whether the text of an operation says of some bits what they are, as that of a cast to a wider type does."""
+    if not isinstance(op, operators.CastOp):
+        return isinstance(op, BITWISE)
+    source, target = op.source.type, op.dest.type
+    if not is_integral(source) or not is_integral(target):
+        return False
+    return width_of(source) < width_of(target) or _tells_bits(op.source.owner)

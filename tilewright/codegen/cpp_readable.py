@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.codegen.cpp_expressions import outside, precedence
-from tilewright.codegen.cpp_inlining import INT_BITS, LEAVE_UNLESS, Inlining
+from tilewright.codegen.cpp_inlining import BITWISE, INT_BITS, LEAVE_UNLESS, Inlining
 from tilewright.codegen.cpp_names import CppNames
 from tilewright.codegen.cpp_printer import STATEMENTS, CppPrinter, print_loop
 from tilewright.codegen.cpp_text import POSTFIX, binary_operator, type_text
@@ -31,7 +31,6 @@ HEX_FROM = 0x10000
 
 ARITHMETIC = (operators.AddOp, operators.SubOp, operators.MulOp)
 DIVISIONS = (operators.DivOp, operators.RemOp)
-BITWISE = (operators.BitwiseAndOp, operators.BitwiseOrOp, operators.BitwiseXorOp)
 SHIFTS = (operators.BitwiseLeftShiftOp, operators.BitwiseRightShiftOp)
 LOGICAL = (operators.LogicalAndOp, operators.LogicalOrOp)
 
@@ -106,7 +105,7 @@ class ReadablePrinter(CppPrinter):
         return super().signature(op).replace("\n ", "\n")
 
     def declaration(self, value: SSAValue) -> str:
-        return super().declaration(value).replace(" & ", " &")
+        return super().declaration(value).replace(" & ", " &").replace("* ", " *")
 
     def assignment(self, op: Operation) -> str:
         prefix = super().assignment(op)
@@ -169,8 +168,8 @@ class ReadablePrinter(CppPrinter):
     def constant(self, op: variables.ConstantOp, outer: Operation | None, position: int) -> str:
         """A constant, with what is needed behind or around it to be of its type."""
         match op.value, op.result.type:
-            case OpaqueAttr(value=text), _:
-                return text.data
+            case OpaqueAttr(value=text), type:
+                return f"{type_text(type)}({text.data})" if is_unsigned(type) else text.data
             case IntegerAttr(value=number), _ if isinstance(outer, SHIFTS) and position == 1:
                 return str(number.data)
             case IntegerAttr(value=number), type:
@@ -222,6 +221,8 @@ def _integer_text(number: int, type: Attribute, outer: Operation | None, positio
         return f"{text}u" if is_unsigned(type) and width_of(type) == INT_BITS else text
     if number > (1 << width_of(type) - 1) - 1:
         text += "u"
+    if number < 0 and is_unsigned(type):
+        return f"{type_text(type)}({text})"
     return text if _has_typed_neighbour(outer, position) else f"{type_text(type)}({text})"
 
 

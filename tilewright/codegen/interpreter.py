@@ -6,7 +6,7 @@ known either; control flow cannot depend on one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -22,7 +22,7 @@ from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
-from tilewright.dialects.arith.meaning import MEANING, RESIZES
+from tilewright.dialects.arith.meaning import DIVISION_BY_ZERO, DIVISIONS, MEANING, RESIZES
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
 from tilewright.rewrite.integers import UndefinedResult, integers, mask, signed
 
@@ -78,13 +78,15 @@ class Interpreter:
         self._computations: dict[Operation, Computation] = {}
 
     def run(self) -> Iterator[EmittedWords]:
-        for constant in self.sequence.outer_constants:
-            self._compute(constant)
+        yield from self._operations(self.sequence.outer_computations)
         yield from self.block(self.sequence.body.block)
 
     def block(self, block: Block) -> Iterator[EmittedWords]:
         """What the operations before the terminator emit."""
-        for op in block.ops:
+        return self._operations(block.ops)
+
+    def _operations(self, operations: Iterable[Operation]) -> Iterator[EmittedWords]:
+        for op in operations:
             if op.name in TERMINATORS:
                 continue
             try:
@@ -130,6 +132,8 @@ class Interpreter:
         try:
             self.values[found.result] = None if None in operands else signed(found.compute(*operands), found.width)
         except UndefinedResult:
+            if op.name in DIVISIONS and operands[1] == 0:
+                raise Refused(op, f"{DIVISION_BY_ZERO}: a sequence has no words where a divisor is zero") from None
             self.values[found.result] = 0  # as in native code, whatever a processor would give
 
     def known(self, op: Operation, value: SSAValue) -> int:

@@ -80,8 +80,8 @@ class GeneratorBody(Lowering):
         for argument, value in zip(self.generator.arguments, self.generator.function.args[3:], strict=True):
             self[argument] = resize(self.builder, value, llvm_type(argument.type), unsigned=True)
         self._make_pools(sequence)
-        for constant in sequence.outer_constants:
-            self.lower(constant)
+        for computation in sequence.outer_computations:
+            self.lower(computation)
         self._checked.append(set())
         # A sequence need not have a terminator.
         for op in sequence.body.block.ops:

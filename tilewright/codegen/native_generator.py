@@ -20,7 +20,7 @@ from tilewright.codegen.txn_words import TxnEmitter, is_emitted, remedy
 from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
-from tilewright.dialects.arith.meaning import MEANING, RESIZES
+from tilewright.dialects.arith.meaning import DIVISION_BY_ZERO, DIVISIONS, MEANING, RESIZES
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.native import arithmetic, casts, loops
 from tilewright.native.lowering import Handler
@@ -126,6 +126,17 @@ def _for(body: GeneratorBody, op: scf.ForOp) -> None:
     loops.for_loop(body, op)
 
 
+def _divide(body: GeneratorBody, op: Operation) -> None:
+    divisor = op.operands[1]
+    value = body[divisor]
+    if not isinstance(value, ir.Constant) or value.constant == 0:
+        differs = body.builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+        arguments = body.arguments_behind(divisor)
+        text = f"{DIVISION_BY_ZERO}: a sequence has no words where a divisor is zero"
+        body.fail_unless(differs, value, NativeGuard("", text, op.location, arguments))
+    arithmetic.HANDLERS[op.name](body, op)
+
+
 def _nothing(body: GeneratorBody, op: Operation) -> None:
     """Data of block writes: read where it is used."""
 
@@ -138,6 +149,7 @@ def _constant(body: GeneratorBody, op: arith.ConstantOp) -> None:
 
 HANDLERS: Mapping[str, Handler] = {
     **{name: arithmetic.HANDLERS[name] for name in (*MEANING, "arith.cmpi", "arith.select")},
+    **dict.fromkeys(DIVISIONS, _divide),
     **{name: casts.HANDLERS[name] for name in RESIZES},
     **{name: loops.HANDLERS[name] for name in ("scf.if", "scf.index_switch", "scf.while")},
     "arith.constant": _constant,

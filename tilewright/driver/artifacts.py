@@ -49,12 +49,14 @@ class NoDesign(ArgumentError, OSError):
     """A directory without a compiled design that can be read."""
 
 
-def write_design(design: Design, directory: str | PathLike[str], library: str | None = None) -> list[Path]:
+def write_design(
+    design: Design, directory: str | PathLike[str], library: str | None = None, *, keep_buffers: bool = False
+) -> list[Path]:
     """Write all files of a design, or none. Those of an earlier one that are of no more use are removed.
 
-    With a name for it, a shared library of the generators and its C header are among them.
+    With a name for it, a shared library of the generators and its C header are among them. `keep_buffers` is for C++.
     """
-    target, files = Path(directory), _files(design, library)
+    target, files = Path(directory), _files(design, library, keep_buffers)
     target.mkdir(parents=True, exist_ok=True)
     # where upper and lower case are one, a new file may have the name of an old one
     written = {name.casefold() for name in files}
@@ -62,7 +64,7 @@ def write_design(design: Design, directory: str | PathLike[str], library: str | 
     return sorted(write_files(target, files, obsolete))
 
 
-def _files(design: Design, library: str | None) -> dict[str, bytes]:
+def _files(design: Design, library: str | None, keep_buffers: bool) -> dict[str, bytes]:
     from tilewright.ir.printer import module_text
 
     made = design.library(library) if library is not None else None
@@ -75,7 +77,7 @@ def _files(design: Design, library: str | None) -> dict[str, bytes]:
             # words are little-endian in files, whatever this machine is
             files[file] = design.configuration(device.sym_name.data).astype("<u4").tobytes()
     for name in design.sequences:
-        files[names.header(name)] = design.cpp(name).encode()
+        files[names.header(name)] = design.cpp(name, keep_buffers=keep_buffers).encode()
         if not design.scalars(name):
             files[names.instructions(name)] = design.txn(name).astype("<u4").tobytes()
         if (packets := design.operation(name).control_packets) is not None:

@@ -23,6 +23,7 @@ from tilewright.ir.symbols import FreeNames
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     FULL_GUARDS,
+    GUARD_INSTRUCTIONS,
     LOAD_EXPANSIONS,
     QUEUE_GUARDS,
     SEQUENCE_LOWERING,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from tilewright.sim.runs import Progress
 
 Parameters: TypeAlias = "Mapping[str, int] | Literal['none']"
-GUARDED_LOWERING = ("tilewright-guard-instructions", *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
+GUARDED_LOWERING = (GUARD_INSTRUCTIONS, *with_options(SEQUENCE_LOWERING, FULL_GUARDS))
 """Passes on each device: what the hardware cannot do is refused now where it is known, else by the generators."""
 DEFAULT_DEVICE = "main"
 
@@ -326,8 +327,11 @@ class Design:
         names = found.argument_names
         return [names[argument.index] for argument in scalar_arguments(found)]
 
-    def cpp(self, sequence: str | None = None) -> str:
-        """A C++ header with a function that gives the words of a `sequence`, the first one without a name."""
+    def cpp(self, sequence: str | None = None, *, keep_buffers: bool = False) -> str:
+        """A C++ header with a function that gives the words of a `sequence`, the first one without a name.
+
+        With `keep_buffers` it takes the host's buffers too, which it has no use for, as `void *`.
+        """
         from tilewright.codegen.cpp_printer import print_cpp
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
@@ -340,7 +344,9 @@ class Design:
             if original is not wanted:
                 copy.detach()
                 copy.erase()
-        convert = ConvertAIEXToEmitCPass(StyleName.READABLE, function_name=self.cpp_function(name))
+        convert = ConvertAIEXToEmitCPass(
+            StyleName.READABLE, function_name=self.cpp_function(name), keep_buffers=keep_buffers
+        )
         run_pipeline(make_context(), module, Pipeline(steps=[convert]))
         return print_cpp(module, readable=True, guard=self._cpp_names[name].guard)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
 
 from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
@@ -67,7 +67,9 @@ NPU_DMA_LOWERING = (
 The order is upstream's. The options accept control flow that upstream refuses.
 """
 
-FULL_GUARDS = {"aie-dma-tasks-to-npu": "guards=full", "aie-dma-to-npu": "guards=full"}
+FULL_GUARDS: dict[str, str] = dict.fromkeys(
+    ("aie-decompose-large-dma-bd", "aie-dma-tasks-to-npu", "aie-dma-to-npu", "aie-npu-dma-lowering"), "guards=full"
+)
 """Options with which all limits of the hardware are checked, and chains are lowered that are numbered at run time."""
 
 
@@ -219,6 +221,41 @@ LOAD_EXPANSIONS: Mapping[str | None, LoadExpansion] = {
 
 QUEUE_GUARDS = ("tilewright-guard-task-queues",)
 """Behind a lowering: what is pushed, and how often, is settled then."""
+
+
+GUARD_INSTRUCTIONS = "tilewright-guard-instructions"
+
+
+def guarded(pipeline: Pipeline) -> Pipeline:
+    """The same pipeline with all limits checked in what it turns into C++, unless that is to be upstream's text.
+
+    Text that `opt` prints in between stays upstream's; where it ends as C++, nothing shows but the checks.
+    """
+    conversions = [step for step in _all_steps(pipeline) if step.name == "convert-aiex-to-emitc"]
+    if not conversions or any(cast(Any, step).upstream_text for step in conversions):
+        return pipeline
+    check = Pipeline("aie.device", [*passes_of([GUARD_INSTRUCTIONS])])
+    return Pipeline(pipeline.anchor, [check, *_with_full_guards(pipeline).steps])
+
+
+def _all_steps(pipeline: Pipeline) -> Iterator[Pass]:
+    for step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            yield from _all_steps(step)
+        else:
+            yield step
+
+
+def _with_full_guards(pipeline: Pipeline) -> Pipeline:
+    from tilewright.passes.sequence.limit_checks import Guards  # which most users of an order need not load
+
+    steps = list[Pass | Pipeline]()
+    for step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            steps.append(_with_full_guards(step))
+        else:
+            steps.append(replace(cast(Any, step), guards=Guards.FULL) if step.name in FULL_GUARDS else step)
+    return Pipeline(pipeline.anchor, steps)
 
 
 def pipeline_of(order: Sequence[str]) -> Pipeline:

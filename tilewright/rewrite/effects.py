@@ -147,7 +147,7 @@ _KINDS = {
 }
 
 # divisions: a divisor of 0 is undefined behaviour where the operation would not have run
-_NOT_SPECULATABLE = {"arith.ceildivsi", "arith.floordivsi", "arith.remsi", "arith.remui"}
+_NOT_SPECULATABLE = {"arith.ceildivsi", "arith.ceildivui", "arith.floordivsi", "arith.remsi", "arith.remui"}
 
 _COMMUTATIVE = {
     *(

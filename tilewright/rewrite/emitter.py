@@ -272,3 +272,17 @@ class Emitter:
         inner = Emitter.at_end(before, self.location)
         inner.insert(scf.ConditionOp(*look(inner)))
         return self.value(scf.WhileOp([], [type], [before], [after]))
+
+    def repeat_while(
+        self,
+        value: SSAValue,
+        goes_on: Callable[[Emitter, SSAValue], SSAValue],
+        following: Callable[[Emitter, SSAValue], SSAValue],
+    ) -> SSAValue:
+        """`scf.while` that goes from one value to the following while a condition holds; gives the last."""
+        before, after = Block(arg_types=[value.type]), Block(arg_types=[value.type])
+        inner = Emitter.at_end(before, self.location)
+        inner.insert(scf.ConditionOp(goes_on(inner, before.args[0]), before.args[0]))
+        inner = Emitter.at_end(after, self.location)
+        inner.insert(scf.YieldOp(following(inner, after.args[0])))
+        return self.value(scf.WhileOp([value], [value.type], [before], [after]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.dialects.builtin import IntegerType, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from tilewright.device.layout import Field
@@ -61,11 +61,19 @@ class Numbers:
             return factor if a == 1 else value
         return self.emit.value(arith.MuliOp(self.value(value), self.value(factor)))
 
-    def divide(self, value: Number, divisor: int) -> Number:
+    def divide(self, value: Number, divisor: Number) -> Number:
         """The quotient of numbers that are not negative, without the remainder."""
-        if (a := known(value)) is not None:
-            return a // divisor
-        return value if divisor == 1 else self.emit.value(arith.DivUIOp(self.value(value), self.value(divisor)))
+        a, b = known(value), known(divisor)
+        if a is not None and b is not None:
+            return a // b
+        return value if b == 1 else self.emit.value(arith.DivUIOp(self.value(value), self.value(divisor)))
+
+    def remainder(self, value: Number, divisor: Number) -> Number:
+        """What the quotient of numbers that are not negative leaves."""
+        a, b = known(value), known(divisor)
+        if a is not None and b is not None:
+            return a % b
+        return 0 if b == 1 else self.emit.value(arith.RemUIOp(self.value(value), self.value(divisor)))
 
     def scale(self, value: Number, factor: int, divisor: int) -> Number:
         """A number times a fraction."""
@@ -91,6 +99,11 @@ class Numbers:
         # one value is equal to itself without being known
         return first is second or self._compared(first, second, "eq")
 
+    def negated(self, condition: Condition) -> Condition:
+        if isinstance(condition, bool):
+            return not condition
+        return self.emit.value(arith.XOrIOp(condition, self.emit.constant(1, i1)))
+
     def all_of(self, *conditions: Condition) -> Condition:
         return self._joined(conditions, arith.AndIOp, neutral=True)
 
@@ -103,6 +116,17 @@ class Numbers:
         if then is otherwise or (known(then) is not None and known(then) == known(otherwise)):
             return then
         return self.emit.value(arith.SelectOp(condition, self.value(then), self.value(otherwise)))
+
+    def computed_if(self, condition: Condition, compute: Callable[[Numbers], Number], otherwise: Number) -> Number:
+        """What `compute` gives, which costs too much to do where it is not needed."""
+        if isinstance(condition, bool):
+            return compute(self) if condition else otherwise
+        return self.emit.choose(
+            condition,
+            i64,
+            lambda emit: (inner := Numbers(emit)).value(compute(inner)),
+            lambda emit: Numbers(emit).value(otherwise),
+        )
 
     def select_less(self, value: Number, bound: int, then: Number, otherwise: Number) -> Number:
         number = known(value)

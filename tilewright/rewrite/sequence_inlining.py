@@ -15,7 +15,7 @@ from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import lookup_symbol, parent_of_type
 from tilewright.dialects.aie.objectfifo_storage import ObjectFifoRearmBindingOp
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp, is_computation
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.dialects.aiex.firmware import NpuCreateScratchpadOp
@@ -42,8 +42,8 @@ class _Call:
 class InlineRun(RewritePattern):
     """Copies the body of a sequence to where it is run.
 
-    Tiles and locks that it uses are copied to the start of the caller's device, definitions of symbols to before its
-    first sequence, under another name if theirs is taken.
+    Tiles, locks and computations that it uses are copied to the start of the caller's device, definitions of symbols to
+    before its first sequence, under another name if theirs is taken.
     """
 
     def __init__(self, device: DeviceOp, first_sequence: RuntimeSequenceOp):
@@ -78,12 +78,13 @@ class InlineRun(RewritePattern):
         return InsertPoint.before(self.start)
 
     def _copy_definitions(self, call: _Call, values: Iterable[SSAValue], at: InsertPoint) -> None:
-        """Have the tiles and locks of the callee's device in the caller's as well."""
+        """Have the tiles, locks and computations of the callee's device in the caller's as well."""
         if call.callee_device is self.device:
             return
         pending = dict.fromkeys(values)
         tiles: dict[TileOp, None] = {}
         locks: dict[LockOp, None] = {}
+        computations: set[Operation] = set()
         while pending:
             value, _ = pending.popitem()
             if value in call.values:
@@ -94,6 +95,9 @@ class InlineRun(RewritePattern):
                 case LockOp() as lock:
                     pending.setdefault(lock.tile)
                     locks[lock] = None
+                case Operation() as other if is_computation(other):
+                    pending |= dict.fromkeys(other.operands if other not in computations else ())
+                    computations.add(other)
                 case Operation() as other:
                     fail(
                         call.run,
@@ -113,6 +117,9 @@ class InlineRun(RewritePattern):
                 call.rewriter.insert(copy, InsertPoint.after(own))
             else:
                 call.rewriter.insert(copy, at)
+        for op in call.callee_device.body.ops if computations else ():
+            if op in computations:
+                call.rewriter.insert(op.clone(call.values), at)
 
     def _tile_like(self, call: _Call, tile: TileOp, at: InsertPoint) -> TileOp:
         """The caller's tile at the same place, a copy if it has none."""

@@ -1,6 +1,15 @@
-// RUN: tilewright translate --aie-npu-to-cpp %s | filecheck %s
-// RUN: tilewright translate --aie-npu-to-cpp --aie-npu-fold-ddr-addr-offset=false %s | filecheck --check-prefix=NOFOLD %s
-// C++ as upstream writes it: every value is a variable.
+// RUN: tilewright translate --aie-npu-to-cpp --txn-cpp-upstream-text %s | filecheck %s
+// RUN: tilewright translate --aie-npu-to-cpp --txn-cpp-upstream-text --aie-npu-fold-ddr-addr-offset=false %s | filecheck --check-prefix=NOFOLD %s
+// RUN: tilewright translate --aie-npu-to-cpp %s | filecheck --check-prefix=GUARDED %s
+// C++ as upstream writes it: every value is a variable. Unless it has to be upstream's text, there is an include guard, and
+// what the hardware cannot take has no stream.
+
+// GUARDED:      #ifndef AIE_GENERATE_TXN_MAIN_SEQUENCE_H
+// GUARDED-NEXT: #define AIE_GENERATE_TXN_MAIN_SEQUENCE_H
+// GUARDED-NEXT: #include "aie/Runtime/TxnEncoding.h"
+// GUARDED:      if (v1 < 0) return std::nullopt;
+// GUARDED:      aie_runtime::txn_append_address_patch(
+// GUARDED:      #endif // AIE_GENERATE_TXN_MAIN_SEQUENCE_H
 
 // CHECK:      #include "aie/Runtime/TxnEncoding.h"
 // CHECK:      inline std::optional<std::vector<uint32_t>> generate_txn_main_sequence(int32_t v1, size_t v2) {

@@ -73,6 +73,9 @@ class Writer:
         if kind < 6:
             op = pick(pick((WRAPPING, DIVISIONS, SHIFTS, EXTREMES)))
             lhs, rhs = self.value(scope, type), self.value(scope, type)
+            # Most divisors are no zeros, or few calls would have words.
+            if op in DIVISIONS and self.random.random() < 0.95:
+                rhs = self.odd(scope, type, rhs)
             self.line(f"{name} = arith.{op} {lhs}, {rhs} : {type}")
         elif kind == 6:
             operand = pick((*INTEGERS, "i1"))
@@ -88,6 +91,11 @@ class Writer:
         else:
             type = self.convert(scope, name)
         scope[type].append(name)
+
+    def odd(self, scope: dict[str, list[str]], type: str, number: str) -> str:
+        name, one = self.fresh(), self.constant(scope, type, 1)
+        self.line(f"{name} = arith.ori {number}, {one} : {type}")
+        return name
 
     def convert(self, scope: dict[str, list[str]], name: str) -> str:
         """A change of width; gives the type of the result."""
@@ -274,6 +282,7 @@ def program(seed: int, size: int = 14, calls: int = 6) -> Program:
     writer = Writer(random, named=seed % 2 == 0)
     types = [random.choice((*INTEGERS, "i1", "i32")) for _ in range(random.randrange(1, 5))]
     scope: dict[str, list[str]] = {type: [] for type in WIDTHS}
+    outer = _outer_lines(writer, scope, random.randrange(6))
     for number, type in enumerate(types):
         scope[type].append(f"%a{number}")
     if random.random() < 0.3:
@@ -287,6 +296,7 @@ def program(seed: int, size: int = 14, calls: int = 6) -> Program:
         [
             f"aie.device({device}) {{",
             '  memref.global "private" constant @data : memref<5xi32> = dense<[1, -1, 2147483647, -2147483648, 7]>',
+            *outer,
             f"  aie.runtime_sequence @{name}({arguments}) {{",
             *writer.lines,
             "  }",
@@ -295,6 +305,15 @@ def program(seed: int, size: int = 14, calls: int = 6) -> Program:
     )
     values = [[wrapped(_number(random), type) for type in types] for _ in range(calls)]
     return Program(text, name, types, values)
+
+
+def _outer_lines(writer: Writer, scope: dict[str, list[str]], count: int) -> list[str]:
+    """Computations on constants that stand beside the sequence, which uses their results."""
+    writer.depth = 1
+    for _ in range(count):
+        writer.compute(scope)
+    lines, writer.lines, writer.depth = writer.lines, [], 3
+    return lines
 
 
 def _number(random: Random) -> int:

@@ -11,9 +11,12 @@ from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_
 from cpp_programs import Program, program
 from programs import LINES, LINES_WORDS, WRITES, WRITES_WORDS
 
+import tilewright as tw
 from tilewright.codegen.native_body import MOST_GUARDS
 from tilewright.codegen.static_words import static_words
 from tilewright.codegen.txn_words import TxnEmitter
+from tilewright.dialects.arith.meaning import DIVISIONS
+from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
 PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "10"))
@@ -109,3 +112,42 @@ def test_static_words_are_those_of_a_call() -> None:
     baked = LINES.replace("%lines: i32) {", ") {\n    %lines = arith.constant 8 : i32").replace(", )", ")")
     device, sequence = parts(read(baked))
     assert static_words(sequence, TxnEmitter(device)).words == interpreted(read(LINES), [8])
+
+
+DIVISION = """
+aie.device(npu2) {
+  aie.runtime_sequence @s(%buffer: memref<64xi32>, %rows: i32, %parts: i32) {
+    %each = arith.NAME %rows, %parts : i32
+    %register = arith.constant 4096 : i32
+    aiex.npu.write32(%register, %each) : i32, i32
+  }
+}"""
+
+
+@pytest.mark.parametrize("name", sorted(name.removeprefix("arith.") for name in DIVISIONS))
+def test_a_divisor_that_is_zero_is_refused(name: str) -> None:
+    text = DIVISION.replace("NAME", name)
+    with pytest.raises(tw.RangeError, match=r":4:.*division by zero.*parts = 0"):
+        tw.compile(text).txn("s", rows=7, parts=0)
+    assert interpreted(read(text), [7, 0]) is None
+    assert (
+        interpreted(read(text), [7, 2]) == Native(read(text))([7, 2]) == tw.compile(text).txn(rows=7, parts=2).tolist()
+    )
+    baked = text.replace(
+        ", %rows: i32, %parts: i32) {", ") {\n%rows = arith.constant 7 : i32\n%parts = arith.constant 0 : i32"
+    )
+    device, sequence = parts(read(baked))
+    with pytest.raises(DiagnosedError, match="division by zero"):
+        static_words(sequence, TxnEmitter(device))
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
+def test_cpp_has_no_stream_where_a_divisor_is_zero(tmp_path: Path) -> None:
+    names = sorted(name.removeprefix("arith.") for name in DIVISIONS)
+    texts = [DIVISION.replace("NAME", name).replace("@s", f"@{name}") for name in names]
+    values = [[7, 0], [-(2**31), 0], [7, 2], [-(2**31), -1]]
+    programs = [Program(text, name, ["i32", "i32"], values) for text, name in zip(texts, names, strict=True)]
+    printed = run_cpp(compile_cpp(COMPILERS[0], call_all(programs, STYLES), tmp_path, SANITIZERS))
+    wanted = [interpreted(read(text), row) for text in texts for _ in STYLES for row in values]
+    assert printed == wanted
+    assert [words is None for words in wanted] == [row[1] == 0 for _ in names for _ in STYLES for row in values]

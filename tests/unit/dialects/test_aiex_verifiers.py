@@ -108,8 +108,8 @@ def test_constant_transfer(buffer: str, lists: str, extra: str, text: str) -> No
             ", d0_zero_before = 1 : i64",
             "zero padding is not supported with runtime sizes/strides.",
         ),
-        ("%i32", "[0,0,0,%m][1,1,1,2048][0,0,0,1]", "", "d0 size hardware value 2048 exceeds hardware range [0:1023]."),
-        ("%i32", "[0,0,0,0][1,1,1024,%m][0,0,4,1]", "", "d1 size hardware value 1024 exceeds hardware range [0:1023]."),
+        ("%i32", "[0,0,0,%m][2,2,1,2048][9,9,0,1]", "", "d0 size hardware value 2048 exceeds hardware range [0:1023]."),
+        ("%i32", "[0,0,0,0][2,2,1024,%m][9,9,4,1]", "", "d1 size hardware value 1024 exceeds hardware range [0:1023]."),
         (
             "%i32",
             "[0,0,0,0][65,1,1,%m][0,0,4,1]",

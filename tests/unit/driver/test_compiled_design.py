@@ -65,9 +65,9 @@ def test_without_a_name_the_first_sequence_is_meant(transfers: tw.Design):
 
 
 def test_a_value_that_no_field_holds_is_refused_with_argument_limit_and_line(transfers: tw.Design):
-    with pytest.raises(tw.RangeError, match=r"<text>:10:5: error: .*1023.*N = 5000") as error:
-        transfers.txn("move", M=4, N=5000, k=0)
-    assert error.value.arguments["N"] == 5000
+    with pytest.raises(tw.RangeError, match=r"<text>:10:5: error: .*1023.*N = 1031") as error:
+        transfers.txn("move", M=65, N=1031, k=0)
+    assert error.value.arguments["N"] == 1031
 
 
 def test_a_value_that_its_type_cannot_hold_is_refused(transfers: tw.Design):

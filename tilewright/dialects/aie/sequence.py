@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, SupportsFloat, TypeVar, cast
 
@@ -17,22 +18,24 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolOpInterface
 from xdsl.utils.hints import isa
 
-from tilewright.dialects import arith
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck
+from tilewright.ir.diagnostics import fail_op
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
 DEFAULT_NAME = "sequence"
+COMPUTES = "arith."
+TAKES_NUMBERS = (COMPUTES, "scf.")
 ARGUMENT_NAMES = "tilewright.argument_names"
 """Attribute of a sequence with what the source called its arguments; their names in printed text are others."""
 
@@ -82,6 +85,11 @@ def _print_arguments_and_body(printer: Printer, op: IRDLOperation, print_empty_b
     printer.print_region(body, print_entry_block_args=False, print_empty_block=print_empty_block)
 
 
+def is_computation(op: Operation) -> bool:
+    """Whether an operation is one on numbers that a sequence does as well where it stands beside the sequence."""
+    return op.name.startswith(COMPUTES)
+
+
 @op_definition
 class RuntimeSequenceOp(IRDLOperation):
     """What the controller does when the host calls it; the arguments are the host's buffers and numbers."""
@@ -111,11 +119,28 @@ class RuntimeSequenceOp(IRDLOperation):
         return names
 
     @property
-    def outer_constants(self) -> list[arith.ConstantOp]:
-        """Constants of the device that the sequence uses, which sees them: CSE makes equal ones inside into those."""
-        owners = (operand.owner for op in self.walk() for operand in op.operands)
-        found = dict.fromkeys(owner for owner in owners if isinstance(owner, arith.ConstantOp))
-        return [constant for constant in found if not self.is_ancestor(constant)]
+    def outer_computations(self) -> list[Operation]:
+        """Computations beside the sequence that it uses, in their order; it does them as if they stood at its start.
+
+        Programs write such constants for all of their sequences, and CSE makes equal ones inside into those. Numbers
+        from elsewhere are refused.
+        """
+        device, users, found = self.parent, deque[Operation](self.walk()), set[Operation]()
+        while users:
+            user = users.popleft()
+            for operand in user.operands:
+                owner = operand.owner
+                # a sequence stands in a device, which sees nothing from outside
+                if not isinstance(owner, Operation) or owner.parent is not device or owner in found:
+                    continue
+                if is_computation(owner):
+                    found.add(owner)
+                    users.append(owner)
+                # an index may be a tile or a lock, which operations that are not lowered yet take
+                elif isinstance(operand.type, IntegerType) or user.name.startswith(TAKES_NUMBERS):
+                    text = "stands beside a sequence that uses its result, and is no arithmetic (arith) on constants"
+                    fail_op(owner, text, (user, "the result is used here"))
+        return [op for op in device.ops if op in found] if device is not None and found else []
 
     def takes_float(self, number: int) -> bool:
         """Whether an argument is an f32 to hosts."""

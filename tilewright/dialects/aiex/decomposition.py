@@ -52,7 +52,10 @@ class _Decomposition:
                 # the innermost loop counts granules
                 if dimension == 0 and not self.limits.is_whole_granules(inner):
                     continue
-                if parts := self.split(_factored(pattern, dimension, inner)):
+                step = inner * pattern.strides[dimension]
+                if dimension == 0:
+                    step = self.limits.advance(inner, pattern.strides[0])
+                if parts := self.split(_factored(pattern, dimension, inner, step)):
                     return parts
         return []
 
@@ -79,8 +82,8 @@ class _Decomposition:
         return parts
 
 
-def _factored(pattern: AccessPattern, dimension: int, inner: int) -> AccessPattern:
-    """`dimension` as two loops, the inner one `inner` long; loops outside it move one slot out."""
+def _factored(pattern: AccessPattern, dimension: int, inner: int, step: int) -> AccessPattern:
+    """`dimension` as two loops, the inner one `inner` long, the outer one by `step`; loops outside it move one out."""
     offset, size, stride = (values[dimension] for values in (pattern.offsets, pattern.sizes, pattern.strides))
 
     def widened(values: tuple[int, ...], inner_value: int, outer_value: int) -> tuple[int, ...]:
@@ -89,7 +92,7 @@ def _factored(pattern: AccessPattern, dimension: int, inner: int) -> AccessPatte
     return AccessPattern(
         widened(pattern.offsets, offset, 0),
         widened(pattern.sizes, inner, size // inner),
-        widened(pattern.strides, stride, inner * stride),
+        widened(pattern.strides, stride, step),
     )
 
 

@@ -85,6 +85,10 @@ class DescriptorLimits:
             return 1
         return self.max_step * self.granule_bits // self.element_bits
 
+    def advance(self, elements: int, stride: int) -> int:
+        """How far elements of d0 reach. A stride of small ones, unless it is 1, is that of the granules they fill."""
+        return elements if stride == 1 else elements // self.elements_per_granule * stride
+
     def violation(self, pattern: AccessPattern, ignore_wraps: bool = False) -> str | None:
         """Why a pattern does not fit into one descriptor. A linear transfer has no use for the wraps of d0 and d1."""
         return _violation(self, pattern.sizes, pattern.strides, ignore_wraps)
@@ -163,6 +167,11 @@ def pattern_violation(
     # only the shim's lowering writes a contiguous pattern as one loop
     is_linear = pattern.is_linear or (device.is_shim_noc(column, row) and pattern.is_contiguous)
     return limits.violation(pattern, ignore_wraps=is_linear)
+
+
+def has_free_loop(sizes: Sequence[int | None]) -> bool:
+    """Whether d2 or the iteration may run once, so that a loop inside can be made into two; None is not known."""
+    return any(size is None or size == 1 for size in sizes[2:])
 
 
 def realizability_violation(

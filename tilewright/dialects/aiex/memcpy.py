@@ -48,12 +48,15 @@ from .decomposition import decompose
 from .descriptor_checks import (
     DescriptorLimits,
     burst_violation,
+    has_free_loop,
     pattern_violation,
     realizability_violation,
 )
 from .write_bd import PADDING
 
 ZERO = IntegerAttr(0, i64)
+CONTINUED = "tilewright.continued"
+"""Discardable attribute of a transfer that is a part of another one, not the last: nothing waits for it."""
 INDICES = DenseArrayBase.constr(i64)
 
 
@@ -120,6 +123,10 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
         # the values of the old pattern are operands no more
         properties = self.properties | _static_lists(pattern) | {"operandSegmentSizes": segments(1, 0, 0, 0)}
         return NpuDmaMemcpyNdOp.create(operands=[self.memref], properties=properties)
+
+    @property
+    def is_continued(self) -> bool:
+        return CONTINUED in self.attributes
 
     @property
     def mixed_offsets(self) -> list[SSAValue | int]:
@@ -195,14 +202,17 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
     def _pattern_violation(
         self, device: DeviceModel, pattern: AccessPattern, allocation: ShimDmaAllocationOp
     ) -> str | None:
-        """What is wrong with the pattern, unless aie-decompose-large-dma-bd can split it."""
+        """What is wrong with the pattern, unless aie-decompose-large-dma-bd or its lowering can split it."""
         tile = tile_of(allocation.tile)
         if tile is None or not tile.is_placed or tile.place is None:
             return "shim DMA allocation must reference a valid TileOp"
         # splitting is tried only where the pattern does not fit, as it takes long
         text = pattern_violation(device, *tile.place, self.element_bits, pattern)
         limits = DescriptorLimits.of_tile(device, *tile.place, self.element_bits) if text is not None else None
-        return None if limits is not None and decompose(pattern, limits) else text
+        if limits is None:
+            return text
+        can_be_split = has_free_loop(pattern.sizes) and limits.violation(pattern, ignore_wraps=True) is None
+        return None if can_be_split or decompose(pattern, limits) else text
 
     def _runtime_violation(self, device: DeviceModel) -> str | None:
         if isinstance(self.named_channel, ObjectFifoOp):
@@ -220,8 +230,10 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
         # what is known of the pattern can be wrong before the rest is known; generated code checks that
         sizes = constant_values(self.mixed_sizes)[::-1]
         strides = constant_values(self.mixed_strides)[::-1]
+        # d0 and d1 may be too long where the lowering can split them
+        limited = (None, None, *sizes[2:]) if has_free_loop(sizes) else sizes
         return (
-            _size_violation(limits, sizes)
+            size_violation(limits, limited)
             or realizability_violation(limits, sizes, strides)
             or burst_violation(device, self.burst_length.value.data)
         )
@@ -235,7 +247,7 @@ def _static_lists(pattern: AccessPattern) -> dict[str, Attribute]:
     }
 
 
-def _size_violation(limits: DescriptorLimits, sizes: Sequence[int | None]) -> str | None:
+def size_violation(limits: DescriptorLimits, sizes: Sequence[int | None]) -> str | None:
     """Why the known sizes, innermost first, do not fit their fields."""
     # a size that is not known yet stands as 0, which fits
     known = AccessPattern((0,) * DIMENSIONS, tuple(size or 0 for size in sizes), (0,) * DIMENSIONS)

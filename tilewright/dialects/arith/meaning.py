@@ -12,12 +12,14 @@
 All of them agree where MLIR defines the result. Where it does not, they differ:
 
                                   folding        interpreter   LLVM, C++   lanes
-    division by zero              stays          0             0           fault
+    division by zero              stays          refused       refused *   fault
     quotient that does not fit    stays; `index` wraps it
                                                  0             0           fault
     shift by the width or more    stays          0             0           0, or the sign for shrsi
     ceildivsi of, or by, the      stays, as in MLIR, whose folder negates both
     smallest integer                             quotient      quotient    quotient
+
+* by the generators of sequences; host programs of AIR stop at both, and in code of cores it gives 0.
 
 Of two zeros `maxnumf` and `minnumf` give either one. MLIR's own folding of `index.ceildivs` gives the smallest
 integer's quotient the wrong sign; ours does not.
@@ -163,6 +165,8 @@ MEANING: dict[str, Meaning] = {
 """What operations on two integers compute, in any system."""
 # By name, since all of them, and no others, have one of these words in theirs.
 DIVISIONS = frozenset(name for name in MEANING if "div" in name or "rem" in name)
+DIVISION_BY_ZERO = "division by zero"
+"""Why a generator refuses its arguments where a divisor is."""
 
 SAME_IN_INDEX = {
     "add": "arith.addi",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -18,13 +19,14 @@ from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.lookup import ancestors, device_model, parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aiex.access_pattern import AccessPattern
+from tilewright.dialects.aiex.access_pattern import ITERATION, AccessPattern
 from tilewright.dialects.aiex.decomposition import decompose
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
-from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
+from tilewright.dialects.aiex.memcpy import CONTINUED, NpuDmaMemcpyNdOp
 from tilewright.dialects.aiex.tasks import ConfiguredTask, DmaConfigureTaskForOp, DmaConfigureTaskOp
 from tilewright.ir.diagnostics import emit_remark
 from tilewright.ir.pass_manager import Pass
+from tilewright.passes.sequence.limit_checks import Guards
 from tilewright.rewrite.driver import GREEDY, rewrite
 
 CONTROL_FLOW = (scf.ForOp, scf.WhileOp, scf.IfOp)
@@ -42,8 +44,11 @@ def split_pattern(
     return parts if len(parts) <= tile.resources.bds else []
 
 
+@dataclass(frozen=True)
 class SplitMemcpy(RewritePattern):
     """One transfer becomes several; the last one issues the token, if any does."""
+
+    guards: Guards
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
@@ -56,6 +61,9 @@ class SplitMemcpy(RewritePattern):
                 piece.id = IntegerAttr(bd_id, i64)
                 # The parts go through one queue in order: when the last is done, all are.
                 piece.issue_token = BoolAttr.from_bool(op.issues_token and piece is pieces[-1])
+                # Data that arrive issue a token anyway, and a wait takes the first that comes.
+                if piece is not pieces[-1] and self.guards is Guards.FULL:
+                    piece.attributes[CONTINUED] = UnitAttr()
         rewriter.replace(op, pieces)
 
 
@@ -74,15 +82,21 @@ def _free_ids(op: NpuDmaMemcpyNdOp, count: int) -> list[int]:
     return [next(free) for _ in range(count)]
 
 
+@dataclass(frozen=True)
 class SplitTaskDescriptor(RewritePattern):
     """The only descriptor of a task becomes another one, or a chain."""
+
+    guards: Guards
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
         task = op.parent_op()
         if not isinstance(task, ConfiguredTask) or sum(1 for _ in task.descriptors) != 1:
             return
-        parts = split_pattern(op, _tile_of_task(task), _constant_pattern(op), op.element_bytes * 8)
+        pattern, tile = _constant_pattern(op), _tile_of_task(task)
+        parts = split_pattern(op, tile, pattern, op.element_bytes * 8)
+        if self.guards is Guards.FULL and tile is not None and not _is_run_as_written(parts, pattern, tile):
+            return
         if len(parts) == 1:
             rewriter.replace(op, _rearranged(op, parts[0]))
         elif parts and _is_in_control_flow(op):
@@ -93,6 +107,17 @@ class SplitTaskDescriptor(RewritePattern):
             )
         elif parts:
             _chain(op, task, parts, rewriter)
+
+
+def _is_run_as_written(parts: list[AccessPattern], pattern: AccessPattern | None, tile: TileLike) -> bool:
+    """Whether a task does its parts.
+
+    The iteration is advanced by the repeat count that the program gives, for the pattern that it has; a mem tile can
+    walk all four loops of one part in one run.
+    """
+    if len(parts) == 1 and pattern is not None and pattern.sizes[ITERATION] == 1 and tile.is_mem:
+        return True
+    return all(part.sizes[ITERATION] == 1 for part in parts)
 
 
 def _tile_of_task(task: ConfiguredTask) -> TileLike | None:
@@ -152,9 +177,12 @@ def _chain(op: DmaBdOp, task: ConfiguredTask, parts: list[AccessPattern], rewrit
     rewriter.erase(op)
 
 
+@dataclass(frozen=True)
 class DecomposeLargeDmaBdPass(Pass):
     name = "aie-decompose-large-dma-bd"
     anchor = "aie.device"
 
+    guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "full: do all parts, and wait for all"})
+
     def apply(self, ctx: Context, op: Operation) -> None:
-        rewrite(op, SplitMemcpy(), SplitTaskDescriptor(), config=GREEDY)
+        rewrite(op, SplitMemcpy(self.guards), SplitTaskDescriptor(self.guards), config=GREEDY)

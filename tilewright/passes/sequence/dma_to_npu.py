@@ -19,7 +19,7 @@ from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
-from tilewright.dialects.aie.lookup import device_model, lookup_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_global, make_data_global, words_to_bytes
@@ -32,7 +32,7 @@ from tilewright.dialects.aiex.instructions import (
     NpuWriteRTPOp,
     Placed,
 )
-from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
+from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp, size_violation
 from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, TOO_LARGE_BD_ID, NpuAddressPatchOp, NpuPushQueueOp
 from tilewright.dialects.aiex.resolution import absolute_address
 from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
@@ -46,9 +46,9 @@ from tilewright.passes.sequence.descriptor_writes import (
     address_register,
     check_argument_part,
     offset_in_bytes,
-    transfer_of,
     wait_for_token,
 )
+from tilewright.passes.sequence.dma_transfer import DmaTransfer, transfer_of
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.passes.sequence.upstream_descriptor_writes import (
     RuntimePattern,
@@ -109,7 +109,7 @@ class MemcpyToWriteBd(RewritePattern):
             repeat_count=emit.number(repeat_count),
             bd_id=emit.constant(op.id.value.data),
             # As upstream: a wait for data that arrives is possible without asking for a token.
-            issue_token=op.issues_token or allocation.direction is DmaDirection.S2MM,
+            issue_token=op.issues_token or (allocation.direction is DmaDirection.S2MM and not op.is_continued),
         )
         rewriter.replace(op, push)
 
@@ -134,11 +134,8 @@ class _Memcpy:
 
     def write(self) -> Number:
         """Write the descriptor. Returns the repeat count for its push."""
-        self._check()
-        limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
-        assert limits is not None, "transfers elsewhere have been refused"
         offsets, sizes, strides = self._numbers()
-        transfer = transfer_of(self.model, self.place, limits, sizes, strides)
+        transfer = self._checked_transfer(sizes, strides)
         made = transfer.fields(self.numbers, self.checks)
         attrs = ((name, self.op.properties.get(name)) for name in PADDING)
         padding = {name: attr.value.data for name, attr in attrs if isinstance(attr, IntegerAttr)}
@@ -156,6 +153,8 @@ class _Memcpy:
         limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bits)
         assert limits is not None, "the verifier refuses runtime patterns on other tiles"
         offsets, sizes, strides = self._numbers()
+        if text := size_violation(limits, constant_values(sizes)):
+            fail_op(self.op, text)
         descriptor = UpstreamDescriptorWriter(self.model, self.place, self.bd_id)
         burst_bytes = self.op.burst_length.value.data
         repeat = descriptor.write_pattern(self.emit, RuntimePattern(sizes, strides), limits, burst_bytes)
@@ -173,18 +172,25 @@ class _Memcpy:
             return self.pattern.offsets, self.pattern.sizes, self.pattern.strides
         return self.op.mixed_offsets[::-1], self.op.mixed_sizes[::-1], self.op.mixed_strides[::-1]
 
-    def _check(self) -> None:
-        """What is known is refused in mlir-aie's words, where that refuses it."""
+    def _checked_transfer(self, sizes: Sequence[Number], strides: Sequence[Number]) -> DmaTransfer:
+        """The transfer. What is known is refused in mlir-aie's words, where neither that nor a split can do it."""
         op, place = self.op, self.place
-        if self.pattern is not None and (
-            text := pattern_violation(self.model, *place, self.element_bits, self.pattern)
-        ):
+        limits, text = DescriptorLimits.of_tile(self.model, *place, self.element_bits), None
+        if self.pattern is not None:
+            text = pattern_violation(self.model, *place, self.element_bits, self.pattern)
+        if limits is None:
+            fail_op(op, text or "is for a tile without a DMA")
+        # `opt` shows what mlir-aie does, which is to leave loops as they are
+        keeps_loops = op.is_padded or not self.checks.enabled
+        transfer = transfer_of(self.model, place, limits, sizes, strides, keeps_loops=keeps_loops)
+        if text is not None and transfer.walk(self.numbers).is_split is not True:
             fail_op(op, text)
         if self.model.is_mem_tile(*place) and self.allocation.direction is DmaDirection.S2MM and op.is_padded:
             fail_op(op, "MemTile supports zero padding only on MM2S direction")
         if self.checks.enabled and op.packet is not None and (text := packet_violation(op.packet)):
             fail_op(op, text)
         self.checks.descriptor_number(self.bd_id, range(self.model.num_bds(*place)))
+        return transfer
 
     def _template(self) -> dict[str, int]:
         """The fields that do not depend on the pattern."""

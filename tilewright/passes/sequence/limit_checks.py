@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple, cast
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IndexType, IntegerType, i32
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection, TileId
+from tilewright.dialects import arith
 from tilewright.dialects.aiex.access_pattern import ITERATION
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.dialects.aiex.guards import NpuAssertBdDivisibleOp, NpuAssertRangeOp, range_requirement, signed_limits
@@ -19,9 +21,18 @@ from tilewright.ir.diagnostics import emit_warning, fail_op
 from tilewright.rewrite.emitter import Number, known
 from tilewright.rewrite.exact_arithmetic import Condition, Numbers
 
+INTEGER_TYPES = (IntegerType, IndexType)
 MAX_COUNT = (1 << 31) - 1  # what sizes are held to where no field limits them
 MAX_ROW = (1 << 32) - 1  # the same for the product of two, so that 64 bits hold that of three
 MAX_OFFSET_STRIDE = 1 << 30  # likewise for strides that are only multiplied with an offset
+NO_ROOM = "which the other dimensions leave no room to split"
+
+
+class Loops(NamedTuple):
+    """Four nested loops, innermost first."""
+
+    sizes: Sequence[Number]
+    strides: Sequence[Number]
 
 
 class Guards(StrEnum):
@@ -90,34 +101,54 @@ class LimitChecks:
         self.within(channel, 0, model.num_dma_channels(*place, direction) - 1, f"{direction.name} channel")
 
     def pattern(
-        self, sizes: Sequence[Number], strides: Sequence[Number], limits: DescriptorLimits, is_linear: Condition
+        self,
+        loops: Loops,
+        given: Loops,
+        limits: DescriptorLimits,
+        is_linear: Condition,
+        is_whole: Condition,
+        *,
+        is_given: bool,
     ) -> None:
-        """Whether a descriptor can hold these sizes and strides, innermost first, in elements."""
-        if self.enabled:
-            self._sizes(sizes, limits, is_linear)
-            self._strides(sizes, strides, limits, is_linear)
+        """Whether a descriptor can hold loops in elements, which need not be those given by the program.
 
-    def _sizes(self, sizes: Sequence[Number], limits: DescriptorLimits, is_linear: Condition) -> None:
-        for dimension, size in enumerate(sizes):
+        Where one run walks all of them, the iteration field and its limit do not count.
+        """
+        if not self.enabled:
+            return
+        repeated = self.numbers.select(is_whole, 1, loops.sizes[ITERATION])
+        self._sizes([*loops.sizes[:ITERATION], repeated], given, limits, is_linear, can_be_split=not is_given)
+        self._strides(loops, given, limits, is_linear)
+
+    def _sizes(
+        self,
+        sizes: Sequence[Number],
+        given: Loops,
+        limits: DescriptorLimits,
+        is_linear: Condition,
+        *,
+        can_be_split: bool,
+    ) -> None:
+        for dimension, (size, written) in enumerate(zip(sizes, given.sizes, strict=True)):
             name, has_wrap = f"{_name(dimension)} size", dimension < 2
             largest = limits.largest_size(dimension)
             # A linear run is one length without wraps, so d0 and d1 may be larger than their wrap fields.
-            always_limited = dimension == ITERATION or (has_wrap and is_linear is False)
-            self.within(size, 1, largest if always_limited else MAX_COUNT, name)
-            if has_wrap and not isinstance(is_linear, bool) and upper_bound(size) > largest:
-                self.within(self.numbers.select(is_linear, 1, size), 1, largest, name)
+            always_limited = dimension == ITERATION or (has_wrap and is_linear is False and not can_be_split)
+            checked = size if dimension == ITERATION else written
+            self.within(checked, 1, largest if always_limited else MAX_COUNT, name)
+            if has_wrap and not always_limited and upper_bound(size) > largest:
+                used = self.numbers.select(is_linear, 1, size)
+                self.within(used, 1, largest, f"{name}, {NO_ROOM}," if can_be_split else name)
         if limits.elements_per_granule > 1:
-            self.divisible(self.numbers.select(is_linear, 0, sizes[0]), limits.elements_per_granule, "d0 size")
+            self.divisible(self.numbers.select(is_linear, 0, given.sizes[0]), limits.elements_per_granule, "d0 size")
 
-    def _strides(
-        self, sizes: Sequence[Number], strides: Sequence[Number], limits: DescriptorLimits, is_linear: Condition
-    ) -> None:
+    def _strides(self, loops: Loops, given: Loops, limits: DescriptorLimits, is_linear: Condition) -> None:
         """A loop that runs once takes no step, so its stride may be anything; but d0's is put into its field anyway.
 
         A plain run has no rows, which could end within a granule or lie too far apart.
         """
         numbers = self.numbers
-        for dimension, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+        for dimension, (size, stride) in enumerate(zip(*loops, strict=True)):
             name, lowest = f"{_name(dimension)} stride", 0 if dimension == ITERATION else 1
             unused: Number = lowest
             if dimension == 0:
@@ -126,9 +157,19 @@ class LimitChecks:
             if dimension != ITERATION:
                 taken = numbers.select(is_linear, 1, taken)
             self.within(taken, lowest, limits.largest_stride(dimension), name)
+            stride = given.strides[dimension]
             if dimension != ITERATION and limits.elements_per_granule > 1:
                 stride = numbers.select(is_linear, 1 if dimension == 0 else 0, stride)
             self.divisible(stride, limits.elements_per_granule, name, allow_unit=dimension == 0)
+
+    def fourth_dimension(self, loops: Loops, limits: DescriptorLimits, is_used: Condition) -> None:
+        """Whether one run of a mem tile's descriptor can walk four loops; d2 has a limit then, and d3 goes forward."""
+        if not self.enabled or is_used is False:
+            return
+        numbers, (sizes, strides) = self.numbers, loops
+        self.within(numbers.select(is_used, sizes[2], 1), 1, limits.max_wrap, "d2 size")
+        step = numbers.select_greater(sizes[ITERATION], 1, strides[ITERATION], 1)
+        self.within(numbers.select(is_used, step, 1), 1, limits.largest_stride(ITERATION), "d3 stride")
 
     def offset_terms(self, offsets: Sequence[Number], strides: Sequence[Number]) -> None:
         """Whether 64 bits hold the sum of offset * stride."""
@@ -156,8 +197,33 @@ class LimitChecks:
 
 def upper_bound(size: Number) -> int:
     """The largest that a size can be once it is checked."""
-    value = known(size)
-    return MAX_COUNT if value is None else value
+    return min(largest_value(size), MAX_COUNT)
+
+
+def largest_value(number: Number, depth: int = 8) -> int:
+    """A number that a value is not above, as far as the operations that it comes from tell."""
+    if (value := known(number)) is not None:
+        return value
+    assert isinstance(number, SSAValue)
+    limit, op = signed_limits(number.type)[1], number.owner
+    if not isinstance(op, Operation) or depth == 0:
+        return limit
+    operands = [largest_value(operand, depth - 1) for operand in op.operands if isinstance(operand.type, INTEGER_TYPES)]
+    match op:
+        case arith.MinSIOp():
+            return min(operands)
+        case arith.MaxSIOp():
+            return max(operands)
+        case arith.SelectOp():
+            return max(operands[-2:])
+        case arith.ExtSIOp() | arith.IndexCastOp():
+            return min(operands[0], limit)
+        case arith.ExtUIOp():
+            return (1 << cast(IntegerType, op.operands[0].type).bitwidth) - 1
+        case arith.RemUIOp() | arith.RemSIOp() | arith.AndIOp() if (value := known(op.operands[1])) is not None:
+            return value - (0 if isinstance(op, arith.AndIOp) else 1) if value > 0 else limit
+        case _:
+            return limit
 
 
 def _name(dimension: int) -> str:

@@ -1,4 +1,5 @@
-// RUN: tilewright opt --split-input-file --convert-aiex-to-emitc %s | filecheck %s
+// RUN: tilewright opt --split-input-file --convert-aiex-to-emitc=upstream-text %s | filecheck %s
+// RUN: tilewright opt --split-input-file --convert-aiex-to-emitc %s | filecheck --check-prefix=TWICE %s
 // A runtime sequence becomes a function that appends its operations to a vector. Scalar arguments are parameters, in
 // order; host buffers are none.
 
@@ -22,6 +23,23 @@
 // CHECK:      verbatim "aie_runtime::txn_prepend_header(txn, 2u, {0, 1, 3, 6, 4, 1});"
 // CHECK-NEXT: %[[RESULT:.+]] = literal "std::move(txn)"
 // CHECK-NEXT: return %[[RESULT]]
+
+// Where the header is ours the code runs twice, so that the vector is allocated once; mlir-aie's header has no such thing.
+// TWICE:      emitc.verbatim "{{.}}ifndef AIE_GENERATE_TXN_MAIN_REGISTERS_H"
+// TWICE-NEXT: emitc.verbatim "{{.}}define AIE_GENERATE_TXN_MAIN_REGISTERS_H"
+// TWICE-NEXT: emitc.include "aie/Runtime/TxnEncoding.h"
+// TWICE:      call_opaque "aie_runtime::txn_init"
+// TWICE-NEXT: verbatim "{{.}}ifdef AIE_RUNTIME_TXN_FILL"
+// TWICE-NEXT: verbatim "const auto append = {{.+}}(auto &txn) -> std::optional<bool> {{.+}}"
+// TWICE-NEXT: verbatim "{{.}}endif"
+// TWICE:      verbatim "aie_runtime::txn_prepend_header(txn, 2u, {0, 1, 3, 6, 4, 1});"
+// TWICE-NEXT: verbatim "{{.}}ifdef AIE_RUNTIME_TXN_FILL"
+// TWICE-NEXT: verbatim "return true;"
+// TWICE-NEXT: verbatim "};"
+// TWICE-NEXT: verbatim "if (!aie_runtime::txn_fill(txn, append)) return std::nullopt;"
+// TWICE-NEXT: verbatim "{{.}}endif"
+// TWICE-NEXT: literal "std::move(txn)"
+// TWICE:      emitc.verbatim "{{.}}endif // AIE_GENERATE_TXN_MAIN_REGISTERS_H"
 aie.device(npu1) {
   %tile = aie.tile(0, 2)
   %rtp = aie.buffer(%tile) {address = 1024 : i32, sym_name = "rtp"} : memref<16xi32>

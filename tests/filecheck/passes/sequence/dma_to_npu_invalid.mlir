@@ -32,3 +32,16 @@ aie.device(npu1) {
     aiex.npu.rtp_write(@rtp, 3, %v) : i32
   }
 }
+
+// -----
+
+// A constant that is too long beside runtime values: there is room to split it, which mlir-aie does not do.
+aie.device(npu1) {
+  %shim = aie.tile(0, 0)
+  aie.shim_dma_allocation @in(%shim, MM2S, 0)
+  aie.runtime_sequence @too_long(%a: memref<?xi32>, %n: i64) {
+    // expected-error@+2 {{failed to legalize operation 'aiex.npu.dma_memcpy_nd'}}
+    // expected-error@+1 {{d0 size hardware value 2000 exceeds hardware range [0:1023].}}
+    aiex.npu.dma_memcpy_nd(%a[0, 0, 0, %n][1, 1, 5, 2000][0, 0, 9999, 1]) {id = 0 : i64, metadata = @in} : memref<?xi32>
+  }
+}

@@ -161,3 +161,32 @@ aie.device(npu2) {
 }
 aie.device(npu2) @idle {
 }
+
+// -----
+
+// Numbers that are computed beside a sequence come along with it.
+// CHECK-LABEL: aie.device(npu2) @caller
+// CHECK-DAG:     %[[REGISTER:.+]] = arith.constant 4096 : i32
+// CHECK-DAG:     %[[SUM:.+]] = arith.constant 12 : i32
+// CHECK:         aie.runtime_sequence @outer(%[[N:.+]]: i32)
+// CHECK:           %[[VALUE:.+]] = arith.addi %[[N]], %[[SUM]] : i32
+// CHECK-NEXT:      aiex.npu.write32(%[[REGISTER]], %[[VALUE]]) : i32, i32
+module {
+  aie.device(npu2) @caller {
+    aie.runtime_sequence @outer(%n: i32) {
+      aiex.configure @callee {
+        aiex.run @work(%n) : (i32)
+      }
+    }
+  }
+  aie.device(npu2) @callee {
+    %register = arith.constant 4096 : i32
+    %five = arith.constant 5 : i32
+    %seven = arith.constant 7 : i32
+    %sum = arith.addi %five, %seven : i32
+    aie.runtime_sequence @work(%m: i32) {
+      %value = arith.addi %m, %sum : i32
+      aiex.npu.write32(%register, %value) : i32, i32
+    }
+  }
+}

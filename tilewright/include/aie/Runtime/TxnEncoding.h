@@ -12,7 +12,8 @@
 // The functions that append also take a TxnCounter or a TxnWriter instead of the vector; txn_build uses them to make a
 // stream in one piece of memory of the right size.
 //
-// The word layouts are those of tilewright/txn/opcodes.py; a test compares the two.
+// The word layouts are those of tilewright/txn/opcodes.py; a test compares the two. TxnDma.h, which comes along, has the
+// descriptors and queues of DMAs; README.md has all of it on one page.
 
 #ifndef AIE_RUNTIME_TXNENCODING_H
 #define AIE_RUNTIME_TXNENCODING_H
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace aie_runtime {
@@ -79,9 +81,10 @@ struct TxnCounter {
   uint32_t operations = 0;
 };
 
-// Writes operations one behind the other, into memory that has room for them.
+// Writes operations one behind the other, into memory that has room for them; `start` is where the header goes.
 struct TxnWriter {
   uint32_t *next;
+  uint32_t *start = nullptr;
 };
 
 namespace detail {
@@ -129,14 +132,29 @@ inline void append_data(TxnWriter &txn, const uint32_t *data, size_t count) {
 // Leave room for the header; call it before the first append.
 inline void txn_init(std::vector<uint32_t> &txn) { txn.assign(detail::kHeaderWords, 0u); }
 
+namespace detail {
+
+inline void store_header(uint32_t *to, size_t words, uint32_t op_count, TxnDeviceInfo info) {
+  store(to,
+        uint32_t{info.numRows} << 24 | uint32_t{info.devGen} << 16 | uint32_t{info.minor} << 8 | uint32_t{info.major},
+        uint32_t{info.numMemTileRows} << 8 | uint32_t{info.numCols}, op_count,
+        static_cast<uint32_t>(words) * kWordBytes);
+}
+
+} // namespace detail
+
 // Fill in the header; call it after the last append.
 inline void txn_prepend_header(std::vector<uint32_t> &txn, uint32_t op_count, TxnDeviceInfo info = {}) {
   if (txn.size() < detail::kHeaderWords)
     txn.resize(detail::kHeaderWords, 0u);
-  txn[0] = uint32_t{info.numRows} << 24 | uint32_t{info.devGen} << 16 | uint32_t{info.minor} << 8 | uint32_t{info.major};
-  txn[1] = uint32_t{info.numMemTileRows} << 8 | uint32_t{info.numCols};
-  txn[2] = op_count;
-  txn[3] = static_cast<uint32_t>(txn.size()) * detail::kWordBytes;
+  detail::store_header(txn.data(), txn.size(), op_count, info);
+}
+
+inline void txn_prepend_header(TxnCounter &, uint32_t, TxnDeviceInfo = {}) {}
+
+inline void txn_prepend_header(TxnWriter &txn, uint32_t op_count, TxnDeviceInfo info = {}) {
+  if (txn.start)
+    detail::store_header(txn.start, static_cast<size_t>(txn.next - txn.start), op_count, info);
 }
 
 // Set one register.
@@ -209,16 +227,32 @@ inline void txn_append_update_reg(Txn &txn, uint32_t state_table_idx, uint32_t f
                  addr);
 }
 
-// A whole stream. `body` appends the operations to what it is given, and is called twice: to count, then to write. It
-// returns false to give up, and then there is no stream.
-template <typename Body> inline std::optional<std::vector<uint32_t>> txn_build(TxnDeviceInfo info, const Body &body) {
+// Fill a vector with a stream. `body` appends the operations to what it is given, and is called twice: to count, then
+// to write. It returns false or nothing to give up, and then the vector stays as it was.
+#define AIE_RUNTIME_TXN_FILL 1
+template <typename Body> inline bool txn_fill(std::vector<uint32_t> &txn, const Body &body) {
   TxnCounter counter;
   if (!body(counter) || counter.words > UINT32_MAX / detail::kWordBytes)
-    return std::nullopt;
-  std::vector<uint32_t> txn(counter.words);
-  TxnWriter writer{txn.data() + detail::kHeaderWords};
+    return false;
+  txn.resize(counter.words);
+  TxnWriter writer{txn.data() + detail::kHeaderWords, txn.data()};
   body(writer);
-  txn_prepend_header(txn, counter.operations, info);
+  return true;
+}
+
+// A whole stream, with its header; `body` is that of txn_fill.
+template <typename Body> inline std::optional<std::vector<uint32_t>> txn_build(TxnDeviceInfo info, const Body &body) {
+  std::vector<uint32_t> txn;
+  uint32_t operations = 0;
+  const auto counted = [&](auto &stream) {
+    const bool done = static_cast<bool>(body(stream));
+    if constexpr (std::is_same_v<std::decay_t<decltype(stream)>, TxnCounter>)
+      operations = stream.operations;
+    return done;
+  };
+  if (!txn_fill(txn, counted))
+    return std::nullopt;
+  txn_prepend_header(txn, operations, info);
   return txn;
 }
 
@@ -254,5 +288,7 @@ inline void bd_pool_push(BdPool &pool, uint32_t id) {
 }
 
 } // namespace aie_runtime
+
+#include "TxnDma.h"
 
 #endif // AIE_RUNTIME_TXNENCODING_H

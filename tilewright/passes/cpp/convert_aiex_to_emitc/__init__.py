@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, MemRefType, ModuleOp, UnrankedMemRefType, i1
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, UnrankedMemRefType, i1
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import memref
@@ -18,7 +18,7 @@ from tilewright.dialects.emitc.calls import CallOp, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp, IncludeOp
 from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, LogicalAndOp, Predicate
-from tilewright.dialects.emitc.types import is_integral, is_unsigned, width_of
+from tilewright.dialects.emitc.types import PointerType, is_integral, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
 from tilewright.ir.symbols import unchanging_symbols
@@ -29,12 +29,18 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
     STYLES,
     Style,
     StyleName,
+    converted_constant,
     cpp_types,
     known,
 )
 from tilewright.passes.cpp.convert_aiex_to_emitc.control import ControlFlow
 from tilewright.passes.cpp.convert_aiex_to_emitc.functions import DividedFunction, Frame, WholeFunction
-from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import Instructions, pool_declaration, pool_name
+from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import (
+    Instructions,
+    opaque_type,
+    pool_declaration,
+    pool_name,
+)
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
@@ -53,6 +59,14 @@ class ConvertAIEXToEmitCPass(ModulePass):
     function_name: str = field(
         default="", metadata={"help": "what the functions are called; {device} and {sequence} stand for their names"}
     )
+    upstream_text: bool = field(
+        default=False,
+        metadata={"help": "leave out the checks and the include guard that mlir-aie does not write"},
+    )
+
+    keep_buffers: bool = field(
+        default=False, metadata={"help": "functions take host buffers too, as `void *`, in the sequence's order"}
+    )
 
     def apply_to(self, module: ModuleOp) -> None:
         sequences = ops_of(all_operations(module), RuntimeSequenceOp)
@@ -61,17 +75,21 @@ class ConvertAIEXToEmitCPass(ModulePass):
         style = STYLES[self.style]
         if self.function_name:
             style = replace(style, function=self.function_name)
+        style = replace(style, in_two_runs=not self.upstream_text, keeps_buffers=self.keep_buffers)
         owners = [_device_of(sequence) for sequence in sequences]
         pairs = [(device.sym_name.data, each.sym_name.data) for device, each in zip(owners, sequences, strict=True)]
         styles = [replace(style, function=name) for name in style.function_names(pairs)]
         with unchanging_symbols():
             # A sequence with an error has no functions; all are converted, so that all errors are reported.
             made = [
-                SequenceConversion(*parts, fold_ddr_offsets=self.fold_ddr_addr_offset).run()
+                SequenceConversion(
+                    *parts, fold_ddr_offsets=self.fold_ddr_addr_offset, expects_checks=not self.upstream_text
+                ).run()
                 for parts in zip(sequences, owners, styles, strict=True)
             ]
         if all(made):
-            _replace_contents(module, [function for functions in made for function in functions], style)
+            guard = None if self.upstream_text or style.readable else f"AIE_{styles[0].function.upper()}_H"
+            _replace_contents(module, [function for functions in made for function in functions], style, guard)
 
 
 def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
@@ -81,8 +99,8 @@ def _device_of(sequence: RuntimeSequenceOp) -> DeviceOp:
     return device
 
 
-def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Style) -> None:
-    """What is not C++ goes; the header comes first."""
+def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Style, guard: str | None) -> None:
+    """What is not C++ goes; the header comes first, all of it inside an include guard."""
     block = module.body.block
     for old in reversed(list(block.ops)):
         if not isinstance(old, FuncOp | IncludeOp):
@@ -91,30 +109,48 @@ def _replace_contents(module: ModuleOp, functions: Sequence[FuncOp], style: Styl
     names = sorted(STANDARD_HEADERS) if style.readable else [*STANDARD_HEADERS, "utility"]  # for std::move
     includes = [IncludeOp(HEADER), *(IncludeOp(name, standard=True) for name in names)]
     before, after = ([VerbatimOp(line) for line in lines] for lines in style.pragmas)
-    for new in (*includes, *before, *after):
+    start = [VerbatimOp(f"#ifndef {guard}"), VerbatimOp(f"#define {guard}")] if guard else []
+    end = [VerbatimOp(f"#endif // {guard}")] if guard else []
+    for new in (*start, *includes, *before, *after, *end):
         new.location = module.location
-    Rewriter.insert_op([*includes, *before], InsertPoint.at_start(block))
-    block.add_ops(after)
+    Rewriter.insert_op([*start, *includes, *before], InsertPoint.at_start(block))
+    block.add_ops([*after, *end])
 
 
 BUFFER_TYPES = (MemRefType, UnrankedMemRefType)
+VOID_POINTER = PointerType(opaque_type("void"))
 TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
 
 
 class SequenceConversion:
     """Lowers the operations of a sequence into the frame of functions around them."""
 
-    def __init__(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style, *, fold_ddr_offsets: bool):
+    def __init__(
+        self,
+        sequence: RuntimeSequenceOp,
+        device: DeviceOp,
+        style: Style,
+        *,
+        fold_ddr_offsets: bool,
+        expects_checks: bool,
+    ):
         self.sequence, self.device, self.style = sequence, device, style
-        arguments = [a for a in sequence.body.block.args if not isinstance(a.type, BUFFER_TYPES)]
-        types = cpp_types(sequence, [argument.type for argument in arguments])
+        arguments = [a for a in sequence.body.block.args if style.keeps_buffers or not isinstance(a.type, BUFFER_TYPES)]
+        types = [
+            VOID_POINTER if isinstance(argument.type, BUFFER_TYPES) else cpp_types(sequence, [argument.type])[0]
+            for argument in arguments
+        ]
         self.frame: Frame = (DividedFunction if style.readable else WholeFunction)(sequence, device, style, types)
         self.builder = self.frame.builder
         for argument, parameter in zip(arguments, self.frame.parameters, strict=True):
             parameter.name_hint = sequence.argument_names[argument.index]
             self.builder.define(argument, parameter)
         self.instructions = Instructions(
-            self.builder, device.model, self.frame.stream, fold_ddr_offsets=fold_ddr_offsets
+            self.builder,
+            device.model,
+            self.frame.stream,
+            fold_ddr_offsets=fold_ddr_offsets,
+            expects_checks=expects_checks,
         )
         self.control = ControlFlow(self.builder, self._lower_block)
         self.failed = False
@@ -125,8 +161,8 @@ class SequenceConversion:
         self._declare_pools()
         self.frame.begin()
         self.instructions.counter = self.frame.counter
-        for constant in self.sequence.outer_constants:
-            self._lower(constant)
+        for computation in self.sequence.outer_computations:
+            self._lower(computation)
         self._lower_block(self.sequence.body.block)
         if self.failed:
             return ()
@@ -262,9 +298,8 @@ def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
         return None
     if source.type == target:
         return source
-    number = known(source)
-    if number is not None:
-        return _constant(_converted(number, source.type, target), target)
+    if known(source) is not None:
+        return converted_constant(source, target)
     inner = source.owner
     if not isinstance(inner, CastOp) or not is_integral(inner.source.type):
         return None
@@ -276,22 +311,3 @@ def _simpler_cast(op: CastOp) -> Operation | SSAValue | None:
         return CastOp(start, target)
     start.name_hint = start.name_hint or source.name_hint
     return start
-
-
-def _constant(number: int, type: Attribute) -> Operation | None:
-    match type:
-        case IntegerType():
-            return ConstantOp(IntegerAttr(number, type), type)
-        case _:
-            # What needs the 64th bit stays a cast: an `index` attribute has a sign.
-            return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), type)
-
-
-def _converted(number: int, source: Attribute, target: Attribute) -> int:
-    """What a number of one type is in another, as C++ converts it."""
-    if is_unsigned(source):
-        number %= 1 << width_of(source)
-    number %= 1 << width_of(target)
-    if not is_unsigned(target) and number >> width_of(target) - 1:
-        number -= 1 << width_of(target)
-    return number

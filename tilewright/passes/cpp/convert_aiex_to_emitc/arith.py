@@ -1,7 +1,8 @@
 """Integer arithmetic as C++ operators: a system of numbers for the definitions in `dialects.arith.meaning`.
 
 The results are those of the native generator for every input: numbers wrap around, so that what can overflow is
-computed without sign; a division that C++ leaves undefined gives 0, and so does a shift by the width or more.
+computed without sign; a division by zero gives up, a quotient that does not fit is 0, and so is a shift by the width
+or more.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.dialects import arith
-from tilewright.dialects.arith.meaning import COMPARISONS, MEANING, RESIZES, Integers
+from tilewright.dialects.arith.meaning import COMPARISONS, DIVISION_BY_ZERO, MEANING, RESIZES, Integers
 from tilewright.dialects.emitc import operators as cpp
 from tilewright.dialects.emitc.control import YieldOp
 from tilewright.dialects.emitc.expression import ExpressionOp
@@ -31,7 +32,8 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
     signed,
     unsigned,
 )
-from tilewright.rewrite.integers import OPERATORS, mask
+from tilewright.rewrite.integers import OPERATORS, compute, mask
+from tilewright.rewrite.integers import signed as wrapped
 
 _PREDICATES = {
     "==": Predicate.eq,
@@ -88,20 +90,15 @@ class CppIntegers(Integers[SSAValue]):
     def divide(self, operator: str, a: SSAValue, b: SSAValue, signed: bool) -> SSAValue:
         dividend, divisor = known_before_cast(a), known_before_cast(b)
         smallest = -(1 << width_of(a.type) - 1)
-        negates = signed and divisor in (None, -1)
-        if divisor == 0 or (negates and divisor == -1 and dividend == smallest):
-            return self.constant(0, a)
-        conditions: list[SSAValue] = []
-        if divisor is None:
-            conditions.append(self.differ(b, self.constant(0, b)))
-        if negates and dividend in (None, smallest):
-            fits = self.differ(a, self.constant(smallest, a))
-            if divisor is None:
-                is_no_negation = self.differ(b, self.constant(-1, b))
-                fits = self.builder.value(cpp.LogicalOrOp(fits, is_no_negation)) if dividend is None else is_no_negation
-            conditions.append(fits)
         compute = partial(self._apply, operator)
-        return self._lazily(reduce(self.both, conditions), compute, a, b) if conditions else compute(a, b)
+        if divisor == 0 or (signed and divisor == -1 and dividend == smallest):
+            return self.constant(0, a)
+        if not signed or divisor not in (None, -1) or dividend not in (None, smallest):
+            return compute(a, b)
+        fits = [] if dividend == smallest else [self.differ(a, self.constant(smallest, a))]
+        if divisor is None:
+            fits.append(self.differ(b, self.constant(-1, b)))
+        return self._lazily(reduce(self._either, fits), compute, a, b)
 
     def _lazily(
         self, condition: SSAValue, compute: Callable[[SSAValue, SSAValue], SSAValue], lhs: SSAValue, rhs: SSAValue
@@ -132,7 +129,12 @@ class CppIntegers(Integers[SSAValue]):
     def where_divisible(
         self, a: SSAValue, b: SSAValue, signed: bool, compute: Callable[[SSAValue, SSAValue], SSAValue]
     ) -> SSAValue:
-        # `divide` itself looks at the divisor: each `/` and `%` is an expression of its own, computed where defined
+        divisor = known_before_cast(b)
+        if divisor == 0:
+            self.builder.statement(self.builder.style.refuse)
+        elif divisor is None:
+            self.builder.refuse_if(DIVISION_BY_ZERO, "{} == 0", b)
+        # `divide` itself looks for quotients that do not fit: each `/` and `%` is an expression of its own
         return self.builder.cast(compute(self._cast(a, signed), self._cast(b, signed)), a.type)
 
     def where_shiftable(
@@ -155,6 +157,9 @@ class CppIntegers(Integers[SSAValue]):
 
     def both(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.builder.value(cpp.LogicalAndOp(a, b))
+
+    def _either(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self.builder.value(cpp.LogicalOrOp(a, b))
 
     def compare_signs(self, a: SSAValue, b: SSAValue, zero: SSAValue, same: bool) -> SSAValue:
         return self._compare(">=" if same else "<", self._apply("^", a, b), zero)
@@ -206,13 +211,17 @@ def _compare(builder: CppBuilder, op: Operation) -> SSAValue:
 
 
 def _select(builder: CppBuilder, op: Operation) -> SSAValue:
-    condition, yes, no = op.operands
-    return builder.value(cpp.ConditionalOp(builder[condition], builder[yes], builder[no]))
+    condition, yes, no = (builder[value] for value in op.operands)
+    if builder.style.readable and (chosen := known(condition)) is not None:
+        return yes if chosen else no
+    return builder.value(cpp.ConditionalOp(condition, yes, no))
 
 
 def _resize(builder: CppBuilder, op: Operation) -> SSAValue:
     source, with_sign = builder[op.operands[0]], RESIZES[op.name]
     type = cpp_types(op, [op.results[0].type])[0]
+    if builder.style.readable and source.type == i1 and (bit := known(source)) is not None:
+        return builder.constant(-(bit & 1) if with_sign and type != i1 else bit & 1, type)
     if source.type == i1 and with_sign:  # the sign of a bit is the bit
         ones, zero = builder.constant(-1, type), builder.constant(0, type)
         return builder.value(cpp.ConditionalOp(source, ones, zero))
@@ -238,8 +247,19 @@ _ON_BITS: dict[str, type[BinaryOp]] = {
 }
 
 
+def _known_result(name: str, lhs: SSAValue, rhs: SSAValue) -> int | None:
+    """The number that a result is known to be: compilers warn of odd ways to write it, such as a shift by too much."""
+    a, b, width = known_before_cast(lhs), known_before_cast(rhs), width_of(lhs.type)
+    if a is not None and b is not None:
+        return compute(name, a, b, width)
+    alone = {"arith.andi": 0, "arith.muli": 0, "arith.ori": mask(width)}.get(name)
+    return alone if any(number is not None and number & mask(width) == alone for number in (a, b)) else None
+
+
 def _binary(builder: CppBuilder, op: Operation) -> SSAValue:
     lhs, rhs = (builder[value] for value in op.operands)
+    if builder.style.readable and (result := _known_result(op.name, lhs, rhs)) is not None:
+        return builder.constant(wrapped(result, width_of(lhs.type)), lhs.type)
     if lhs.type != i1:
         return MEANING[op.name](CppIntegers(builder), lhs, rhs)
     if op.name not in _ON_BITS:

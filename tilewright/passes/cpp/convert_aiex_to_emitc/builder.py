@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tilewright.dialects.emitc.calls import VerbatimOp
+from tilewright.dialects.emitc.calls import COMMENT, VerbatimOp
 from tilewright.dialects.emitc.operators import CastOp, CmpOp, Predicate
-from tilewright.dialects.emitc.types import PtrDiffT, SizeT, is_integer, width_of
+from tilewright.dialects.emitc.types import (
+    OpaqueAttr,
+    PtrDiffT,
+    SizeT,
+    is_integer,
+    is_integral,
+    is_unsigned,
+    width_of,
+)
 from tilewright.dialects.emitc.variables import ConstantOp, opaque
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.symbols import FreeNames
@@ -47,6 +55,10 @@ class Style:
     returned: str = "std::move(txn)"
     pragmas: tuple[Sequence[str], Sequence[str]] = _PRAGMAS
     """Lines before and after all functions."""
+    in_two_runs: bool = False
+    """Where the header can, run the code twice, to count words and to write them: a stream is allocated once then."""
+    keeps_buffers: bool = False
+    """Whether host buffers, whose addresses the firmware fills in, are parameters all the same."""
     cast_words: bool = False
     """Cast what goes into a word to `uint32_t` rather than leave that to the call."""
     any_address: bool = False
@@ -93,7 +105,8 @@ OpT = TypeVar("OpT", bound=Operation)
 
 SIZE, DIFFERENCE = SizeT(), PtrDiffT()
 WORD = IntegerType(32, Signedness.UNSIGNED)
-SMALLEST = -(1 << 63)  # C++ reads its digits as a number that is one too large, with a minus before it
+# C++ reads the digits of the smallest number as one that is too large, with a minus before it.
+SMALLEST, SMALLEST_TEXT = -(1 << 63), "INT64_MIN"
 
 NOT_SUPPORTED = "is not supported by the C++ TXN target"
 
@@ -106,6 +119,8 @@ class CppBuilder:
         # Of the operation that is being lowered: what is made for it is written at the same place.
         self.location = location
         self._values: dict[SSAValue, SSAValue] = {}
+        # By block, for what was checked in one need not hold outside of it.
+        self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
 
     def emit(self, op: OpT) -> OpT:
         op.location = self.location
@@ -119,6 +134,16 @@ class CppBuilder:
     def statement(self, text: str, *arguments: SSAValue) -> VerbatimOp:
         """C++ text with `{}` for each argument."""
         return self.emit(VerbatimOp(text, arguments))
+
+    def refuse_if(self, comment: str | None, condition: str, *arguments: SSAValue) -> None:
+        """Give up where a condition holds; people need not read twice that it does not."""
+        check = (self.block, condition, arguments)
+        if self.style.readable and check in self._checked:
+            return
+        self._checked.add(check)
+        statement = self.statement(f"if ({condition}) {self.style.refuse}", *arguments)
+        if self.style.readable and comment is not None:
+            statement.attributes[COMMENT] = StringAttr(comment)
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
@@ -148,7 +173,7 @@ class CppBuilder:
 
     def constant(self, value: int, type: Attribute) -> SSAValue:
         if value == SMALLEST:
-            return self.value(ConstantOp(opaque("INT64_MIN"), type))
+            return self.value(ConstantOp(opaque(SMALLEST_TEXT), type))
         match type:
             case IntegerType():
                 return self.value(ConstantOp(IntegerAttr(value, type, truncate_bits=True), type))
@@ -159,7 +184,8 @@ class CppBuilder:
         """The value converted to one type after the other."""
         for type in types:
             if value.type != type:
-                value = self.value(CastOp(value, type))
+                constant = converted_constant(value, type) if self.style.readable else None
+                value = self.value(constant or CastOp(value, type))
         return value
 
     def compare(self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -171,8 +197,28 @@ def known(value: SSAValue) -> int | None:
     match value.owner:
         case ConstantOp(value=IntegerAttr(value=number)):
             return number.data
+        case ConstantOp(value=OpaqueAttr(value=text)) if text.data == SMALLEST_TEXT:
+            return SMALLEST
         case _:
             return None
+
+
+def converted_constant(value: SSAValue, target: Attribute) -> ConstantOp | None:
+    """A known number cast to another type, as C++ converts it; None if that has to stay a cast."""
+    number, source = known(value), value.type
+    if number is None or not is_integral(target) or width_of(target) == 1:
+        return None
+    if is_unsigned(source) or width_of(source) == 1:
+        number %= 1 << width_of(source)
+    number %= 1 << width_of(target)
+    if not is_unsigned(target) and number >> width_of(target) - 1:
+        number -= 1 << width_of(target)
+    match target:
+        case IntegerType():
+            return None if number == SMALLEST else ConstantOp(IntegerAttr(number, target), target)
+        case _:
+            # What needs the 64th bit stays a cast: an `index` attribute has a sign.
+            return None if number >> 63 else ConstantOp(IntegerAttr(number, IndexType()), target)
 
 
 def known_before_cast(value: SSAValue) -> int | None:

@@ -86,15 +86,23 @@ class ControlFlow:
         for variable, result in zip(variables, op.results, strict=True):
             variable.name_hint = variable.name_hint or result.name_hint
         self._assign(variables, [builder[value] for value in op.iter_args])
-        block = Block(arg_types=[bounds.type])
+        # Compilers warn of the condition of a loop that is known never to run.
+        runs = not builder.style.readable or bounds.may_run
+        block = Block(arg_types=[bounds.type] if runs else [])
         with builder.inside(block):
             self._load(variables, body.args[1:])
-            block.args[0].name_hint = body.args[0].name_hint
-            builder.define(body.args[0], bounds.induction_value(block.args[0]))
+            counter = bounds.lower
+            if runs:
+                counter = block.args[0]
+                counter.name_hint = body.args[0].name_hint
+            builder.define(body.args[0], bounds.induction_value(counter))
             self.lower_block(body)
             self._assign(variables, self._yielded(body))
             builder.emit(control.YieldOp())
-        builder.emit(control.ForOp(bounds.lower, bounds.upper, bounds.step, Region(block)))
+        if runs:
+            builder.emit(control.ForOp(bounds.lower, bounds.upper, bounds.step, Region(block)))
+        else:
+            builder.emit(control.IfOp(builder.constant(0, i1), Region(block), None))
         self._load(variables, op.results)
 
     def _lower_if(self, op: scf.IfOp) -> None:
@@ -178,6 +186,11 @@ class _Range:
             self._count_unsigned(with_sign)
         else:
             self._widen(with_sign)
+
+    @property
+    def may_run(self) -> bool:
+        lower, upper = known(self.lower), known(self.upper)
+        return lower is None or upper is None or lower < upper
 
     def induction_value(self, variable: SSAValue) -> SSAValue:
         """What stands for the induction variable of the program."""

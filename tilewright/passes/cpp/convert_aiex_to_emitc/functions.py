@@ -61,8 +61,12 @@ class Frame(ABC):
         """All of them, when the first is done."""
 
 
+CAN_FILL = "AIE_RUNTIME_TXN_FILL"
+"""What our header defines: code that is compiled with mlir-aie's own does without."""
+
+
 class WholeFunction(Frame):
-    """One function that fills a vector, as upstream's."""
+    """One function that fills a vector, as upstream's; in two runs where the header is ours."""
 
     def __init__(self, sequence: RuntimeSequenceOp, device: DeviceOp, style: Style, types: Sequence[Attribute]):
         name = style.function_name(device.sym_name.data, sequence.sym_name.data)
@@ -70,6 +74,7 @@ class WholeFunction(Frame):
         self.builder.statement("std::vector<uint32_t> txn;")
         self.stream = self.builder.value(LiteralOp("txn", VECTOR))
         self.builder.emit(CallOpaqueOp(f"{NAMESPACE}::txn_init", [self.stream]))
+        self._where_header_can_fill("const auto append = [&](auto &txn) -> std::optional<bool> {")
 
     @property
     def parameters(self) -> Sequence[SSAValue]:
@@ -84,7 +89,14 @@ class WholeFunction(Frame):
     def finish(self, count: int) -> None:
         number = f"{count}u" if self.counter is None else self.style.counter
         self.builder.statement(f"{NAMESPACE}::txn_prepend_header(txn, {number}, {device_info(self.device.model)});")
+        fill = f"if (!{NAMESPACE}::txn_fill(txn, append)) return std::nullopt;"
+        self._where_header_can_fill("return true;", "};", fill)
         self.builder.emit(ReturnOp(self.builder.value(LiteralOp(self.style.returned, RESULT))))
+
+    def _where_header_can_fill(self, *lines: str) -> None:
+        if self.style.in_two_runs:
+            for line in (f"#ifdef {CAN_FILL}", *lines, "#endif"):
+                self.builder.statement(line)
 
     def functions(self) -> Sequence[FuncOp]:
         return [self.function]

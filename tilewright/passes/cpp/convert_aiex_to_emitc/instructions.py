@@ -15,17 +15,28 @@ from tilewright.dialects.aie.lookup import constant_value
 from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
 from tilewright.dialects.aiex.instructions import Placed
 from tilewright.dialects.aiex.resolution import absolute_address, block_words
-from tilewright.dialects.arith import AddiOp
+from tilewright.dialects.arith import AddiOp, AndIOp, OrIOp, ShLIOp
 from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp
 from tilewright.dialects.emitc.operators import AddOp, CastOp, Predicate
 from tilewright.dialects.emitc.types import ArrayType, OpaqueType, PointerType, is_integral, width_of
 from tilewright.dialects.emitc.variables import ConstantOp, LiteralOp, VariableOp, opaque
-from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail, fail_op, op_text
+from tilewright.ir.diagnostics import (
+    CompileError,
+    DiagnosedError,
+    Severity,
+    diagnose,
+    emit_warning,
+    fail,
+    fail_op,
+    op_text,
+)
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, CppBuilder, signed, unsigned
 from tilewright.txn.opcodes import address_offset
 
 NAMESPACE = "aie_runtime"
-FIRST_BD, ANY_BD = "DMA.BD0.", "DMA.BD*."  # a descriptor's registers lie as far behind those of the first as it does
+BD_REGISTER = "DMA.BD"
+# A descriptor's registers lie as far behind those of the first as it does.
+FIRST_BD, ANY_BD = f"{BD_REGISTER}0.", f"{BD_REGISTER}*."
 
 
 def opaque_type(text: str) -> OpaqueType:
@@ -54,15 +65,22 @@ def pool_declaration(op: tasks.PoolUser, model: DeviceModel) -> str:
 class Instructions:
     """Lowers the instructions of one sequence, and counts those that are in the stream."""
 
-    def __init__(self, builder: CppBuilder, model: DeviceModel, stream: SSAValue, *, fold_ddr_offsets: bool):
+    def __init__(
+        self,
+        builder: CppBuilder,
+        model: DeviceModel,
+        stream: SSAValue,
+        *,
+        fold_ddr_offsets: bool,
+        expects_checks: bool,
+    ):
         self.builder, self.style, self.model = builder, builder.style, model
-        self.stream, self.fold_ddr_offsets = stream, fold_ddr_offsets
+        self.stream, self.fold_ddr_offsets, self.expects_checks = stream, fold_ddr_offsets, expects_checks
         self.counter: SSAValue | None = None
         """Where operations are counted at run time; None if their number is known."""
         self.count = self._taken = 0
         # By block, for a name is in scope only there.
         self._arrays: dict[tuple[Block, tuple[int, ...]], SSAValue] = {}
-        self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
 
     def lower(self, op: Operation) -> bool:
         """False if the operation is no instruction."""
@@ -84,14 +102,7 @@ class Instructions:
             self.builder.statement(self.style.increment, self.counter)
 
     def refuse_if(self, op: guards.Guard, condition: str, *arguments: SSAValue) -> None:
-        """Give up where a condition holds; people need not read twice that it does not."""
-        check = (self.builder.block, condition, arguments)
-        if self.style.readable and check in self._checked:
-            return
-        self._checked.add(check)
-        statement = self.builder.statement(f"if ({condition}) {self.style.refuse}", *arguments)
-        if self.style.readable and op.subject is not None:
-            statement.attributes[COMMENT] = StringAttr(op.subject.rstrip(","))
+        self.builder.refuse_if(op.subject and op.subject.rstrip(","), condition, *arguments)
 
     def array(self, words: Sequence[int]) -> SSAValue:
         """An array with these numbers; for people the same one again, where it is in scope."""
@@ -136,6 +147,14 @@ class Instructions:
         name = name_address(self.model, first & WORD_MASK) if first is not None else None
         return name.replace(FIRST_BD, ANY_BD) if name is not None and FIRST_BD in name else None
 
+    def warn_of_cut(self, op: Operation) -> None:
+        """Say, once, that the program was lowered with fewer checks than `compile` makes."""
+        if self.expects_checks:
+            self.expects_checks = False
+            text = "puts numbers into a descriptor of which nothing says that they fit: what does not is cut"
+            way_out = "--aie-dma-to-npu and --aie-dma-tasks-to-npu check with guards=full"
+            emit_warning(op, text).note(op, f"{way_out}, or where they run in one command with --convert-aiex-to-emitc")
+
     def take_bd(self, op: tasks.DmaBdPoolPopOp) -> None:
         name = f"bd_{self._taken}"
         self._taken += 1
@@ -153,7 +172,23 @@ def _constant_term(sum: SSAValue) -> int | None:
 
 def _write(to: Instructions, op: instructions.NpuWrite32Op) -> None:
     address, known = to.address(op, op.address, "write32")
-    to.append("write32", address, to.word(op.value), comment=to.register_name(known, op.address))
+    name = to.register_name(known, op.address)
+    if name is not None and BD_REGISTER in name and _is_cut(op.value):
+        to.warn_of_cut(op)
+    to.append("write32", address, to.word(op.value), comment=name)
+
+
+def _is_cut(word: SSAValue) -> bool:
+    """Whether a word is put together from numbers that are not known, of which only some bits go into it."""
+    match word.owner:
+        case AndIOp(lhs=lhs, rhs=rhs):
+            return (constant_value(lhs) is None) != (constant_value(rhs) is None)
+        case OrIOp(lhs=lhs, rhs=rhs):
+            return _is_cut(lhs) or _is_cut(rhs)
+        case ShLIOp(lhs=lhs):
+            return _is_cut(lhs)
+        case _:
+            return False
 
 
 def _masked(to: Instructions, op: instructions.NpuMaskWrite32Op | instructions.NpuMaskPollOp) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -16,17 +17,18 @@ from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma import NextBdOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
-from tilewright.dialects.aiex.queue import NpuPushQueueOp
-from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaStartTaskOp
+from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, NpuPushQueueOp
+from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
 from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.sequence.descriptor_writes import wait_for_token
 from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
-from tilewright.passes.sequence.limit_checks import Guards
+from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import Config, Simplify, rewrite_with
-from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
+from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
+from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.folding.regions import terminator
 from tilewright.rewrite.legalization import convert
 
@@ -40,9 +42,14 @@ def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
     return tile.place
 
 
+Pushes: TypeAlias = dict[DmaConfigureTaskOp, list[NpuPushQueueOp]]
+
+
 @dataclass(frozen=True)
 class StartTaskToPushQueue(RewritePattern):
     constants: SharedConstants | None
+    pushes: Pushes
+    """Of the tasks of which all pushes are known to be; the others are none of its keys."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaStartTaskOp, rewriter: PatternRewriter) -> None:
@@ -52,17 +59,17 @@ class StartTaskToPushQueue(RewritePattern):
         place, emit = place_of(task, op), Emitter(rewriter, constants=self.constants)
         bd_id = op.bd_id if op.bd_id is not None else emit.number(first_number(op, task))
         repeat = task.repeat_count.value.data if task.repeat_count_val is None else task.repeat_count_val
-        rewriter.replace(
-            op,
-            NpuPushQueueOp(
-                *place,
-                task.dma_direction,
-                task.channel.value.data,
-                bd_id=bd_id,
-                repeat_count=emit.number(repeat),
-                issue_token=task.issues_token,
-            ),
+        push = NpuPushQueueOp(
+            *place,
+            task.dma_direction,
+            task.channel.value.data,
+            bd_id=bd_id,
+            repeat_count=emit.number(repeat),
+            issue_token=task.issues_token,
         )
+        if task in self.pushes:
+            self.pushes[task].append(push)
+        rewriter.replace(op, push)
 
 
 def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
@@ -139,8 +146,8 @@ LOCK_COUNTS = {Guards.UPSTREAM: (0, 2), Guards.FULL: (0, 1, 2)}
 
 
 class ConfigureTaskToWriteBd(RewritePattern):
-    def __init__(self, guards: Guards, constants: SharedConstants | None):
-        self.guards, self.constants = guards, constants
+    def __init__(self, guards: Guards, constants: SharedConstants | None, pushes: Pushes):
+        self.guards, self.constants, self.pushes = guards, constants, pushes
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
@@ -158,11 +165,32 @@ class ConfigureTaskToWriteBd(RewritePattern):
         hoist_computations(op, rewriter)
         descriptors = checked_descriptors(op, LOCK_COUNTS[self.guards])
         following, emit = link_descriptors(op, descriptors), Emitter(rewriter, constants=self.constants)
+        # A chain would be repeated as a whole.
+        pushes = self.pushes.get(op, []) if len(descriptors) == 1 else []
         for bd in descriptors:
-            TaskDescriptor(op, bd, place, emit, self.guards).write(following.get(bd))
+            descriptor = TaskDescriptor(op, bd, place, emit, self.guards, can_repeat=bool(pushes))
+            runs = descriptor.write(following.get(bd))
+            for push in pushes if known(runs) != 1 else ():
+                repeat_push(push, runs)
         rewriter.erase(op)
 
 
+def repeat_push(push: NpuPushQueueOp, runs: Number) -> None:
+    """Have a push do as many runs for each that it asked for."""
+    emit = Emitter.before(push)
+    numbers = Numbers(emit)
+    LimitChecks(push, numbers, Guards.FULL).within(push.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
+    times = numbers.multiply(numbers.add(push.repeat_count, 1), runs)
+    push.operands = [emit.number(numbers.subtract(times, 1)), push.bd_id]
+
+
+def pushes_by_task(device: Operation) -> Pushes:
+    """Room for the pushes of each task that branches and loops do not hand on."""
+    tasks = (op for op in device.walk() if isinstance(op, DmaConfigureTaskOp))
+    return {task: [] for task in tasks if all(isinstance(use.operation, TASK_USES) for use in task.result.uses)}
+
+
+TASK_USES = (DmaStartTaskOp, DmaAwaitTaskOp, DmaFreeTaskOp)
 CARRIES_TASKS = (scf.ForOp, scf.IfOp, scf.WhileOp)
 
 
@@ -174,8 +202,10 @@ class DmaTasksToNpuPass(Pass):
     guards: Guards = field(default=Guards.UPSTREAM, metadata={"help": "which limits of the hardware are checked"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        constants = SharedConstants() if self.guards is Guards.FULL else None
-        convert(op, {DmaStartTaskOp: StartTaskToPushQueue(constants), DmaAwaitTaskOp: AwaitTaskToSync(constants)})
+        is_full = self.guards is Guards.FULL
+        constants, pushes = (SharedConstants(), pushes_by_task(op)) if is_full else (None, {})
+        starts = StartTaskToPushQueue(constants, pushes)
+        convert(op, {DmaStartTaskOp: starts, DmaAwaitTaskOp: AwaitTaskToSync(constants)})
         # Branches and loops may still hand on tasks that are not awaited any more.
         if self.guards is Guards.UPSTREAM or any(isinstance(nested, CARRIES_TASKS) for nested in op.walk()):
             rewrite_with(
@@ -184,7 +214,7 @@ class DmaTasksToNpuPass(Pass):
                 Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
             )
         # Last, since a configuration can go only when no start or wait refers to it.
-        convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants)}, add_error=False)
+        convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants, pushes)}, add_error=False)
 
 
 ALLOWED = (DmaBdOp, UseLockOp, ConstantOp, NextBdOp, EndOp)

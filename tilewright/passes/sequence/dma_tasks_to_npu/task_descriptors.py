@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -30,16 +29,14 @@ from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.sequence.descriptor_writes import (
     DescriptorWriter,
-    DmaTransfer,
     add_scratchpad_offset,
     address_register,
     check_argument_part,
     check_bounds,
     check_offset,
     offset_in_bytes,
-    padded,
-    transfer_of,
 )
+from tilewright.passes.sequence.dma_transfer import DmaTransfer, padded, transfer_of
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
 from tilewright.passes.sequence.upstream_descriptor_writes import (
     RuntimePattern,
@@ -53,8 +50,17 @@ from tilewright.rewrite.exact_arithmetic import Numbers
 class TaskDescriptor:
     """One descriptor of a task on its way to being register writes."""
 
-    def __init__(self, task: DmaConfigureTaskOp, bd: DmaBdOp, place: TileId, emit: Emitter, guards: Guards):
-        self.task, self.bd, self.place, self.emit = task, bd, place, emit
+    def __init__(
+        self,
+        task: DmaConfigureTaskOp,
+        bd: DmaBdOp,
+        place: TileId,
+        emit: Emitter,
+        guards: Guards,
+        *,
+        can_repeat: bool = False,
+    ):
+        self.task, self.bd, self.place, self.emit, self.can_repeat = task, bd, place, emit, can_repeat
         self.model, self.element_bytes = device_model(bd), bd.element_bytes
         self.bd_id = number_of(task, bd)
         self.numbers = Numbers(emit)
@@ -70,8 +76,11 @@ class TaskDescriptor:
             and self.dimensions is not None
         )
 
-    def write(self, following: Number | None) -> None:
-        """Write all of it; `following` is the number of the one that the DMA goes on to."""
+    def write(self, following: Number | None) -> Number:
+        """Write all of it; `following` is the number of the one that the DMA goes on to.
+
+        Returns how often its push has to run it for each time that the program asks for.
+        """
         if self.checks.enabled:
             _check_acquire(self.bd, self.model.max_lock_value)
         elif not 0 <= (known(self.bd_id) or 0) <= self.model.num_bds(*self.place):
@@ -79,12 +88,14 @@ class TaskDescriptor:
         fields = _template_fields(self.task, self.bd, following, self.place)
         # Known descriptors are the same words in both modes; upstream's runtime form is another sequence of writes.
         if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
-            self._write_address(self._write_fields(fields))
-        else:
-            self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
-            self._write_address(None)
+            transfer, runs = self._write_fields(fields)
+            self._write_address(transfer)
+            return runs
+        self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
+        self._write_address(None)
+        return 1
 
-    def _write_fields(self, fields: dict[str, Number]) -> DmaTransfer:
+    def _write_fields(self, fields: dict[str, Number]) -> tuple[DmaTransfer, Number]:
         task, bd, place = self.task, self.bd, self.place
         if self.checks.enabled:
             reached = self.model.accessible_bds(*place, task.channel.value.data)
@@ -97,9 +108,10 @@ class TaskDescriptor:
             transfer = self._known_transfer(fields)
         else:
             transfer = self._transfer(*self._checked_pattern(), self._explicit_length())
-        fields |= transfer.fields(self.numbers, self.checks).fields
-        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields)
-        return transfer
+            fields |= _padding_fields(self.task, bd, place, len(self.sizes))
+        made = transfer.fields(self.numbers, self.checks)
+        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
+        return transfer, made.runs
 
     def _known_transfer(self, fields: dict[str, Number]) -> DmaTransfer:
         """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
@@ -119,17 +131,25 @@ class TaskDescriptor:
             fail_op(bd, "At most four data layout transformation dimensions may be provided.")
         fields |= {"buffer_offset": offset_bytes} | _shape_fields(self.task, bd, self.place, dimensions)
         sizes, strides = [d.size for d in dimensions], [d.stride for d in dimensions]
+        length = length_bytes // self.element_bytes
         if self.checks.enabled:
             fields.pop("d2_size", None)  # upstream's is the size of another dimension, and goes nowhere
-        if dimensions and not self._is_four_dimensional:
+            # as they are written: upstream cuts them to 32 bits
+            length = length if self.length is None else self.length
+            transfer = self._transfer(self.sizes[::-1], self.strides[::-1], length)
+            # what mlir-aie cannot do is not refused in its words
+            if (walk := transfer.walk(self.numbers)).is_whole is True or walk.is_split is True:
+                return transfer
+        else:
+            transfer = self._transfer(sizes[::-1], strides[::-1], length)
+        if dimensions:
             pattern = AccessPattern.from_outermost(sizes, strides)
             _check_pattern(bd, self.model, self.place, pattern, length_bytes // granule_bytes)
-        length = length_bytes // self.element_bytes
-        if self.checks.enabled:  # as they are written: upstream cuts them to 32 bits
-            return self._transfer(self.sizes[::-1], self.strides[::-1], length if self.length is None else self.length)
-        return self._transfer(sizes[::-1], strides[::-1], length)
+        return transfer
 
     def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> DmaTransfer:
+        # `opt` shows what mlir-aie does, which is to leave loops as they are
+        keeps_loops = self.bd.pad_dimensions is not None or not self.checks.enabled
         return transfer_of(
             self.model,
             self.place,
@@ -137,16 +157,9 @@ class TaskDescriptor:
             sizes,
             strides,
             length,
-            is_four_dimensional=self._is_four_dimensional,
+            keeps_loops=keeps_loops,
+            can_repeat=self.can_repeat,
         )
-
-    @property
-    def _is_four_dimensional(self) -> bool:
-        """Whether one run of a mem tile's descriptor is to walk four dimensions: its length says so."""
-        dimensions = self.dimensions or ()
-        if not self.checks.enabled or not self.model.is_mem_tile(*self.place) or len(dimensions) != DIMENSIONS:
-            return False
-        return dimensions[0].size > 1 and self.bd.constant_len == prod(dimension.size for dimension in dimensions)
 
     def _limits(self) -> DescriptorLimits:
         limits = DescriptorLimits.of_tile(self.model, *self.place, self.element_bytes * 8)
@@ -160,7 +173,7 @@ class TaskDescriptor:
     def _checked_pattern(self) -> tuple[list[Number], list[Number]]:
         """Sizes and strides, innermost first, of which some are not known."""
         bd = self.bd
-        if bd.pad_dimensions is not None:
+        if bd.pad_dimensions is not None and not self.checks.enabled:
             fail_op(bd, "zero padding is not supported with runtime sizes/strides/len.")
         sizes, strides = self.sizes[::-1], self.strides[::-1]
         text = realizability_violation(self._limits(), constant_values(sizes), constant_values(strides))
