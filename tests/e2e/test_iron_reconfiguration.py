@@ -212,7 +212,7 @@ def with_scratchpad() -> Program:
         ),
         (
             lambda: Reconfiguration([on_each(abs, channel=0)], method="ctrlpkt").compile(),
-            "some shim mm2s dma channels were reserved from routing control packets",
+            "pinned MM2S DMA channel 0 is out of range or already in use on this tile",
         ),
     ],
 )

@@ -90,6 +90,7 @@ def test_help_names_every_parameter(name: str, function: Any, said: str) -> None
 
 
 def test_compile_shows_what_a_person_gives_it() -> None:
-    assert list(inspect.signature(tw.compile).parameters) == ["source", "lowering", "host"]
+    names = ["source", "lowering", "host", "guard_queues", "expand_load_pdis"]
+    assert list(inspect.signature(tw.compile).parameters) == names
     assert inspect.signature(tw.compile).parameters["lowering"].default is None
     assert "aie-" not in str(inspect.signature(tw.compile)) and "CompileError" in (tw.compile.__doc__ or "")

@@ -15,13 +15,13 @@ from xdsl.rewriter import Rewriter
 from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages, printed
 from tilewright.cli.translate import configuration_files, lowered_to_cpp, sequence_in
 from tilewright.cli.translate_arguments import TranslateArguments
-from tilewright.codegen.control_packets import control_packet_words
 from tilewright.codegen.location_map import location_map_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import StaticWords, static_words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import devices_in, sequences_in
 from tilewright.ir.diagnostics import DiagnosedError

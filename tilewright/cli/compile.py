@@ -16,10 +16,11 @@ from tilewright.cli.files import (
     design_arguments,
     host_arguments,
     host_options,
+    load_expansion,
     print_written,
     read_design,
 )
-from tilewright.cli.parsers import arguments, switch, value
+from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, arguments, switch, value
 
 LINT = {
     "off": (),
@@ -42,6 +43,8 @@ add_arguments = arguments(
             "default": "warn",
             "help": "what to do about pushes that may be dropped and descriptors rewritten in flight (default: warn)",
         },
+        "--guard-queues": GUARD_QUEUES,
+        **LOAD_EXPANSIONS,
         "--json": switch("print the names of the files for machines"),
     }
 )
@@ -52,11 +55,15 @@ def run(args: Namespace) -> int:
     from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_source
     from tilewright.ir.diagnostics import collect
     from tilewright.native.elf import LinkError
+    from tilewright.passes.pipelines import QUEUE_GUARDS
 
     library = _library_name(args)  # before the work: a wrong name is said at once
+    expansion = load_expansion(args)
     source = read_design(args)
     with collect() as found:
-        design = compile_source(source, (*GUARDED_LOWERING, *LINT[args.lint]), host_options(args))
+        queues = QUEUE_GUARDS if args.guard_queues else ()
+        order = (*GUARDED_LOWERING, *queues, *LINT[args.lint])
+        design = compile_source(source, order, host_options(args), expand_load_pdis=expansion)
     show_diagnostics(found, source.texts)
     try:
         written = write_design(design, args.directory, library, keep_buffers=args.keep_buffers)

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from tilewright.cli.errors import CommandLineError, InputError
 from tilewright.ir.limits import MOST_SOURCE_BYTES
@@ -101,6 +101,13 @@ def design_arguments(**positional: Any) -> dict[str, Any]:
             "help": "of a .py file: the program, or the function that makes it (default: the only one)",
         },
     }
+
+
+def load_expansion(args: Namespace) -> Literal["write32", "ctrlpkt"] | None:
+    """What --expand-load-pdis and --load-pdi-to-ctrl-pkt say."""
+    if args.expand_load_pdis and args.load_pdi_to_ctrl_pkt:
+        raise CommandLineError("--expand-load-pdis and --load-pdi-to-ctrl-pkt exclude each other")
+    return "write32" if args.expand_load_pdis else "ctrlpkt" if args.load_pdi_to_ctrl_pkt else None
 
 
 def host_arguments() -> dict[str, Any]:

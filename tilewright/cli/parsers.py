@@ -83,6 +83,11 @@ def values(metavar: str, help: str) -> Settings:
 
 
 HEAP_SIZE = value("BYTES", "symmetric heap of each rank (default: 256 MiB)", type=int)
+GUARD_QUEUES = switch("wait for room in a DMA channel's queue before pushes that it could drop")
+LOAD_EXPANSIONS = {
+    "--expand-load-pdis": switch("reconfigure by register writes instead of device images"),
+    "--load-pdi-to-ctrl-pkt": switch("reconfigure by control packets that shim DMAs send, instead of device images"),
+}
 SECTION = value("NAME", "which control code of an ELF file (default: the only one)")
 
 

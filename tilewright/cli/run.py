@@ -28,13 +28,14 @@ from tilewright.cli.files import (
     design_arguments,
     host_arguments,
     host_options,
+    load_expansion,
     read_bytes,
     read_design,
     read_text,
     write_folder,
     write_text,
 )
-from tilewright.cli.parsers import SECTION, arguments, switch, value, values
+from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, SECTION, arguments, switch, value, values
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -82,6 +83,8 @@ add_arguments = arguments(
         "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
         "--trace": value("FILE.json", "write a trace for ui.perfetto.dev or chrome://tracing"),
         "--report": value("FILE.html", "write a page about the run: array, timeline, stalls"),
+        "--guard-queues": GUARD_QUEUES,
+        **LOAD_EXPANSIONS,
         "--json": switch("print the outcome for machines, whatever it is"),
     }
 )
@@ -195,7 +198,8 @@ def _on_design(args: Namespace) -> SimulatorRun:
         if given:
             raise usage(f"{flag} is for a stream without a design; {args.design} is one")
     source = read_design(args)
-    design = compile_source(source, host=host_options(args))
+    expansion, host = load_expansion(args), host_options(args)
+    design = compile_source(source, host=host, guard_queues=args.guard_queues, expand_load_pdis=expansion)
     with complaining(UnknownNameError, usage):
         op = design.operation(args.sequence)
     code = _control_code(args) if args.txn is not None else None

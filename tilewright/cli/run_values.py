@@ -144,6 +144,7 @@ def typed_arguments(
 
     `needs` says for some scalars how many bytes of which argument are used.
     """
+    import numpy as np
     from xdsl.dialects.builtin import MemRefType
 
     named = list(zip(op.argument_names, [argument.type for argument in op.body.block.args], strict=True))
@@ -157,12 +158,15 @@ def typed_arguments(
     # words that are given have their scalars in them, whatever is said here
     numbers = {name: 0 if value is None else value for name, value in given.items()}
     found = cache(lambda: needs(numbers))  # makes the whole stream, and only buffers of open size ask
-    return [
-        typed_buffer(name, specs.get(name, "zeros"), type, lambda number=number: found().get(number, 0))
-        if name in buffers
-        else numbers[name]
-        for number, (name, type) in enumerate(named)
-    ]
+
+    def value(number: int, name: str, type: Any) -> Array | int | float:
+        if name not in buffers:
+            return numbers[name]
+        if name not in specs and op.control_packets is not None and op.control_packets.argument == number:
+            return np.array(op.control_packets.words, np.int32)
+        return typed_buffer(name, specs.get(name, "zeros"), type, lambda: found().get(number, 0))
+
+    return [value(number, name, type) for number, (name, type) in enumerate(named)]
 
 
 def _scalar(

@@ -120,7 +120,7 @@ def words_output(words: list[int], arguments: TranslateArguments) -> Output:
 
 
 def control_packets(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
-    from tilewright.codegen.control_packets import control_packet_words
+    from tilewright.dialects.aiex.control_packets import control_packet_words
 
     device = device_in(module, arguments.device_name)
     return words_output(control_packet_words(device, sequence_in(device, arguments.sequence_name)), arguments)

@@ -29,6 +29,7 @@ RESERVED = frozenset(_RESERVED.split())
 PARAMETERS = {
     "aie_runtime::txn_append_write32": ("address", "value"),
     "aie_runtime::txn_append_maskwrite32": ("address", "value", "mask"),
+    "aie_runtime::txn_append_maskpoll": ("address", "value", "mask"),
     "aie_runtime::txn_append_sync": ("column", "row", "direction", "channel", "columns", "rows"),
     "aie_runtime::txn_append_address_patch": ("address", "argument", "offset"),
     "aie_runtime::bd_pool_push": ("bd",),

@@ -229,7 +229,7 @@ def _integer_text(number: int, type: Attribute, outer: Operation | None, positio
 def _is_about_bits(op: Operation | None) -> bool:
     match op:
         case calls.CallOpaqueOp(callee=callee):
-            return callee.data == "aie_runtime::txn_append_maskwrite32"
+            return callee.data in ("aie_runtime::txn_append_maskwrite32", "aie_runtime::txn_append_maskpoll")
         case _:
             return isinstance(op, BITWISE)
 

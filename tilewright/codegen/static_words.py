@@ -24,6 +24,7 @@ NOT_CONSTANT: dict[type[Operation], str] = {
     instructions.NpuMaskWrite32Op: (
         f"Cannot translate maskwrite32 with non-constant address, value, or mask {TO_BINARY}"
     ),
+    instructions.NpuMaskPollOp: f"Cannot translate maskpoll with non-constant address, value, or mask {TO_BINARY}",
     queue.NpuAddressPatchOp: f"Cannot translate address_patch with non-constant arg_plus {TO_BINARY}",
     instructions.NpuWriteWordsOp: f"Cannot translate write_words with non-constant address or words {TO_BINARY}",
 }
@@ -40,6 +41,7 @@ MAP_NAMES: dict[type[Operation], tuple[str, bool]] = {
     firmware.NpuUpdateFromScratchpadOp: ("UPDATE_FROM_SCRATCHPAD", False),
     instructions.NpuBlockWriteOp: ("BLOCKWRITE", True),
     instructions.NpuWriteWordsOp: ("BLOCKWRITE", True),
+    instructions.NpuMaskPollOp: ("MASKPOLL", True),
     instructions.NpuMaskWrite32Op: ("MASKWRITE", True),
     instructions.NpuSyncOp: ("TCT", False),
     instructions.NpuWrite32Op: ("WRITE32", True),

@@ -199,6 +199,9 @@ _EMIT: dict[type[Operation], Callable[[TxnEmitter, Any], list[Word]]] = {
     instructions.NpuMaskWrite32Op: lambda emitter, op: compose(
         Opcode.MASKWRITE, address=emitter.address(op, op.address), value=op.value, mask=op.mask
     ),
+    instructions.NpuMaskPollOp: lambda emitter, op: compose(
+        Opcode.MASKPOLL, address=emitter.address(op, op.address), value=op.value, mask=op.mask
+    ),
     instructions.NpuBlockWriteOp: _block_write,
     instructions.NpuWriteWordsOp: lambda emitter, op: compose(
         Opcode.BLOCKWRITE, [_word(value) for value in op.values], address=emitter.address(op, op.address)

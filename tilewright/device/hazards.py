@@ -75,6 +75,8 @@ class QueuedTask(Generic[O]):
     issues_token: bool = True
     paced_by: O | None = None
     """A wait for something else that came after the push."""
+    has_left_queue: bool = False
+    """Whether it is running at least: it takes no place in the queue then."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,15 @@ def findings(hazards: Iterable[Hazard[O]]) -> list[Finding[O]]:
     return list(found.values())
 
 
+def queue_has_room() -> tuple[int, int]:
+    """What to poll a channel's status register for before a push: the bits to look at, and what they are then.
+
+    The depth is a power of two, so that of all sizes up to it that of a full queue alone has its bit.
+    """
+    (mask,) = ChannelStatus.pack(task_queue_size=TASK_QUEUE_DEPTH)
+    return mask, 0
+
+
 def bd_text(bd: BdName | None) -> str:
     return f"BD {bd}" if isinstance(bd, int) else "a BD"
 
@@ -165,12 +176,14 @@ class InFlight(Generic[O]):
 
     def push(self, channel: ChannelId, task: QueuedTask[O], bd: BdName | None) -> Hazard[O] | None:
         """Queue a task that starts with descriptor `bd`."""
-        waiting = self.queues.get(channel, ())
-        chain = task.descriptors | self._chain(channel.tile, bd)
-        # what may be dropped is told once: from here on it is as if the oldest task were done
-        self.queues[channel] = (*waiting, replace(task, descriptors=chain))[-TASK_QUEUE_DEPTH:]
+        before = self.queues.get(channel, ())
+        waiting = tuple(other for other in before if not other.has_left_queue)
+        pushed = replace(task, descriptors=task.descriptors | self._chain(channel.tile, bd))
         if len(waiting) < TASK_QUEUE_DEPTH:
+            self.queues[channel] = (*before, pushed)
             return None
+        # what may be dropped is told once: from here on it is as if the oldest task were done
+        self.queues[channel] = (*waiting, pushed)[-TASK_QUEUE_DEPTH:]
         return Hazard(QUEUE_OVERFLOW, channel, task.origin, bd_text(bd), waiting)
 
     def _chain(self, tile: TileId, bd: BdName | None) -> frozenset[BdName]:
@@ -190,10 +203,12 @@ class InFlight(Generic[O]):
         self._keep(channel, waiting[done:])
         self.pace(origin, channel)
 
-    def wait_idle(self, channel: ChannelId, origin: O, running: int = 0) -> None:
-        """All tasks of a channel are done, but the last `running` of them."""
-        waiting = self.queues.get(channel, ())
-        self._keep(channel, waiting[max(len(waiting) - running, 0) :])
+    def wait_room(self, channel: ChannelId, origin: O, queued: int = 0, is_running: bool = False) -> None:
+        """All tasks of a channel are done, but the last `queued` of them and, where one runs, that before them."""
+        tasks = self.queues.get(channel, ())
+        first = max(len(tasks) - queued, 0)
+        started = (replace(task, has_left_queue=True) for task in tasks[max(first - 1, 0) : first] if is_running)
+        self._keep(channel, (*started, *tasks[first:]))
         self.pace(origin, channel)
 
     def reset(self, channel: ChannelId) -> None:
@@ -272,7 +287,8 @@ def _either(first: QueuedTask[O], second: QueuedTask[O]) -> QueuedTask[O]:
         return first
     paced_by = first.paced_by if second.paced_by is not None else None
     tokens = first.issues_token or second.issues_token
-    return QueuedTask(first.origin, first.descriptors | second.descriptors, tokens, paced_by)
+    left = first.has_left_queue and second.has_left_queue
+    return QueuedTask(first.origin, first.descriptors | second.descriptors, tokens, paced_by, left)
 
 
 class Bits(NamedTuple):
@@ -283,6 +299,13 @@ class Bits(NamedTuple):
 
     def get(self, field: Field) -> int | None:
         return (self.value & field.mask) >> field.lo if self.known & field.mask == field.mask else None
+
+
+def _most_queued(polled: Bits) -> int | None:
+    """The longest queue that a poll of a channel's status lets pass; None where it lets all, or none."""
+    bits = polled.known & QUEUE_SIZE.mask
+    sizes = [s for s in range(TASK_QUEUE_DEPTH + 1) if (s << QUEUE_SIZE.lo) & bits == polled.value & bits]
+    return sizes[-1] if sizes and sizes[-1] < TASK_QUEUE_DEPTH else None
 
 
 class HazardReader(Generic[O]):
@@ -345,11 +368,11 @@ class HazardReader(Generic[O]):
             yield hazard
 
     def poll(self, origin: O, address: int, value: int, mask: int) -> None:
-        """Wait until a channel does not run, or has no task left in its queue; or for something else."""
+        """Wait until a channel has few tasks left in its queue, and maybe does not run; or for something else."""
         polled = Bits(value, mask)
         match dma_register(self.model, address):
-            case ChannelRegister(channel, ChannelRegisterRole.STATUS) if polled.get(QUEUE_SIZE) == 0:
-                self.state.wait_idle(channel, origin, running=0 if polled.get(RUNNING) == 0 else 1)
+            case ChannelRegister(channel, ChannelRegisterRole.STATUS) if (most := _most_queued(polled)) is not None:
+                self.state.wait_room(channel, origin, most, is_running=most > 0 or polled.get(RUNNING) != 0)
             case _:
                 self.state.pace(origin)
 

@@ -317,6 +317,11 @@ class DeviceModel:
     def task_queue_address(self, column: int, row: int, direction: DmaDirection, channel: int) -> int:
         return self.tile_address(column, row, self.registers(column, row).task_queue(direction)[channel])
 
+    def channel_status_address(self, column: int, row: int, direction: DmaDirection, channel: int) -> int | None:
+        """None where a channel has no register for its state alone."""
+        bank = self.registers(column, row).status(direction)
+        return None if bank is None else self.tile_address(column, row, bank[channel])
+
     def lock_address(self, column: int, row: int, lock_id: int) -> int | None:
         """Offset inside the tile of a lock's value register; none where locks cannot be written as values."""
         locks = self.registers(column, row).locks

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeGuard, cast
 
+import numpy as np
 from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import BlockArgument
 
@@ -30,6 +31,7 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.driver.compiled_design import Design, design_from_text, devices_in, public_name, sequences_in
 from tilewright.errors import ArgumentError
 from tilewright.passes.control.number_pdis import pdi_numbers
@@ -39,7 +41,8 @@ from tilewright.support.tracebacks import at_user_line
 FORMAT = 1
 PROGRAM, MANIFEST = "design.mlir", "design.json"
 HEADER, INSTRUCTIONS, CONFIGURATION = ".h", ".insts.bin", ".configuration.bin"
-SUFFIXES = (HEADER, INSTRUCTIONS, CONFIGURATION, ".so")
+PACKETS = ".ctrlpkt.bin"
+SUFFIXES = (HEADER, INSTRUCTIONS, CONFIGURATION, PACKETS, ".so")
 
 
 class NoDesign(ArgumentError, OSError):
@@ -77,6 +80,8 @@ def _files(design: Design, library: str | None, keep_buffers: bool) -> dict[str,
         files[names.header(name)] = design.cpp(name, keep_buffers=keep_buffers).encode()
         if not design.scalars(name):
             files[names.instructions(name)] = design.txn(name).astype("<u4").tobytes()
+        if (packets := design.operation(name).control_packets) is not None:
+            files[names.packets(name)] = np.array(packets.words, "<i4").tobytes()
     if made is not None:
         files |= {made.file: made.code, made.header_file: made.header.encode()}
         contents["library"] = {"file": made.file, "header": made.header_file, "functions": made.functions}
@@ -99,6 +104,7 @@ def _listed(contents: object) -> Iterator[object]:
         yield device.get("configuration")
         for sequence in map(_members, _items(device.get("sequences"))):
             yield from (sequence.get("header"), sequence.get("instructions"))
+            yield from (argument.get("contents") for argument in map(_members, _items(sequence.get("arguments"))))
     library = _members(manifest.get("library"))
     yield from (library.get("file"), library.get("header"))
 
@@ -147,7 +153,7 @@ class DesignFiles:
         """Files for a design, none of which is called like the program, the manifest or one of the `others`."""
         names = FileNames(PROGRAM, MANIFEST, *others)
         return DesignFiles(
-            {name: names.stem(name, HEADER, INSTRUCTIONS) for name in design.sequences},
+            {name: names.stem(name, HEADER, INSTRUCTIONS, PACKETS) for name in design.sequences},
             {name: names.stem(name, CONFIGURATION) for name in design.devices},
         )
 
@@ -156,6 +162,9 @@ class DesignFiles:
 
     def instructions(self, sequence: str) -> str:
         return self.sequences[sequence] + INSTRUCTIONS
+
+    def packets(self, sequence: str) -> str:
+        return self.sequences[sequence] + PACKETS
 
     def configuration(self, device: DeviceOp) -> str | None:
         """The file with the device's configuration; devices that are no NPUs have none."""
@@ -169,7 +178,19 @@ def manifest(design: Design, files: DesignFiles) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "devices": [{**_device(design, device, files), "pdi": numbers[device.sym_name.data]} for device in devices],
+        **_images(design),
     }
+
+
+def _images(design: Design) -> dict[str, Any]:
+    """Images that are loaded and are not those of one device: where the programs of cores come from another one."""
+    loads = [op for op in design.module.walk() if isinstance(op, NpuLoadPdiOp) and op.programs is not None]
+    found = {
+        load.id.value.data: {"configuration": load.device_ref.root_reference.data, "programs": load.programs}
+        for load in loads
+        if load.device_ref is not None
+    }
+    return {"images": [{"pdi": number, **image} for number, image in found.items()]} if found else {}
 
 
 def _device(design: Design, device: DeviceOp, files: DesignFiles) -> dict[str, Any]:
@@ -228,13 +249,19 @@ def _core(op: CoreOp) -> dict[str, Any]:
 
 def _sequence(design: Design, sequence: RuntimeSequenceOp, device: DeviceOp, files: DesignFiles) -> dict[str, Any]:
     name, scalars = public_name(sequence), scalar_arguments(sequence)
-    names = sequence.argument_names
+    names, packets = sequence.argument_names, sequence.control_packets
     return {
         "name": name,
         "function": design.cpp_function(name),
         "header": files.header(name),
         "instructions": None if scalars else files.instructions(name),
-        "arguments": [_argument(argument, names[argument.index]) for argument in sequence.body.block.args],
+        "arguments": [
+            {
+                **_argument(argument, names[argument.index]),
+                **({"contents": files.packets(name)} if packets and packets.argument == argument.index else {}),
+            }
+            for argument in sequence.body.block.args
+        ],
         "operations": list(_operations(sequence, device)),
     }
 

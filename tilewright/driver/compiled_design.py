@@ -22,10 +22,10 @@ from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.symbols import FreeNames
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
-    DESIGN_LOWERING,
     FULL_GUARDS,
     GUARD_INSTRUCTIONS,
-    SEQUENCE_GATHERING,
+    LOAD_EXPANSIONS,
+    QUEUE_GUARDS,
     SEQUENCE_LOWERING,
     passes_of,
     pipeline_of,
@@ -50,7 +50,12 @@ DEFAULT_DEVICE = "main"
 
 @at_user_line
 def compile_source(
-    source: Compilable, lowering: Sequence[str] | None = None, host: HostOptions | None = None
+    source: Compilable,
+    lowering: Sequence[str] | None = None,
+    host: HostOptions | None = None,
+    *,
+    guard_queues: bool = False,
+    expand_load_pdis: Literal["write32", "ctrlpkt"] | None = None,
 ) -> Design:
     """Compile a file, MLIR text or a program object, once for all sizes.
 
@@ -58,13 +63,19 @@ def compile_source(
         source: a path to MLIR or to Python that defines a program, MLIR text, or a program such as `iron.Program`
         lowering: names of the passes on each device, for those who want other ones than `tilewright compile` runs
         host: what is asked of the host code of AIR programs
+        guard_queues: have sequences wait for room in a channel's queue before pushes that it could drop
+        expand_load_pdis: reconfigure by register writes, or by control packets that a shim DMA sends, after a reset
 
     Raises:
         CompileError: if it cannot be compiled; with diagnostics that name lines of the source
     """
-    order = GUARDED_LOWERING if lowering is None else lowering
-    pipeline = pipeline_of([*DESIGN_LOWERING, *SEQUENCE_GATHERING])
-    pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of(order)]))
+    order = (*(GUARDED_LOWERING if lowering is None else lowering), *(QUEUE_GUARDS if guard_queues else ()))
+    if expand_load_pdis not in LOAD_EXPANSIONS:
+        known = ", ".join(map(repr, LOAD_EXPANSIONS))
+        raise UnknownNameError(f"expand_load_pdis is one of {known}, got {expand_load_pdis!r}")
+    expansion = LOAD_EXPANSIONS[expand_load_pdis]
+    pipeline = pipeline_of([*expansion.design, *expansion.gathering])
+    pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of([*expansion.packets, *order])]))
     return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
 
 

@@ -27,6 +27,7 @@ from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import Design
 from tilewright.driver.device_configuration import configuration_stream
@@ -37,7 +38,7 @@ from tilewright.native.host_arrays import check_array, lent
 from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.report.hardware_trace import trace_setups
 from tilewright.sim.control_code import as_control_code, bind_stream
-from tilewright.sim.controller import Image
+from tilewright.sim.controller import Image, Images
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TileCorePort
 from tilewright.sim.faults import FaultPolicy, levels_of
@@ -131,15 +132,21 @@ class LoadedDevice(SimulatedDevice):
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
         prepare = partial(self.prepare, machine)
+        devices = {op.sym_name.data: op for op in self.design.device_ops}
         # a sequence may load the image of another device of the design, by its number
-        runner = Runner(machine, {numbers[op.sym_name.data]: partial(prepare, op) for op in self.design.device_ops})
+        images: Images = {numbers[name]: partial(prepare, op) for name, op in devices.items()}
+        for load in (op for op in self.design.module.walk() if isinstance(op, NpuLoadPdiOp)):
+            device = devices.get(load.device_ref.root_reference.data) if load.device_ref is not None else None
+            if device is not None and load.programs in devices:
+                images[load.id.value.data] = partial(prepare, device, programs=devices[load.programs])
+        runner = Runner(machine, images)
         image = prepare(self._device)
         runner.configure(LocatedStream(image.stream, image.locations))
         return runner
 
-    def prepare(self, machine: Machine, device: DeviceOp) -> Image:
-        """Give the cores of a `device` on a `machine` their programs; what configures the rest."""
-        bind_cores(machine, self.design, self.kernels, device)
+    def prepare(self, machine: Machine, device: DeviceOp, programs: DeviceOp | None = None) -> Image:
+        """Give cores on a `machine` the `programs` of a device, else of the `device` that the image configures."""
+        bind_cores(machine, self.design, self.kernels, device if programs is None else programs)
         configuration = configuration_stream(device)
         return Image(decode(configuration.words), configuration.locations)
 
@@ -315,8 +322,11 @@ def sequence_call(
     """
     values = _values(op, names, arguments, named)
     arrays, left_out, scalars = dict[int, tuple[str, Array]](), list[int](), dict[int, int]()
+    packets = op.control_packets
     for number, (name, parameter) in enumerate(zip(names, op.body.block.args, strict=True)):
         value = values.get(number)
+        if value is None and packets is not None and number == packets.argument:
+            value = np.array(packets.words, np.int32)
         if isa(parameter.type, MemRefType):
             # an empty array stands for it: only the words tell whether it is used
             if value is None:

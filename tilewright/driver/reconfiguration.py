@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
-from tilewright.codegen.control_packets import control_packet_words
 from tilewright.device.timing import Timing, timing_with
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.driver.compiled_design import (
@@ -18,39 +16,21 @@ from tilewright.driver.compiled_design import (
     Design,
     Parameters,
     design_of,
-    devices_in,
-    sequences_in,
 )
-from tilewright.driver.loaded_device import Kernels, Levels, LoadedDevice, bind_cores
+from tilewright.driver.loaded_device import Kernels, Levels, LoadedDevice
 from tilewright.driver.run_result import RunResult
 from tilewright.driver.sources import Source
 from tilewright.errors import CallError, UnknownNameError, near_match
 from tilewright.ir.pass_manager import Pipeline
-from tilewright.passes.pipelines import PACKET_SENDING, RECONFIGURATION, passes_of, pipeline_of
-from tilewright.rewrite.pass_bases import ModulePass
+from tilewright.passes.pipelines import LOAD_EXPANSIONS, passes_of, pipeline_of
 from tilewright.sim.models import Model
 from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
     from tilewright.codegen.native_sequence import Words
-    from tilewright.sim.controller import Image
-    from tilewright.sim.machine import Machine
 
-METHODS = tuple(RECONFIGURATION)
-
-
-@dataclass(frozen=True)
-class _KeepPackets(ModulePass):
-    """Keeps the control packets of the entries, before they become transfers."""
-
-    name = "keep-packets"
-    found: dict[str, Words] = field(default_factory=dict[str, "Words"])
-
-    def apply_to(self, module: ModuleOp) -> None:
-        for device in devices_in(module):
-            for sequence in sequences_in(device) if device.sym_name.data == DEFAULT_DEVICE else []:
-                if words := control_packet_words(device, sequence):
-                    self.found[sequence.sym_name.data] = np.array(words, np.uint32)
+METHODS = ("loadpdi", "write32", "ctrlpkt")
+"""Ways to bring a configuration to the array; the first one loads images, as sequences say."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +42,12 @@ class ReconfigurableDesign:
     method: str
     entries: Mapping[str, str]
     """The device of each entry's configuration, by the entry's name, in order."""
-    packets: Mapping[str, Words]
-    """The control packets that an entry sends, which are its last argument."""
+
+    @property
+    def packets(self) -> Mapping[str, Words]:
+        """The control packets that an entry sends, which are its last argument; a run has them from the design."""
+        found = {name: self.design.operation(name).control_packets for name in self.entries}
+        return {name: np.array(buffer.words, np.int32).view(np.uint32) for name, buffer in found.items() if buffer}
 
     @property
     def entrypoints(self) -> list[str]:
@@ -109,15 +93,7 @@ class ReconfigurableDevice(LoadedDevice):
     ):
         """`ReconfigurableDesign.load` makes one."""
         self.configurations = configurations
-        self._coming: DeviceOp | None = None
         super().__init__(configurations.design, main, kernels, levels, model, timing)
-
-    def prepare(self, machine: Machine, device: DeviceOp) -> Image:
-        image = super().prepare(machine, device)
-        # words bring all but the programs of cores, which have none here: those come with the reset before the words
-        if self._coming is not None and device is not self._coming:
-            bind_cores(machine, self.design, self.kernels, self._coming)
-        return image
 
     @at_user_line
     def run(self, *arguments: Any, entry: str | None = None, **options: Any) -> RunResult:
@@ -128,12 +104,7 @@ class ReconfigurableDevice(LoadedDevice):
             entry: its name; there is no need for one where there is one entry
             options: those of `LoadedDevice.run`
         """
-        name = self._entry(entry)
-        self._coming = self.design.device(self.configurations.entries[name])
-        packets = self.configurations.packets.get(name)
-        # the compiler's own argument, behind those of the program
-        own = {} if packets is None else {self.design.operation(name).argument_names[-1]: packets.view(np.int32)}
-        return super().run(*arguments, sequence=name, **own, **options)
+        return super().run(*arguments, sequence=self._entry(entry), **options)
 
     def _entry(self, name: str | None) -> str:
         entries = self.configurations.entries
@@ -151,7 +122,7 @@ class ReconfigurableDevice(LoadedDevice):
 
 def compile_configurations(source: Source, entries: Mapping[str, str], method: str) -> ReconfigurableDesign:
     """Compile a module of configurations and a device `main` with entries, for one of the `METHODS`."""
-    kept = _KeepPackets()
-    pipeline = pipeline_of(RECONFIGURATION[method])
-    pipeline.steps += [kept, Pipeline(DeviceOp.name, [*passes_of([*PACKET_SENDING, *GUARDED_LOWERING])])]
-    return ReconfigurableDesign(design_of(source, pipeline, is_whole=True), method, dict(entries), kept.found)
+    expansion = LOAD_EXPANSIONS[None if method == METHODS[0] else method]
+    pipeline = pipeline_of([*expansion.design, *expansion.gathering])
+    pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of([*expansion.packets, *GUARDED_LOWERING])]))
+    return ReconfigurableDesign(design_of(source, pipeline, is_whole=True), method, dict(entries))

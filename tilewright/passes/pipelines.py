@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from tilewright.ir.limits import KEPT_LOOP_OPERATIONS
 from tilewright.ir.pass_manager import Pass, Pipeline, make_pass
@@ -23,6 +23,10 @@ RESOURCES = (
     "aie-lower-scratchpad-parameters",
     "aie-objectFifo-stateful-transform",
     "aie-objectFifo-unroll{default-dynamic=true}",
+    "aie-objectfifo-verify",
+    "aie-objectfifo-allocate",
+    "aie-objectfifo-lower-dmas",
+    "aie-objectfifo-erase-pools",
     "aie-lower-memcpy",
     "aie-assign-lock-ids",
     "aie-assign-bd-ids",
@@ -177,34 +181,46 @@ def _bool(value: bool) -> str:
     return str(value).lower()
 
 
-CONTROL_OVERLAY = (
-    "aie-generate-column-control-overlay{"
-    "route-shim-to-tct=all-tiles route-shim-to-tile-ctrl=true emit-standalone-overlay=true}",
-    "aie-assign-tile-controller-ids",  # for tiles that only the overlay uses
+LATE_OVERLAY = "aie-generate-column-control-overlay"
+EARLY_OVERLAY = (
+    f"{LATE_OVERLAY}{{route-shim-to-tct=issuing-tiles route-shim-to-tile-ctrl=true emit-standalone-overlay=true}}"
 )
-_OVERLAY_AT = next(
-    n for n, step in enumerate(DESIGN_LOWERING) if step.startswith("aie-generate-column-control-overlay")
-)
-RECONFIGURATION: Mapping[str, tuple[str, ...]] = {
-    "loadpdi": (*DESIGN_LOWERING, *SEQUENCE_GATHERING),
-    "write32": (*DESIGN_LOWERING, *SEQUENCE_GATHERING[:-1], "aie-expand-load-pdi", SEQUENCE_GATHERING[-1]),
-    "ctrlpkt": (
-        *DESIGN_LOWERING[:_OVERLAY_AT],
-        *CONTROL_OVERLAY,
-        *DESIGN_LOWERING[_OVERLAY_AT + 1 :],
-        *SEQUENCE_GATHERING[:-1],
-        "aie-expand-load-pdi{ctrl-pkt}",
-        "aie-legalize-ctrl-packet",
-        SEQUENCE_GATHERING[-1],
+
+
+class LoadExpansion(NamedTuple):
+    """What becomes of the loads of device images in sequences: orders of passes on the module, and on each device."""
+
+    design: Sequence[str]
+    gathering: Sequence[str]
+    packets: Sequence[str] = ()
+
+
+def _gathering(expansion: str) -> tuple[str, ...]:
+    *before, number = SEQUENCE_GATHERING
+    return (*before, expansion, number)  # what is loaded is settled before it is numbered
+
+
+def _with_early_overlay() -> tuple[str, ...]:
+    """`DESIGN_LOWERING` in which the overlay has its shim channels before objectFifos take others, as in upstream's."""
+    order = [step for step in DESIGN_LOWERING if not step.startswith(LATE_OVERLAY)]
+    order.insert(order.index("aie-objectFifo-stateful-transform"), EARLY_OVERLAY)
+    return tuple(order)
+
+
+LOAD_EXPANSIONS: Mapping[str | None, LoadExpansion] = {
+    None: LoadExpansion(DESIGN_LOWERING, SEQUENCE_GATHERING),
+    "write32": LoadExpansion(DESIGN_LOWERING, _gathering("aie-expand-load-pdi{keep-programs}")),
+    "ctrlpkt": LoadExpansion(
+        _with_early_overlay(),
+        _gathering("aie-expand-load-pdi{ctrl-pkt keep-programs}"),
+        ("aie-legalize-ctrl-packet", "aie-ctrl-packet-to-dma{keep-words}"),
     ),
 }
-"""From several devices, and sequences of another one that configure them, to instructions that configure: by method.
+"""By upstream's word for it (`aiex.configure` has it as `expand_mode`); its compiler driver has the second as
+--expand-load-pdis, the third as --load-pdi-to-ctrl-pkt."""
 
-Configurations are numbered at the end, since those that reset the array are only made when loads are expanded.
-"""
-
-PACKET_SENDING = ("aie-ctrl-packet-to-dma",)
-"""What sends control packets from host memory; after it, nothing knows their words any more."""
+QUEUE_GUARDS = ("tilewright-guard-task-queues",)
+"""Behind a lowering: what is pushed, and how often, is settled then."""
 
 
 GUARD_INSTRUCTIONS = "tilewright-guard-instructions"

@@ -119,7 +119,8 @@ class Writer:
             case 3:
                 address = self.constant(scope, "i32", 4 * self.random.randrange(1 << 18))
                 place = "{column = 1 : i32, row = 2 : i32} " if self.random.random() < 0.5 else ""
-                self.line(f"aiex.npu.maskwrite32({address}, {value()}, {value()}) {place}: i32, i32, i32")
+                name = self.random.choice(("maskwrite32", "maskpoll"))
+                self.line(f"aiex.npu.{name}({address}, {value()}, {value()}) {place}: i32, i32, i32")
             case 4 | 5:
                 address, name = value(), self.fresh()
                 self.line(f"{name} = arith.ori {address}, {value()} : i32")

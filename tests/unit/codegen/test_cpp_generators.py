@@ -24,7 +24,7 @@ STYLES = list(StyleName)
 
 CONTROL_FLOW = ["scf.for", "scf.if", "scf.while", "scf.index_switch"]
 CHECKS = ["dma_bd_pool_pop", "dma_bd_pool_push", "assert_range", "assert_bd_field", "assert_bd_divisible"]
-REGISTERS = ["write32", "maskwrite32", "blockwrite", "address_patch", "sync"]
+REGISTERS = ["write32", "maskwrite32", "maskpoll", "blockwrite", "address_patch", "sync"]
 FIRMWARE = ["load_pdi", "preempt", "create_scratchpad", "update_from_scratchpad"]
 
 

@@ -25,6 +25,7 @@ ALL_KINDS = """aie.device(npu1) {
     aiex.npu.load_pdi {address = 0x100000002 : ui64, id = 3 : i32, size = 64 : i32}
     aiex.npu.create_scratchpad {size = 8 : ui32}
     aiex.npu.update_from_scratchpad {address = 64 : ui32, func_arg = 4 : ui32, state_table_idx = 1 : ui8}
+    aiex.npu.maskpoll(%one, %zero, %one) {column = 1 : i32, row = 2 : i32} : i32, i32, i32
   }
 }
 """
@@ -37,7 +38,7 @@ def words_of(text: str, *, fold_ddr_offsets: bool = True) -> StaticWords:
 
 def test_every_kind_of_operation_decodes():
     stream = txn.decode(words_of(ALL_KINDS).words)
-    names = "WRITE MASKWRITE BLOCKWRITE TCT DDR_PATCH PREEMPT LOADPDI CREATE_SCRATCHPAD UPDATE_REG"
+    names = "WRITE MASKWRITE BLOCKWRITE TCT DDR_PATCH PREEMPT LOADPDI CREATE_SCRATCHPAD UPDATE_REG MASKPOLL"
     assert [op.name for op in stream.operations] == names.split()
     assert stream.operations[0].address == 0x2200001
     assert stream.operations[4].argument_offset == 0x80000001
@@ -49,7 +50,7 @@ def test_places_cover_the_words_and_know_their_lines():
     ends = [place.start + place.count for place in stream.entries]
     assert [4, *ends] == [*(place.start for place in stream.entries), len(stream.words)]
     positions = [file_position(place.op.location) for place in stream.entries]
-    assert [position and position[1] for position in positions] == [6, 7, 9, 10, 11, 12, 13, 14, 15]
+    assert [position and position[1] for position in positions] == [6, 7, 9, 10, 11, 12, 13, 14, 15, 16]
 
 
 def test_a_loop_gives_one_place_for_each_time():

@@ -22,6 +22,10 @@ pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
 CALLS: list[tuple[str, Operation]] = [
     ("write32(txn, 0x1D214, 0x80000003)", txn.write(0x1D214, 0x80000003)),
     ("maskwrite32(txn, 0x32000, 1, 0xFFFFFFFF)", txn.mask_write(0x32000, 1, 0xFFFFFFFF)),
+    (
+        "maskpoll(txn, 0x1D228, 0, 0x400000)",
+        Operation(Opcode.MASKPOLL, address=0x1D228, value=0, mask=0x400000),
+    ),
     ("blockwrite(txn, 0x1D000, data, 3)", txn.block_write(0x1D000, [7, 0xFFFFFFFF, 9])),
     ("blockwrite(txn, 0x1D000, data, 2, 0x101, 2)", txn.block_write(0x1D000, [7, 0xFFFFFFFF], column=1, row=2)),
     ("blockwrite(txn, 0x1D000, nullptr, 0)", txn.block_write(0x1D000, [])),

@@ -54,9 +54,19 @@ DESCRIPTOR = block_write(0x1D000, [1] * 8)
         ),
         pytest.param([*[push(n) for n in range(4)], poll(IDLE), *[push(n) for n in range(4)]], [], id="idle: all done"),
         pytest.param(
-            [*[push(n) for n in range(4)], poll(0x00700000), *[push(n) for n in range(4)]],
-            [("queue-overflow", 8, True)],
+            [*[push(n) for n in range(4)], poll(0x00700000), *[push(n) for n in range(5)]],
+            [("queue-overflow", 9, True)],
+            id="an empty queue has room for four, whatever runs",
+        ),
+        pytest.param(
+            [*[push(n) for n in range(4)], poll(0x00700000), block_write(0x1D060, [0] * 8)],
+            [("descriptor-in-flight", 5, True)],
             id="an empty queue leaves one running",
+        ),
+        pytest.param(
+            [*[push(n) for n in range(4)], poll(0x00400000), push(4), push(5)],
+            [("queue-overflow", 6, True)],
+            id="a queue that is not full has room for one",
         ),
         pytest.param(
             [*[push(n) for n in range(4)], poll(IDLE, STATUS + 4), push(4)],

@@ -12,6 +12,7 @@ from tilewright.dialects.aie import (
     flows,
     locks,
     objectfifo,
+    objectfifo_pools,
     objectfifo_storage,
     objectfifo_types,
     objectfifo_uses,
@@ -34,6 +35,7 @@ OPERATIONS = [
     switchbox,
     cascade,
     objectfifo,
+    objectfifo_pools,
     objectfifo_storage,
     objectfifo_uses,
     sequence,
@@ -41,7 +43,7 @@ OPERATIONS = [
     trace_config,
 ]
 # modules and not lists of classes: an operation joins in its own file
-ATTRIBUTES = [attributes, objectfifo_types, trace_event]
+ATTRIBUTES = [attributes, objectfifo_pools, objectfifo_types, trace_event]
 
 AIE = Dialect(
     "aie",

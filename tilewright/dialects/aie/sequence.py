@@ -5,15 +5,17 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Sequence
-from typing import SupportsFloat, TypeVar, cast
+from typing import NamedTuple, SupportsFloat, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
+    IntegerAttr,
     IntegerType,
     StringAttr,
     SymbolNameConstraint,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -21,6 +23,7 @@ from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def, region_def, traits_
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, SymbolOpInterface
+from xdsl.utils.hints import isa
 
 from tilewright.dialects._ods import ParentOp, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
@@ -45,6 +48,16 @@ SIZE_ARGUMENTS = "tilewright.size_arguments"
 OPEN_ARGUMENTS = "tilewright.open_arguments"
 """Attribute of a sequence: the numbers of those buffers whose types say how large one problem is, and do not bound what
 the host gives."""
+
+CONTROL_PACKETS = "tilewright.control_packets"
+"""Attribute of a sequence: the number of the argument that is a buffer of control packets, and the buffer's words."""
+
+
+class HostBuffer(NamedTuple):
+    """A buffer of the host whose contents belong to the program: which argument it is, and its words."""
+
+    argument: int
+    words: tuple[int, ...]
 
 
 def _parse_arguments_and_body(parser: Parser, op_type: type[OpT], name: StringAttr | None) -> OpT:
@@ -159,6 +172,23 @@ class RuntimeSequenceOp(IRDLOperation):
         numbers = [*self._size_arguments, added.index, buffer.index]
         self.attributes[SIZE_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
         return added
+
+    @property
+    def control_packets(self) -> HostBuffer | None:
+        """The control packets that the sequence sends, where it has them from an argument."""
+        match self.attributes.get(CONTROL_PACKETS):
+            case ArrayAttr(data=(IntegerAttr() as number, words)) if isa(words, DenseArrayBase[IntegerType]):
+                argument = number.value.data
+                is_one = argument in range(len(self.body.block.args))  # the attribute may be anything
+                return HostBuffer(argument, tuple(words.get_values())) if is_one else None
+            case _:
+                return None
+
+    def keep_control_packets(self, words: Sequence[int]) -> None:
+        """Note what the last argument, a buffer of control packets, has in it."""
+        number = IntegerAttr(len(self.body.block.args) - 1, i32)
+        signed = [word - (1 << 32 if word >> 31 else 0) for word in words]
+        self.attributes[CONTROL_PACKETS] = ArrayAttr([number, DenseArrayBase.from_list(i32, signed)])
 
     @property
     def open_arguments(self) -> list[int]:

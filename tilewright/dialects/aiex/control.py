@@ -162,6 +162,15 @@ class CoreResetOp(_TileControl):
             )
 
 
+REARMED = (
+    "aie.objectfifo",
+    "aie.objectfifo.dma_endpoint",
+    "aie.objectfifo.dangling_endpoint",
+    "aie.objectfifo_rearm_binding",
+)
+"""What can be started again: an object FIFO, in each state of its lowering."""
+
+
 @op_definition
 class DmaChannelResetForOp(_TileControl):
     """Reset the core and mem tile channels of an object FIFO, set its locks anew and start its descriptors again."""
@@ -185,7 +194,7 @@ class DmaChannelResetForOp(_TileControl):
                 "is not supported on AIE1 devices (the resident re-arm relies on the aie2p start-queue push)"
             )
         target = self.target  # one that does not exist is the lowering's to report
-        if target is not None and target.name not in ("aie.objectfifo", "aie.objectfifo_rearm_binding"):
+        if target is not None and target.name not in REARMED:
             raise VerifyException(
                 f"'{self.objfifo.root_reference.data}' must reference an aie.objectfifo "
                 "(or its aie.objectfifo_rearm_binding)"

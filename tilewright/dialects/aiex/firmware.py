@@ -18,6 +18,9 @@ from .instructions import Placed
 STATE_TABLE_ENTRIES = 32  # words in the command processor's memory
 STATE_TABLE_BYTES = 4 * STATE_TABLE_ENTRIES
 
+PROGRAMS = "tilewright.programs"
+"""Attribute of a load: the device whose cores' programs are in the image, besides what configures the loaded device."""
+
 
 @op_definition
 class NpuPreemptOp(IRDLOperation):
@@ -46,6 +49,12 @@ class NpuLoadPdiOp(IRDLOperation):
 
     def __init__(self, device: str, expand_mode: Attribute | None = None):
         super().__init__(properties={"device_ref": SymbolRefAttr(device), "expand_mode": expand_mode})
+
+    @property
+    def programs(self) -> str | None:
+        """The device whose cores' programs are loaded as well, where that is another one."""
+        device = self.attributes.get(PROGRAMS)
+        return device.root_reference.data if isinstance(device, SymbolRefAttr) else None
 
     @property
     def image(self) -> tuple[object, ...]:

@@ -84,6 +84,20 @@ class NpuMaskWrite32Op(ValueInstruction, Placed):
         initialize(self, (address, value, mask), _place(column, row))
 
 
+@op_definition
+class NpuMaskPollOp(ValueInstruction, Placed):
+    """Wait until the bits of one word that the mask names have a value."""
+
+    name = "aiex.npu.maskpoll"
+
+    address = operand_def(WORD_VALUE)
+    value = operand_def(WORD_VALUE)
+    mask = operand_def(WORD_VALUE)
+
+    def __init__(self, address: SSAValue, value: SSAValue, mask: SSAValue):
+        initialize(self, (address, value, mask))
+
+
 def _place(column: int | None, row: int | None) -> dict[str, Attribute]:
     numbers = {"column": column, "row": row}
     return {name: i32_number(number) for name, number in numbers.items() if number is not None}
@@ -197,4 +211,4 @@ class NpuWriteRTPOp(IRDLOperation):
         printer.print_attribute(self.value.type)
 
 
-OPS = [NpuWrite32Op, NpuMaskWrite32Op, NpuBlockWriteOp, NpuWriteWordsOp, NpuSyncOp, NpuWriteRTPOp]
+OPS = [NpuWrite32Op, NpuMaskWrite32Op, NpuMaskPollOp, NpuBlockWriteOp, NpuWriteWordsOp, NpuSyncOp, NpuWriteRTPOp]

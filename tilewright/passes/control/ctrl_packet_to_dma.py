@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, i32
 from xdsl.ir import Block, Operation, SSAValue
@@ -13,6 +13,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.access_pattern import AccessPattern
 from tilewright.dialects.aiex.control import NpuControlPacketOp
+from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.instructions import NpuSyncOp
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
@@ -59,23 +60,31 @@ def batches_of(block: Block, model: DeviceModel) -> list[Batch]:
     return batches
 
 
+@dataclass(frozen=True)
 class CtrlPacketToDmaPass(DevicePass):
     name = "aie-ctrl-packet-to-dma"
+
+    keep_words: bool = field(default=False, metadata={"help": "keep the words of the packets in an attribute"})
 
     def apply_to(self, device: DeviceOp) -> None:
         if device.model.arch is Arch.AIE1:
             return
         for sequence in ops_of(device.body.ops, RuntimeSequenceOp):
+            words = control_packet_words(device, sequence) if self.keep_words and sequence.body.blocks else []
             if sequence.body.first_block is not None:
-                send_packets(sequence.body.first_block, device.model)
+                send_packets(sequence, device.model)
+            if words:
+                sequence.keep_control_packets(words)
 
 
-def send_packets(block: Block, model: DeviceModel) -> None:
+def send_packets(sequence: RuntimeSequenceOp, model: DeviceModel) -> None:
+    block = sequence.body.block
     batches = batches_of(block, model)
     if not batches:
         return
     # Behind all arguments of the program, whose positions the host relies on.
-    buffer = block.insert_arg(MemRefType(i32, [DYNAMIC_INDEX]), len(block.args))
+    sequence.add_argument(MemRefType(i32, [DYNAMIC_INDEX]), "control_packets")
+    buffer = block.args[-1]
     for batch in batches:
         first = batch.packets[0]
         if not model.is_valid_tile(*batch.place):

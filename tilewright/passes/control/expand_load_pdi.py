@@ -14,11 +14,11 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects._ods import enum_to_attr, enum_value
-from tilewright.dialects.aie.core import EndOp
+from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.attributes import ExpandMode
-from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
+from tilewright.dialects.aiex.firmware import PROGRAMS, NpuLoadPdiOp
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Severity, diagnose, fail
 from tilewright.ir.symbols import symbol_in
 from tilewright.ir.traversal import all_operations
@@ -38,6 +38,10 @@ class ExpandLoadPdiPass(ModulePass):
     name = "aie-expand-load-pdi"
 
     ctrl_pkt: bool = field(default=False, metadata={"help": "configure by control packets, after loading an overlay"})
+    keep_programs: bool = field(
+        default=False,
+        metadata={"help": "have programs of cores that name no ELF file loaded as well: nothing else brings them"},
+    )
 
     def apply_to(self, module: ModuleOp) -> None:
         default = ExpandMode.ctrlpkt if self.ctrl_pkt else ExpandMode.write32
@@ -47,22 +51,28 @@ class ExpandLoadPdiPass(ModulePass):
             if load.device_ref is None or mode is ExpandMode.none:
                 continue
             expand = _to_control_packets if mode is ExpandMode.ctrlpkt else _to_writes
-            expand(module, load, turn, f"{DATA_PREFIX}{expanded}")
+            before = expand(module, load, turn, f"{DATA_PREFIX}{expanded}")
+            if self.keep_programs and any(
+                isinstance(op, CoreOp) and op.elf_file is None for op in _loaded_device(module, load).body.ops
+            ):
+                before.attributes[PROGRAMS] = load.device_ref
             Rewriter.erase_op(load)
             expanded += 1  # names of data count these only, turns count all loads
 
 
-def _to_writes(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> None:
+def _to_writes(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> NpuLoadPdiOp:
     device = _loaded_device(module, load)
-    _load_before(load, _empty_device(module, device, EMPTY_NAMES[turn % 2]), same_image=True)
+    before = _load_before(load, _empty_device(module, device, EMPTY_NAMES[turn % 2]), same_image=True)
     insert_transaction(_own_device(load), _writes_of(device, load), InsertPoint.before(load), data_prefix)
+    return before
 
 
-def _to_control_packets(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> None:
+def _to_control_packets(module: ModuleOp, load: NpuLoadPdiOp, turn: int, data_prefix: str) -> NpuLoadPdiOp:
     device = _loaded_device(module, load)
-    _load_before(load, _overlay_device(module, load, is_copy=turn % 2 == 1), same_image=False)
+    before = _load_before(load, _overlay_device(module, load, is_copy=turn % 2 == 1), same_image=False)
     # Without the overlay's connections: the packets travel through them while they configure the rest.
     insert_control_packets(_own_device(load), _writes_of(device, load, overlay=False), InsertPoint.before(load))
+    return before
 
 
 def _loaded_device(module: ModuleOp, load: NpuLoadPdiOp) -> DeviceOp:
@@ -97,12 +107,12 @@ def _explaining(load: NpuLoadPdiOp) -> Generator[None]:
         raise CompileError([*error.diagnostics, here]) from error
 
 
-def _load_before(load: NpuLoadPdiOp, device: DeviceOp, same_image: bool) -> None:
+def _load_before(load: NpuLoadPdiOp, device: DeviceOp, same_image: bool) -> NpuLoadPdiOp:
     """Load another device first; it takes the place of the image that was meant, where there is one already."""
     before = NpuLoadPdiOp(device.sym_name.data, enum_to_attr(ExpandMode.none))
     if same_image:
         before.id, before.size, before.address = load.id, load.size, load.address
-    Emitter.before(load).insert(before)
+    return Emitter.before(load).insert(before)
 
 
 def _empty_device(module: ModuleOp, like: DeviceOp, name: str) -> DeviceOp:

@@ -34,7 +34,14 @@ from tilewright.dialects.aiex.cert import (
 )
 from tilewright.dialects.aiex.configure import ConfigureOp, RunOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
-from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuMaskWrite32Op, NpuSyncOp, NpuWrite32Op, Placed
+from tilewright.dialects.aiex.instructions import (
+    NpuBlockWriteOp,
+    NpuMaskPollOp,
+    NpuMaskWrite32Op,
+    NpuSyncOp,
+    NpuWrite32Op,
+    Placed,
+)
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
@@ -81,6 +88,7 @@ def _lower(device: DeviceOp, devices: dict[str, DeviceOp]) -> None:
         device,
         {
             NpuBlockWriteOp: BlockWriteToCert(device),
+            NpuMaskPollOp: RefuseMaskPoll(),
             NpuMaskWrite32Op: MaskWrite32ToCert(),
             NpuWrite32Op: Write32ToCert(),
             NpuSyncOp: SyncToCert(),
@@ -208,6 +216,14 @@ class MaskWrite32ToCert(RewritePattern):
         complaint = "cannot lower to cert.maskwrite32 with non-constant address, mask, or value"
         address, mask, value = known_numbers(op, (op.address, op.mask, op.value), complaint)
         rewriter.replace(op, CertMaskWrite32Op(_address(op, address), mask, value))
+
+
+class RefuseMaskPoll(RewritePattern):
+    """The dialect of control code has no instruction that polls."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: NpuMaskPollOp, rewriter: PatternRewriter) -> None:
+        fail_op(op, "cannot be made control code, which has no polls", (op, "wait for a token with aiex.npu.sync"))
 
 
 class SyncToCert(RewritePattern):

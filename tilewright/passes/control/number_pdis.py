@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
-from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
 
@@ -17,10 +16,18 @@ class NumberPdisPass(ModulePass):
 
     def apply_to(self, module: ModuleOp) -> None:
         numbers = pdi_numbers(module)
-        for load in ops_of(all_operations(module), NpuLoadPdiOp):
+        with_programs = dict[tuple[str, str], int]()
+        for load in ops_of(module.walk(), NpuLoadPdiOp):
             # Zero is no number yet; one that the program gives stays.
-            if load.device_ref is not None and load.id.value.data == 0:
-                load.id = IntegerAttr(numbers.get(load.device_ref.root_reference.data, 0), i32)
+            if load.device_ref is None or load.id.value.data != 0:
+                continue
+            name, number = load.device_ref.root_reference.data, 0
+            if load.programs is None:
+                number = numbers.get(name, 0)
+            else:
+                # An image of its own, behind those of the devices.
+                number = with_programs.setdefault((name, load.programs), len(numbers) + len(with_programs) + 1)
+            load.id = IntegerAttr(number, i32)
 
 
 def pdi_numbers(module: ModuleOp) -> dict[str, int]:

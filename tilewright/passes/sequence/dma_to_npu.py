@@ -25,6 +25,7 @@ from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_glob
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits, pattern_violation
 from tilewright.dialects.aiex.instructions import (
     NpuBlockWriteOp,
+    NpuMaskPollOp,
     NpuMaskWrite32Op,
     NpuWrite32Op,
     NpuWriteRTPOp,
@@ -272,9 +273,9 @@ class BufferToAddress(RewritePattern):
                 rewriter.replace(op, NpuBlockWriteOp(op.data, address))
             case NpuWrite32Op(buffer=SymbolRefAttr()):
                 rewriter.replace(op, NpuWrite32Op(_absolute_operand(op, op.address, rewriter), op.value))
-            case NpuMaskWrite32Op(buffer=SymbolRefAttr()):
+            case NpuMaskWrite32Op(buffer=SymbolRefAttr()) | NpuMaskPollOp(buffer=SymbolRefAttr()):
                 address = _absolute_operand(op, op.address, rewriter)
-                rewriter.replace(op, NpuMaskWrite32Op(address, op.value, op.mask))
+                rewriter.replace(op, type(op)(address, op.value, op.mask))
             case NpuWriteWordsOp(buffer=SymbolRefAttr()):
                 rewriter.replace(op, NpuWriteWordsOp(_absolute_operand(op, op.address, rewriter), op.values))
             case _:
@@ -352,5 +353,6 @@ class DmaToNpuPass(Pass):
                 NpuWrite32Op: relative,
                 NpuMaskWrite32Op: relative,
                 NpuWriteWordsOp: relative,
+                NpuMaskPollOp: relative,
             },
         )

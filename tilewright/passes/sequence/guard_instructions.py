@@ -21,6 +21,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import signed_limits
 from tilewright.dialects.aiex.instructions import (
     NpuBlockWriteOp,
+    NpuMaskPollOp,
     NpuMaskWrite32Op,
     NpuSyncOp,
     NpuWrite32Op,
@@ -83,6 +84,7 @@ def _is_reached(op: Operation, sequence: RuntimeSequenceOp) -> bool:
 Guarded: TypeAlias = (
     NpuAddressPatchOp
     | NpuBlockWriteOp
+    | NpuMaskPollOp
     | NpuMaskWrite32Op
     | NpuSyncOp
     | NpuWrite32Op
@@ -157,7 +159,7 @@ def _guard_sync(op: NpuSyncOp, checks: LimitChecks, model: DeviceModel) -> None:
 
 
 def _guard_write(
-    op: NpuWrite32Op | NpuMaskWrite32Op | NpuWriteWordsOp,
+    op: NpuWrite32Op | NpuMaskWrite32Op | NpuMaskPollOp | NpuWriteWordsOp,
     checks: LimitChecks,
     model: DeviceModel,
     values: Sequence[str],

@@ -11,6 +11,7 @@ aie.device(npu1) {
     aiex.npu.write32(%a, %v) : i32, i32
     aiex.npu.write32(%a, %v) {row = 2 : i32, column = 0 : i32} : i32, i32
     aiex.npu.maskwrite32(%a, %v, %m) {buffer = @rtp} : i32, i32, i32
+    aiex.npu.maskpoll(%a, %v, %m) : i32, i32, i32
     %words = memref.get_global @words : memref<2xi32>
     aiex.npu.blockwrite(%words) {address = 118784 : ui32} : memref<2xi32>
     aiex.npu.rtp_write(@rtp, 3, %v) : i32
@@ -39,6 +40,7 @@ aie.device(npu1) {
 // CHECK-NEXT: aiex.npu.write32(%arg0, %arg1) : i32, i32
 // CHECK-NEXT: aiex.npu.write32(%arg0, %arg1) {column = 0 : i32, row = 2 : i32} : i32, i32
 // CHECK-NEXT: aiex.npu.maskwrite32(%arg0, %arg1, %arg2) {buffer = @rtp} : i32, i32, i32
+// CHECK-NEXT: aiex.npu.maskpoll(%arg0, %arg1, %arg2) : i32, i32, i32
 // CHECK-NEXT: %0 = memref.get_global @words : memref<2xi32>
 // CHECK-NEXT: aiex.npu.blockwrite(%0) {address = 118784 : ui32} : memref<2xi32>
 // CHECK-NEXT: aiex.npu.rtp_write(@rtp, 3, %arg1) : i32

@@ -84,3 +84,15 @@ aie.device(npu2) {
     aiex.npu.write32(%address, %zero) {column = -1 : i32, row = 6 : i32} : i32, i32
   }
 }
+
+// -----
+
+aie.device(npu2) {
+  aie.runtime_sequence() {
+    %zero = arith.constant 0 : i32
+    // expected-error@+3 {{'aiex.npu.maskpoll' op cannot be made control code, which has no polls}}
+    // expected-note@+2 {{wait for a token with aiex.npu.sync}}
+    // expected-error@+1 {{failed to legalize operation 'aiex.npu.maskpoll' that was explicitly marked illegal}}
+    aiex.npu.maskpoll(%zero, %zero, %zero) : i32, i32, i32
+  }
+}

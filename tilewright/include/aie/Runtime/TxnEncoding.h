@@ -167,6 +167,11 @@ template <typename Txn> inline void txn_append_maskwrite32(Txn &txn, uint32_t ad
   detail::append(txn, TXN_OPC_MASKWRITE, 0u, addr, 0u, val, mask, 7 * detail::kWordBytes);
 }
 
+// Wait until those bits of a register that `mask` has are as in `val`.
+template <typename Txn> inline void txn_append_maskpoll(Txn &txn, uint32_t addr, uint32_t val, uint32_t mask) {
+  detail::append(txn, TXN_OPC_MASKPOLL, 0u, addr, 0u, val, mask, 7 * detail::kWordBytes);
+}
+
 // Set `count` consecutive registers. The firmware takes the tile from the address; col and row repeat it.
 template <typename Txn>
 inline void txn_append_blockwrite(Txn &txn, uint32_t addr, const uint32_t *data, size_t count, uint32_t col = 0,

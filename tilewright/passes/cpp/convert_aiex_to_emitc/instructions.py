@@ -200,10 +200,11 @@ def _is_cut(word: SSAValue) -> bool:
             return False
 
 
-def _mask_write(to: Instructions, op: instructions.NpuMaskWrite32Op) -> None:
-    address, known = to.address(op, op.address, "maskwrite32")
+def _masked(to: Instructions, op: instructions.NpuMaskWrite32Op | instructions.NpuMaskPollOp) -> None:
+    what = op.name.removeprefix("aiex.npu.")
+    address, known = to.address(op, op.address, what)
     value, mask = to.word(op.value), to.word(op.mask)
-    to.append("maskwrite32", address, value, mask, comment=to.register_name(known))
+    to.append(what, address, value, mask, comment=to.register_name(known))
 
 
 def _sync(to: Instructions, op: instructions.NpuSyncOp) -> None:
@@ -376,7 +377,8 @@ _LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
     guards.NpuAssertRangeOp: _assert_range,
     instructions.NpuBlockWriteOp: _block_write,
     instructions.NpuWriteWordsOp: _write_words,
-    instructions.NpuMaskWrite32Op: _mask_write,
+    instructions.NpuMaskPollOp: _masked,
+    instructions.NpuMaskWrite32Op: _masked,
     instructions.NpuSyncOp: _sync,
     instructions.NpuWrite32Op: _write,
     queue.NpuAddressPatchOp: _address_patch,

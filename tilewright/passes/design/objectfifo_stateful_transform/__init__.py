@@ -42,7 +42,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.core_accesses import
     add_unroll_hints,
 )
 from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import DeviceFifos
-from tilewright.passes.design.objectfifo_stateful_transform.dma_programs import ChainPlanner, DmaPrograms
+from tilewright.passes.design.objectfifo_stateful_transform.dma_programs import ChainPlanner, ChainUser, DmaPrograms
 from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, SplitFifo, resolve_links
 from tilewright.passes.design.objectfifo_stateful_transform.storage import StorageBuilder
 from tilewright.rewrite.pass_bases import DevicePass, append_to, located, ops_of
@@ -94,7 +94,7 @@ class ObjectFifoStatefulTransformPass(DevicePass):
                 sent = packet if end.is_producer else None  # the header is written by the DMA that sends
                 chain = planner.plan(end)
                 if chain is not None:
-                    programs.add(end, channels[end], chain, sent)
+                    programs.add(ChainUser(end.fifo, end.name, end.tile), channels[end], chain, sent)
                 if end.tile.is_shim:
                     name_shim_channel(ends.design, end, channels[end], sent)
             if packet is not None:
@@ -163,9 +163,9 @@ class ChannelAllocator:
 
     def __init__(self, device: DeviceOp):
         self.model = device.model
-        self.taken: dict[TileChannel, Operation] = dict(_used_channels(device))
+        self.taken: dict[TileChannel, Operation] = dict(used_channels(device))
         """The operation that uses each channel."""
-        self.streams: dict[TileChannel, Operation] = dict(_used_streams(device))
+        self.streams: dict[TileChannel, Operation] = dict(used_streams(device))
         """The operation that uses each stream port of a core."""
 
     def assign(self, connections: list[SplitFifo]) -> dict[FifoEnd, Channel]:
@@ -234,7 +234,7 @@ def _named(channel: Channel, user: Operation | None) -> Iterator[tuple[Where, st
         yield user, f"{channel.direction} {channel.number} is used here"
 
 
-def _used_channels(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
+def used_channels(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
     """Channels that the program already runs or has named."""
     for op in device.body.ops:
         match op:
@@ -247,7 +247,7 @@ def _used_channels(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
                 pass
 
 
-def _used_streams(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
+def used_streams(device: DeviceOp) -> Iterator[tuple[TileChannel, Operation]]:
     """Stream ports of cores that flows begin or end at."""
     for op in ops_of(device.body.ops, FlowOp):
         if op.source_port.bundle is WireBundle.Core:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, LocationAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.device import DeviceModel, DmaDirection, LockAction, TileType
-from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.attributes import BDDimLayoutArrayAttr, BDPadLayoutArrayAttr, PacketInfoAttr
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.dma import (
@@ -25,6 +25,7 @@ from tilewright.dialects.aie.dma import (
     ShimDmaOp,
 )
 from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aie.interfaces import TileLike
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.create import append_operation
@@ -63,65 +64,65 @@ class DmaPrograms:
             if isinstance(op, DmaBody):
                 self._bodies.setdefault(op.tile, op)
 
-    def add(self, end: FifoEnd, channel: Channel, chain: Chain, packet: PacketInfoAttr | None) -> None:
-        """Start a channel on the descriptors of an end, after the channels that its tile has already."""
-        program = self._program(end)
-        self._check_descriptors(program, end, chain)
+    def add(self, user: ChainUser, channel: Channel, chain: Chain, packet: PacketInfoAttr | None) -> None:
+        """Start a channel on descriptors, after the channels that its tile has already."""
+        program = self._program(user)
+        self._check_descriptors(program, user, chain)
         start, *blocks = [Block() for _ in range(1 + len(chain.descriptors) + chain.stops)]
         for block in (start, *blocks):
             program.body.body.insert_block_before(block, program.end)
-        self._start(program, start, blocks[0], end, channel, chain)
+        self._start(program, start, blocks[0], user, channel, chain)
         following = [*blocks[1:], *([] if chain.stops else blocks[:1])]
         # A block more than descriptors if the chain stops: that of aie.end.
         for descriptor, block, next_block in zip(chain.descriptors, blocks, following, strict=False):
-            for op in _operations(descriptor, end, packet, next_block):
-                _append(block, op, end.fifo.location)
+            for op in _operations(descriptor, packet, next_block):
+                _append(block, op, user.op.location)
         if chain.stops:
-            _append(blocks[-1], EndOp.create(), end.fifo.location)
+            _append(blocks[-1], EndOp.create(), user.op.location)
 
-    def _program(self, end: FifoEnd) -> DmaProgram:
-        """The program of an end's tile, which is made if there is none."""
-        tile = end.tile.result
+    def _program(self, user: ChainUser) -> DmaProgram:
+        """The program of a tile, which is made if there is none."""
+        tile = user.tile.results[0]
         if tile not in self._programs:
             if tile not in self._bodies:
-                self._bodies[tile] = BODIES[end.tile.tile_type](tile, Region(Block([EndOp()])))
-                append_to(self.device.body, self._bodies[tile], end.fifo.location)
-            self._programs[tile] = _read_program(self._bodies[tile], end)
+                self._bodies[tile] = BODIES[user.tile.tile_type](tile, Region(Block([EndOp()])))
+                append_to(self.device.body, self._bodies[tile], user.op.location)
+            self._programs[tile] = _read_program(self._bodies[tile], user)
         return self._programs[tile]
 
     def _start(
-        self, program: DmaProgram, block: Block, first: Block, end: FifoEnd, channel: Channel, chain: Chain
+        self, program: DmaProgram, block: Block, first: Block, user: ChainUser, channel: Channel, chain: Chain
     ) -> None:
         start = DmaStartOp(channel, first, program.end, chain.repeat_count)
-        if end.padding is not None and end.is_mem:  # only the DMA of a mem tile pads
-            start.pad_value = end.fifo.pad_value
-        _append(block, start, end.fifo.location)
+        if chain.pad_value is not None:
+            start.pad_value = chain.pad_value
+        _append(block, start, user.op.location)
         if program.last_start is not None:
             # Channels are started one after the other: the last one so far now leads to this one.
             program.last_start.successors = [program.last_start.dest, block]
         program.last_start = start
 
-    def _check_descriptors(self, program: DmaProgram, end: FifoEnd, chain: Chain) -> None:
+    def _check_descriptors(self, program: DmaProgram, user: ChainUser, chain: Chain) -> None:
         """Refuse more descriptors than a tile has, as its DMA program would later."""
         program.descriptors += len(chain.descriptors)
-        available = end.tile.resources.bds
+        available = user.tile.resources.bds
         if program.descriptors > available:
-            place = tuple(end.tile.place)
+            place = tuple(user.tile.place or ())
             fail(
-                end.fifo,
+                user.op,
                 op_text(program.body, f"has more than {available} blocks"),
                 (
-                    end.fifo,
-                    f"@{end.name} needs {len(chain.descriptors)} buffer descriptors of tile {place}, which has "
+                    user.op,
+                    f"@{user.name} needs {len(chain.descriptors)} buffer descriptors of tile {place}, which has "
                     f"{available}; with it {program.descriptors} are in use",
                 ),
-                (end.fifo, "lower the depth or repeat count of FIFOs at this tile, or move one of them elsewhere"),
+                (user.op, "lower the depth or repeat count of FIFOs at this tile, or move one of them elsewhere"),
             )
 
 
-def _read_program(body: DmaBody, user: FifoEnd) -> DmaProgram:
+def _read_program(body: DmaBody, user: ChainUser) -> DmaProgram:
     """How to add to a program; one without blocks, or without an end, cannot be added to."""
-    here = (user.fifo, f"@{user.name} needs another channel of this DMA")
+    here = (user.op, f"@{user.name} needs another channel of this DMA")
     for op in ops_of(body.ops, DmaOp):
         fail_op(op, "DMAOp can only appear in single block region", here, (op, "write it with aie.dma_start instead"))
     # A block with aie.end also ends chains that stop; the one that ends the program comes last.
@@ -133,16 +134,14 @@ def _read_program(body: DmaBody, user: FifoEnd) -> DmaProgram:
     return DmaProgram(body, end, last, sum(isinstance(op, DmaBdOp) for op in body.ops))
 
 
-def _operations(
-    descriptor: FifoBd, end: FifoEnd, packet: PacketInfoAttr | None, following: Block
-) -> Iterator[Operation]:
+def _operations(descriptor: FifoBd, packet: PacketInfoAttr | None, following: Block) -> Iterator[Operation]:
     """What stands in the block of a descriptor."""
     if descriptor.acquire is not None:
         yield from _use(descriptor.acquire)
     if packet is not None:
         yield DmaBdPacketOp(packet.pkt_type.data, packet.pkt_id.data)
-    dimensions = [(dimension.size.data, dimension.stride.data) for dimension in end.dimensions]
-    pads = end.padding if dimensions and end.is_mem else None
+    dimensions = [(dimension.size.data, dimension.stride.data) for dimension in descriptor.dimensions]
+    pads = descriptor.padding if dimensions else None
     yield DmaBdOp(descriptor.buffer, descriptor.offset, descriptor.length, dimensions, pads)
     if descriptor.release is not None:
         yield from _use(descriptor.release)
@@ -176,6 +175,16 @@ class FifoBd(NamedTuple):
     length: int
     acquire: BdLockUse | None
     release: BdLockUse | None
+    dimensions: BDDimLayoutArrayAttr
+    padding: BDPadLayoutArrayAttr | None
+
+
+class ChainUser(NamedTuple):
+    """What a chain is for: the operation that asks for it, its name, and the tile whose DMA runs it."""
+
+    op: Operation
+    name: str
+    tile: TileLike
 
 
 @dataclass(frozen=True)
@@ -187,6 +196,8 @@ class Chain:
     """How often the channel runs them again."""
     stops: bool = False
     """Whether it stops behind the last one, instead of going on with the first."""
+    pad_value: IntegerAttr[IntegerType] | None = None
+    """The word that padding consists of."""
 
 
 class ChainPlanner:
@@ -213,9 +224,10 @@ class ChainPlanner:
             for _ in range(copies)
             for part in slices
         ]
+        pad_value = end.fifo.pad_value if end.padding is not None and end.is_mem else None
         if iterations is not None:
-            return Chain(descriptors, repeat_count=iterations - 1, stops=True)
-        return Chain(descriptors, repeat_count=repeats - 1 if in_hardware else 0)
+            return Chain(descriptors, repeat_count=iterations - 1, stops=True, pad_value=pad_value)
+        return Chain(descriptors, repeat_count=repeats - 1 if in_hardware else 0, pad_value=pad_value)
 
     def _shim_chain(self, end: FifoEnd) -> Chain | None:
         storage = end.own_storage
@@ -225,7 +237,9 @@ class ChainPlanner:
         return Chain([self._descriptor(end, storage, buffer, n, part) for n, (buffer, part) in enumerate(parts)])
 
     def _descriptor(self, end: FifoEnd, storage: Storage, buffer: SSAValue, number: int, part: LinkSlice) -> FifoBd:
-        return FifoBd(buffer, part.offset, part.length, *self._lock_uses(end, storage, number, part.branch))
+        padding = end.padding if end.is_mem else None  # only the DMA of a mem tile pads
+        acquire, release = self._lock_uses(end, storage, number, part.branch)
+        return FifoBd(buffer, part.offset, part.length, acquire, release, end.dimensions, padding)
 
     def _lock_uses(
         self, end: FifoEnd, storage: Storage, number: int, branch: int

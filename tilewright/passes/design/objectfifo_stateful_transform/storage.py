@@ -96,7 +96,7 @@ class StorageBuilder:
         self.used_bytes[tile] += end.element_bytes
         buffer = BufferOp(tile.result, end.element_type, f"{end.name}_buff_{number}")
         if end.init_values is not None:
-            buffer.initial_value = _of_buffer(end.init_values[number], end.element_type)
+            buffer.initial_value = of_buffer(end.init_values[number], end.element_type)
         insert_operation(located(buffer, end.fifo.location), before=following)
         return buffer
 
@@ -129,7 +129,7 @@ class StorageBuilder:
         return self.tiles[place]
 
 
-def _of_buffer(contents: Contents, type: MemRefType) -> Contents:
+def of_buffer(contents: Contents, type: MemRefType) -> Contents:
     """A FIFO gives its contents the type of a buffer, a buffer gives them the type of a tensor."""
     tensor = TensorType(type.element_type, type.shape)
     if isinstance(contents, DenseResourceAttr):

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.device import DmaDirection, TileId
 from tilewright.device.dma_registers import ChannelId
 from tilewright.device.hazards import BdName, Hazard, HazardReader
-from tilewright.device.layout import WORD_BYTES
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import TileLike
@@ -111,6 +111,14 @@ def _mask_write(on: LintContext, op: instructions.NpuMaskWrite32Op) -> Hazards:
         yield from on.reader.write(op, absolute_address(op, address), written)
 
 
+def _mask_poll(on: LintContext, op: instructions.NpuMaskPollOp) -> None:
+    address, value, mask = map(constant_value, op.operands)
+    if address is None or value is None or mask is None or op.buffer is not None:
+        on.reader.state.pace(op)
+    else:
+        on.reader.poll(op, absolute_address(op, address), value & WORD_MASK, mask & WORD_MASK)
+
+
 def _block_write(on: LintContext, op: instructions.NpuBlockWriteOp) -> Hazards:
     if op.buffer is None and isinstance(op.data.owner, GetGlobalOp):
         name = op.data.owner.name_
@@ -202,6 +210,7 @@ INSTRUCTIONS: Mapping[type[Operation], Effect] = {
     firmware.NpuLoadPdiOp: _load,
     firmware.NpuUpdateFromScratchpadOp: _update,
     instructions.NpuBlockWriteOp: _block_write,
+    instructions.NpuMaskPollOp: _mask_poll,
     instructions.NpuMaskWrite32Op: _mask_write,
     instructions.NpuSyncOp: _sync,
     instructions.NpuWriteWordsOp: _write_words,
