@@ -22,7 +22,7 @@ RESOURCES = (
     "aie-canonicalize-device",
     "aie-lower-scratchpad-parameters",
     "aie-objectFifo-stateful-transform",
-    "aie-objectFifo-unroll{default-dynamic=true}",
+    "aie-objectFifo-unroll{default-dynamic=true keep-sequences}",
     "aie-objectfifo-verify",
     "aie-objectfifo-allocate",
     "aie-objectfifo-lower-dmas",

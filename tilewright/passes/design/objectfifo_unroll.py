@@ -45,17 +45,22 @@ class ObjectFifoUnrollPass(DevicePass):
         default="auto",
         metadata={"help": "copy the first iteration out where lock values become constants: true, false, auto"},
     )
+    keep_sequences: bool = field(
+        default=False, metadata={"help": "leave runtime sequences as they are, which others canonicalize"}
+    )
 
     def apply_to(self, device: DeviceOp) -> None:
         peels = self._peels(device)
+        # Only cores have FIFOs that turn, and a sequence may be long.
+        kept = (RuntimeSequenceOp,) if self.keep_sequences else ()
         for core in ops_of(device.body.ops, CoreOp):
             own = core.dynamic_objfifo_lowering
             _unroll_core(core, is_dynamic=self.default_dynamic if own is None else bool(own.value.data))
-        _fold(device)
+        _fold(device, kept)
         if peels:
-            _peel_loops(device)
+            _peel_loops(device, kept)
         _drop_repeated_acquires(device)
-        _canonicalize(device)
+        canonicalize(device, but=kept)
 
     def _peels(self, device: DeviceOp) -> bool:
         choices = {"auto": not self.default_dynamic, "true": True, "false": False}
@@ -88,18 +93,13 @@ def _unroll_turns(loop: scf.ForOp, factor: int) -> None:
         unroll(rest, count)
 
 
-def _fold(device: DeviceOp) -> None:
+def _fold(device: DeviceOp, kept: tuple[type[Operation], ...]) -> None:
     """Bring the counters down to constants, through the loops that are left too, and remove what they leave unused."""
-    _canonicalize(device)
+    canonicalize(device, but=kept)
     # From the device on, whose constants cores may use.
-    if ops_of(device.body.ops, CoreOp):
+    if not kept or ops_of(device.body.ops, CoreOp):
         propagate_constants(device)
-    _canonicalize(device)
-
-
-def _canonicalize(device: DeviceOp) -> None:
-    # Only cores have FIFOs that turn: the runtime sequences, which may be long, stay as they are.
-    canonicalize(device, but=(RuntimeSequenceOp,))
+    canonicalize(device, but=kept)
 
 
 class _Trial(NamedTuple):
@@ -114,13 +114,13 @@ PEEL_TRIED = "aie.peel_tried"
 """On a loop that has been offered for peeling, which happens once."""
 
 
-def _peel_loops(device: DeviceOp) -> None:
+def _peel_loops(device: DeviceOp, kept: tuple[type[Operation], ...]) -> None:
     """Peel loops whose lock values are computed at run time, and keep what makes some of them constants.
 
     Whether it does can only be seen afterwards, so one loop of each core is tried at a time.
     """
     while trials := [trial for core in ops_of(device.body.ops, CoreOp) if (trial := _try_peeling(core)) is not None]:
-        _fold(device)
+        _fold(device, kept)
         for trial in trials:
             if _runtime_values(trial.core) >= trial.runtime_values:  # nothing gained: the code would only be longer
                 Rewriter.replace_op(trial.core, trial.unpeeled)
