@@ -308,7 +308,8 @@ def push_queue(to: InstructionWriter) -> None:
     to.line(f"{text} : {', '.join(types)}")
 
 
-DESCRIPTOR = {
+Limits = dict[str, tuple[int, int]]
+DESCRIPTOR: dict[str, Limits] = {
     "shim": {
         "buffer_length": (0, 2**31 - 1),
         "buffer_offset": (0, 2**31 - 4),
@@ -336,7 +337,7 @@ DESCRIPTOR = {
     },
 }
 """What fields hold that differ between kinds of tiles: taken from the registers' documentation, not from our tables."""
-FIELDS = {
+FIELDS: Limits = {
     "bd_id": (0, 15),
     "enable_packet": (0, 1),
     "out_of_order_id": (0, 63),
