@@ -81,7 +81,7 @@ KINDS: Mapping[RecordingMode, Sequence[FrameKind]] = {
 
 
 @dataclass(frozen=True)
-class Frame:
+class TraceFrame:
     """A frame with its numbers, by field."""
 
     kind: FrameKind
@@ -104,7 +104,7 @@ class Frame:
         return word.to_bytes(self.kind.size, "big")
 
 
-def frames_of(data: bytes, mode: RecordingMode) -> Iterator[Frame]:
+def frames_of(data: bytes, mode: RecordingMode) -> Iterator[TraceFrame]:
     """The frames in the payload of packets; a byte that begins none is passed over, and so is a frame cut off."""
     at = 0
     while at < len(data):
@@ -115,7 +115,7 @@ def frames_of(data: bytes, mode: RecordingMode) -> Iterator[Frame]:
         if at + kind.size > len(data):
             return
         word = int.from_bytes(data[at : at + kind.size], "big")
-        yield Frame(kind, {name: word >> low & (1 << width) - 1 for name, (low, width) in kind.fields.items()})
+        yield TraceFrame(kind, {name: word >> low & (1 << width) - 1 for name, (low, width) in kind.fields.items()})
         at += kind.size
 
 
@@ -133,24 +133,24 @@ def _first_bytes(kinds: Sequence[FrameKind]) -> dict[int, FrameKind]:
 _FIRST_BYTES = {mode: _first_bytes(kinds) for mode, kinds in KINDS.items()}
 
 
-def event_frames(slots: int, cycles: int) -> list[Frame]:
+def event_frames(slots: int, cycles: int) -> list[TraceFrame]:
     """The frames that say that events happened, so many cycles after the cycle that follows the last frame."""
-    frames = list[Frame]()
+    frames = list[TraceFrame]()
     kinds = MULTIPLES if slots & slots - 1 else SINGLES
     while cycles > kinds[-1].room(CYCLES):
-        frames.append(Frame(SYNC, {}))
+        frames.append(TraceFrame(SYNC, {}))
         cycles -= SYNC_CYCLES
     kind = next(kind for kind in kinds if cycles <= kind.room(CYCLES))
     what = {EVENTS: slots} if kinds is MULTIPLES else {EVENT: slots.bit_length() - 1}
-    return [*frames, Frame(kind, {**what, CYCLES: cycles})]
+    return [*frames, TraceFrame(kind, {**what, CYCLES: cycles})]
 
 
-def repeat_frames(count: int) -> list[Frame]:
+def repeat_frames(count: int) -> list[TraceFrame]:
     """The frames that say that the last one happened again so often."""
     short, long = REPEAT_KINDS
-    frames = [Frame(long, {REPEATS: long.room(REPEATS)})] * (count // long.room(REPEATS))
+    frames = [TraceFrame(long, {REPEATS: long.room(REPEATS)})] * (count // long.room(REPEATS))
     if rest := count % long.room(REPEATS):
-        frames.append(Frame(short if rest <= short.room(REPEATS) else long, {REPEATS: rest}))
+        frames.append(TraceFrame(short if rest <= short.room(REPEATS) else long, {REPEATS: rest}))
     return frames
 
 
@@ -160,7 +160,7 @@ class PayloadWriter:
     def __init__(self) -> None:
         self._bytes = bytearray()
 
-    def add(self, frames: Iterable[Frame]) -> list[list[int]]:
+    def add(self, frames: Iterable[TraceFrame]) -> list[list[int]]:
         """Put frames behind what is there; gives the payloads that are full."""
         for frame in frames:
             data = frame.encode()

@@ -34,8 +34,8 @@ from tilewright.device.trace_packets import (
     SYNC_CYCLES,
     TIMER,
     WITH_COUNTER,
-    Frame,
     RecordingMode,
+    TraceFrame,
     frames_of,
 )
 from tilewright.dialects.aie.lookup import constant_values
@@ -152,7 +152,7 @@ def decode_trace(
     payloads = payloads_of(words)
     if column_shift is None and payloads and setups:
         column_shift = min(key.tile.column for key in payloads) - min(key.tile.column for key in setups)
-    streams = list[tuple[TracedModule, list[Frame]]]()
+    streams = list[tuple[TracedModule, list[TraceFrame]]]()
     for source, data in payloads.items():
         meant = source._replace(tile=TileId(source.tile.column - (column_shift or 0), source.tile.row))
         if meant not in setups:
@@ -171,7 +171,7 @@ def decode_trace(
 
 
 def events_of(
-    source: TracedModule, setup: TraceSetup, frames: Iterable[Frame], origin: int = 0
+    source: TracedModule, setup: TraceSetup, frames: Iterable[TraceFrame], origin: int = 0
 ) -> Iterator[RecordedEvent]:
     """The events that frames of one unit tell of; `origin` is the time at which cycles begin to be counted."""
     return _Reading(source, setup, origin).events(frames)
@@ -208,10 +208,10 @@ class _Reading:
         self.source, self.setup, self.origin = source, setup, origin
         self._cycle, self._skipped = 0, 0
         self._active = dict[int, int]()
-        self._last: Frame | None = None
+        self._last: TraceFrame | None = None
         self._captures = 0
 
-    def events(self, frames: Iterable[Frame]) -> Iterator[RecordedEvent]:
+    def events(self, frames: Iterable[TraceFrame]) -> Iterator[RecordedEvent]:
         for frame in frames:
             if frame.kind in (START, START_COUNTERS):
                 yield from self._end(set())
@@ -225,7 +225,7 @@ class _Reading:
                 self._last = frame
         yield from self._end(set())
 
-    def _happen(self, frame: Frame) -> Iterator[RecordedEvent]:
+    def _happen(self, frame: TraceFrame) -> Iterator[RecordedEvent]:
         if frame.kind is WITH_COUNTER:
             for slot in _slots(frame):
                 name = self.setup.events[slot]
@@ -254,7 +254,7 @@ class _Reading:
             yield RecordedEvent(self.source, slot, self.setup.events[slot], self._active.pop(slot), self._cycle + 1)
 
 
-def _slots(frame: Frame) -> Iterator[int]:
+def _slots(frame: TraceFrame) -> Iterator[int]:
     return (slot for slot in range(SLOTS) if frame.slots >> slot & 1)
 
 

@@ -17,9 +17,9 @@ from tilewright.device.trace_packets import (
     START_COUNTERS,
     TIMER,
     WITH_COUNTER,
-    Frame,
     PayloadWriter,
     RecordingMode,
+    TraceFrame,
     event_frames,
     repeat_frames,
 )
@@ -42,7 +42,7 @@ class TraceEncoder:
         self._before: tuple[int, int] | None = None
         self._repeats = 0
         kind = START_COUNTERS if mode is RecordingMode.PROGRAM_COUNTER else START
-        self._writer.add([Frame(kind, {TIMER: timer & TIMER_MASK})])
+        self._writer.add([TraceFrame(kind, {TIMER: timer & TIMER_MASK})])
 
     def record(self, cycle: int, slots: int, count: int = 1, counter: int = 0) -> list[list[int]]:
         """Write down the slots that are active in `count` cycles from `cycle` on; gives the payloads that are full."""
@@ -54,7 +54,7 @@ class TraceEncoder:
 
     def finish(self) -> list[list[int]]:
         """The payloads to the end of the record."""
-        full = self._writer.add([*repeat_frames(self._repeats), Frame(SKIP, {})])
+        full = self._writer.add([*repeat_frames(self._repeats), TraceFrame(SKIP, {})])
         self._repeats = 0
         return full + self._writer.finish()
 
@@ -68,7 +68,7 @@ class TraceEncoder:
         self._before = (slots, detail) if self._repeatable(slots, cycles) else None
         if self.mode is RecordingMode.PROGRAM_COUNTER:
             values = {EVENTS: slots, COUNTER: counter & WITH_COUNTER.room(COUNTER)}
-            return full + self._writer.add([Frame(WITH_COUNTER, values)])
+            return full + self._writer.add([TraceFrame(WITH_COUNTER, values)])
         return full + self._writer.add(event_frames(slots, cycles))
 
     def _repeatable(self, slots: int, cycles: int) -> bool:

@@ -25,9 +25,9 @@ from tilewright.device.trace_packets import (
     SYNC_CYCLES,
     TIMER,
     WITH_COUNTER,
-    Frame,
     PayloadWriter,
     RecordingMode,
+    TraceFrame,
     event_frames,
     frames_of,
     repeat_frames,
@@ -37,24 +37,24 @@ from tilewright.device.trace_packets import (
 @pytest.mark.parametrize(
     "frame, data",
     [
-        (Frame(START, {TIMER: 0x010203}), "f000000000010203"),
-        (Frame(START_COUNTERS, {TIMER: 7}), "f100000000000007"),
-        (Frame(SINGLES[0], {EVENT: 5, CYCLES: 10}), "5a"),
-        (Frame(SINGLES[1], {EVENT: 7, CYCLES: 0x123}), "9d23"),
-        (Frame(SINGLES[2], {EVENT: 1, CYCLES: 0x2ABCD}), "a6abcd"),
-        (Frame(MULTIPLES[0], {EVENTS: 0b10010001, CYCLES: 3}), "c913"),
-        (Frame(MULTIPLES[1], {EVENTS: 0b11000000, CYCLES: 0x155}), "d30155"),
-        (Frame(MULTIPLES[2], {EVENTS: 0b00000011, CYCLES: 0x30001}), "d40f0001"),
-        (Frame(REPEAT_KINDS[0], {REPEATS: 9}), "e9"),
-        (Frame(REPEAT_KINDS[1], {REPEATS: 1000}), "dbe8"),
-        (Frame(WITH_COUNTER, {EVENTS: 0b10001001, COUNTER: 0x2F0}), "c62402f0"),
-        (Frame(SKIP, {}), "dc000000"),
-        (Frame(SYNC, {}), "ff"),
-        (Frame(FILL, {}), "fe"),
+        (TraceFrame(START, {TIMER: 0x010203}), "f000000000010203"),
+        (TraceFrame(START_COUNTERS, {TIMER: 7}), "f100000000000007"),
+        (TraceFrame(SINGLES[0], {EVENT: 5, CYCLES: 10}), "5a"),
+        (TraceFrame(SINGLES[1], {EVENT: 7, CYCLES: 0x123}), "9d23"),
+        (TraceFrame(SINGLES[2], {EVENT: 1, CYCLES: 0x2ABCD}), "a6abcd"),
+        (TraceFrame(MULTIPLES[0], {EVENTS: 0b10010001, CYCLES: 3}), "c913"),
+        (TraceFrame(MULTIPLES[1], {EVENTS: 0b11000000, CYCLES: 0x155}), "d30155"),
+        (TraceFrame(MULTIPLES[2], {EVENTS: 0b00000011, CYCLES: 0x30001}), "d40f0001"),
+        (TraceFrame(REPEAT_KINDS[0], {REPEATS: 9}), "e9"),
+        (TraceFrame(REPEAT_KINDS[1], {REPEATS: 1000}), "dbe8"),
+        (TraceFrame(WITH_COUNTER, {EVENTS: 0b10001001, COUNTER: 0x2F0}), "c62402f0"),
+        (TraceFrame(SKIP, {}), "dc000000"),
+        (TraceFrame(SYNC, {}), "ff"),
+        (TraceFrame(FILL, {}), "fe"),
     ],
-    ids=lambda value: value.kind.name if isinstance(value, Frame) else None,
+    ids=lambda value: value.kind.name if isinstance(value, TraceFrame) else None,
 )
-def test_bytes(frame: Frame, data: str) -> None:
+def test_bytes(frame: TraceFrame, data: str) -> None:
     assert frame.encode().hex() == data
     mode = RecordingMode.PROGRAM_COUNTER if frame.kind in KINDS[RecordingMode.PROGRAM_COUNTER] else RecordingMode.TIME
     assert list(frames_of(bytes.fromhex(data), mode)) == [frame]
@@ -69,17 +69,17 @@ def test_no_byte_begins_two_kinds(mode: RecordingMode) -> None:
         assert sum(fits(kind.bits, byte) for kind in KINDS[mode]) <= 1
 
 
-def frames(mode: RecordingMode) -> st.SearchStrategy[Frame]:
-    def filled(kind: object) -> st.SearchStrategy[Frame]:
+def frames(mode: RecordingMode) -> st.SearchStrategy[TraceFrame]:
+    def filled(kind: object) -> st.SearchStrategy[TraceFrame]:
         of = next(known for known in KINDS[mode] if known is kind)
         numbers = {field: st.integers(0, of.room(field)) for field in of.fields}
-        return st.fixed_dictionaries(numbers).map(lambda values: Frame(of, values))
+        return st.fixed_dictionaries(numbers).map(lambda values: TraceFrame(of, values))
 
     return st.sampled_from(KINDS[mode]).flatmap(filled)
 
 
 @given(st.sampled_from([*KINDS]).flatmap(lambda mode: st.tuples(st.just(mode), st.lists(frames(mode), max_size=40))))
-def test_frames_come_back_from_payloads(drawn: tuple[RecordingMode, list[Frame]]) -> None:
+def test_frames_come_back_from_payloads(drawn: tuple[RecordingMode, list[TraceFrame]]) -> None:
     mode, given_frames = drawn
     writer = PayloadWriter()
     payloads = writer.add(given_frames) + writer.finish()
@@ -90,7 +90,7 @@ def test_frames_come_back_from_payloads(drawn: tuple[RecordingMode, list[Frame]]
 
 
 @given(st.lists(frames(RecordingMode.TIME), max_size=40))
-def test_no_frame_crosses_the_end_of_a_word_unless_it_is_longer(drawn: list[Frame]) -> None:
+def test_no_frame_crosses_the_end_of_a_word_unless_it_is_longer(drawn: list[TraceFrame]) -> None:
     writer = PayloadWriter()
     payloads = writer.add(drawn) + writer.finish()
     data = b"".join(word.to_bytes(4, "big") for payload in payloads for word in payload)

@@ -59,7 +59,7 @@ class TransferFields:
 
 
 @dataclass(frozen=True)
-class Walk:
+class DescriptorWalk:
     """How a descriptor does a transfer."""
 
     loops: Loops
@@ -137,17 +137,17 @@ class DmaTransfer:
             total = numbers.add(total, numbers.multiply(numbers.subtract(size, 1), stride))
         return total
 
-    def walk(self, numbers: Numbers) -> Walk:
+    def walk(self, numbers: Numbers) -> DescriptorWalk:
         """The loops that do the transfer. They need not fit: that is checked afterwards."""
         given = self._padded()
         if not self.sizes:
-            return Walk(given, given.sizes[0], is_linear=True, is_whole=False)
+            return DescriptorWalk(given, given.sizes[0], is_linear=True, is_whole=False)
         run = _product(numbers, given.sizes[:ITERATION])
         is_linear = self._is_linear(numbers, given)
         is_whole, elements = self._whole(numbers, given, run, is_linear)
         if self.is_mem:
             is_linear = numbers.all_of(is_linear, numbers.negated(is_whole))
-        return self._split(numbers, Walk(given, numbers.select(is_whole, elements, run), is_linear, is_whole))
+        return self._split(numbers, DescriptorWalk(given, numbers.select(is_whole, elements, run), is_linear, is_whole))
 
     def _padded(self) -> Loops:
         """All loops; those left out run once."""
@@ -193,7 +193,7 @@ class DmaTransfer:
         """The elements that the length field holds."""
         return self.max_length * self.limits.granule_bits // self.limits.element_bits
 
-    def _checked_length(self, numbers: Numbers, checks: LimitChecks, walk: Walk) -> Number:
+    def _checked_length(self, numbers: Numbers, checks: LimitChecks, walk: DescriptorWalk) -> Number:
         """Granules moved by one run."""
         length, bound = walk.length, MAX_COUNT
         if self.sizes:
@@ -211,7 +211,7 @@ class DmaTransfer:
         checks.divisible(length, self.limits.elements_per_granule, "length")
         return numbers.scale(length, self.limits.element_bits, self.limits.granule_bits)
 
-    def _split(self, numbers: Numbers, walk: Walk) -> Walk:
+    def _split(self, numbers: Numbers, walk: DescriptorWalk) -> DescriptorWalk:
         """Make a loop of d0 or d1 that is too long into one around another, where that gives loops that fit."""
         if self.keeps_loops or walk.is_linear is True:
             return walk
@@ -228,11 +228,11 @@ class DmaTransfer:
         loops = _selected(numbers, is_split, split.loops, walk.loops)
         if self.is_mem:
             is_whole = numbers.any_of(walk.is_whole, numbers.all_of(is_split, numbers.greater(sizes[2], 1)))
-            return Walk(loops, walk.length, walk.is_linear, is_whole, is_split)
+            return DescriptorWalk(loops, walk.length, walk.is_linear, is_whole, is_split)
         # where a loop was moved out, it is the last; else that is the program's own
         runs = numbers.select(numbers.all_of(is_split, split.moves_out), loops.sizes[ITERATION], 1)
         length = numbers.select(is_split, _product(numbers, loops.sizes[:ITERATION]), walk.length)
-        return Walk(loops, length, walk.is_linear, walk.is_whole, is_split, runs)
+        return DescriptorWalk(loops, length, walk.is_linear, walk.is_whole, is_split, runs)
 
 
 class LongLoops:
@@ -246,7 +246,7 @@ class LongLoops:
         self,
         numbers: Numbers,
         limits: DescriptorLimits,
-        walk: Walk,
+        walk: DescriptorWalk,
         are_long: Sequence[Condition],
         is_free: tuple[Condition, Condition],
     ):
@@ -336,7 +336,7 @@ class FourLongLoops(LongLoops):
         self,
         numbers: Numbers,
         limits: DescriptorLimits,
-        walk: Walk,
+        walk: DescriptorWalk,
         are_long: Sequence[Condition],
         is_free: tuple[Condition, Condition],
     ):

@@ -22,9 +22,9 @@ from tilewright.device.trace_packets import (
     SYNC,
     TIMER,
     WITH_COUNTER,
-    Frame,
     FrameKind,
     RecordingMode,
+    TraceFrame,
     frames_of,
 )
 
@@ -57,13 +57,13 @@ def commands_of(stream: Iterable[int], mode: RecordingMode, zero: bool = True) -
     return found
 
 
-def frame_of(command: Command) -> Frame:
+def frame_of(command: Command) -> TraceFrame:
     """The frame that a command is."""
     kind = _KINDS[command["type"]]
     values = {field: int(command[name]) for field, name in _FIELDS.items() if name in command}
     if EVENTS in kind.fields:
         values[EVENTS] = sum(1 << slot for slot in range(SLOTS) if f"event{slot}" in command)
-    return Frame(kind, values)
+    return TraceFrame(kind, values)
 
 
 def convert_to_commands(byte_stream_list: Sequence[dict[str, list[int]]], zero: bool = True) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ MASTER, SLAVE = True, False
 
 
 @dataclass(frozen=True)
-class TraceSetup:
+class TraceSlots:
     """What the trace unit of a kind of tile records, slot by slot, and the ports of its DMA that it looks at."""
 
     packet_type: int
@@ -43,7 +43,7 @@ class TraceSetup:
 
 # upstream's choice, and its order
 SETUPS = {
-    TileType.CoreTile: TraceSetup(
+    TileType.CoreTile: TraceSlots(
         packet_type=0,
         events=(
             *("INSTR_VECTOR", "INSTR_EVENT_1", "INSTR_EVENT_0", "TRUE"),
@@ -51,7 +51,7 @@ SETUPS = {
         ),
         ports=((MASTER, 0), (SLAVE, 0)),
     ),
-    TileType.MemTile: TraceSetup(
+    TileType.MemTile: TraceSlots(
         packet_type=3,
         events=(
             *("PORT_RUNNING_2", "PORT_RUNNING_1", "PORT_RUNNING_0", "TRUE"),
@@ -98,7 +98,7 @@ class _TraceWriter:
             fail_op(flow, "unknown trace dest.", (dest, "a shim tile has two channels that write to the host"))
         self._receive(flow, to_tile.place, dest.port.channel, packet_id, setup.packet_type)
 
-    def _record(self, tile: TileId, unit: EventUnit, setup: TraceSetup, packet_id: int) -> None:
+    def _record(self, tile: TileId, unit: EventUnit, setup: TraceSlots, packet_id: int) -> None:
         start = unit.broadcast_event(SYNC_CHANNEL)
         self._set(tile, unit, "Timer_Control", {"Reset_Event": self._event(unit, start)})
         self._set(tile, unit, "Trace_Control0", {"Trace_Start_Event": self._event(unit, start)})
