@@ -19,7 +19,7 @@ from tilewright.dialects.arith.meaning import DIVISIONS
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
-PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "10"))
+PROGRAMS = int(os.environ.get("TILEWRIGHT_CPP_PROGRAMS", "16"))
 STYLES = list(StyleName)
 
 CONTROL_FLOW = ["scf.for", "scf.if", "scf.while", "scf.index_switch"]

@@ -199,8 +199,9 @@ class _Range:
         return self.builder.cast(variable, self.source_type)
 
     def _refuse_bad_step(self, with_sign: bool) -> None:
-        """A step that leads nowhere is an error of the program, where it is only known at run time."""
-        if known(self.step) is None:
+        """A step that leads nowhere is an error of the program, which is run nevertheless if that never gets there."""
+        number = known(self.step)
+        if number is None or number == 0 or (number < 0 and with_sign):
             step = self.builder.cast(self.step, self.signed_type) if with_sign else self.step
             self.builder.statement(f"if ({{}} <= 0) {self.builder.style.refuse}", step)
 
