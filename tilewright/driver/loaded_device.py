@@ -131,7 +131,8 @@ class LoadedDevice(SimulatedDevice):
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
-        prepare = partial(self.prepare, machine)
+        # No method of this object: what the machine holds must not keep it, or neither would ever go.
+        prepare = partial(_prepare, machine, self.design, self.kernels)
         devices = {op.sym_name.data: op for op in self.design.device_ops}
         # a sequence may load the image of another device of the design, by its number
         images: Images = {numbers[name]: partial(prepare, op) for name, op in devices.items()}
@@ -143,12 +144,6 @@ class LoadedDevice(SimulatedDevice):
         image = prepare(self._device)
         runner.configure(LocatedStream(image.stream, image.locations))
         return runner
-
-    def prepare(self, machine: Machine, device: DeviceOp, programs: DeviceOp | None = None) -> Image:
-        """Give cores on a `machine` the `programs` of a device, else of the `device` that the image configures."""
-        bind_cores(machine, self.design, self.kernels, device if programs is None else programs)
-        configuration = configuration_stream(device)
-        return Image(decode(configuration.words), configuration.locations)
 
     @at_user_line
     def run(
@@ -204,6 +199,15 @@ class LoadedDevice(SimulatedDevice):
             values: dict[SSAValue, int] = {parameters[n]: value for n, value in scalars.items()}
             self._last = key, LocatedStream(stream, operation_locations(op, values, len(stream.operations)))
         return self._last[1]
+
+
+def _prepare(
+    machine: Machine, design: Design, kernels: Kernels, device: DeviceOp, programs: DeviceOp | None = None
+) -> Image:
+    """Give cores on a machine the `programs` of a device, else of the `device` that the image configures."""
+    bind_cores(machine, design, kernels, device if programs is None else programs)
+    configuration = configuration_stream(device)
+    return Image(decode(configuration.words), configuration.locations)
 
 
 def bind_cores(machine: Machine, design: Design, kernels: Kernels, device: DeviceOp) -> None:
