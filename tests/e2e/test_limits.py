@@ -122,7 +122,7 @@ LIMITS = [
     Limit("descriptor", push(bd="%v"), (0, 15), (16, -1), "", "in [0:15]", "i32"),
     Limit("of an even channel", push("0, 1, MM2S : 0", "%v"), (0, 23), (24, 48), "[0:23]", "in [0:23]", "i32"),
     Limit("of an odd channel", push("0, 1, MM2S : 1", "%v"), (24, 47), (23, 48), "[24:47]", "in [24:47]", "i32"),
-    Limit("column of a wait", sync("%v", *["%zero"] * 3, "%one", "%one"), (0, 3), (256, -1), "255]", "[0:255]", "i32"),
+    Limit("column of a wait", sync("%v", *["%zero"] * 3, "%one", "%one"), (0, 3), (256, -1), "255]", "[0:3]", "i32"),
     Limit("direction", sync("%zero", "%zero", "%v", "%zero", "%one", "%one"), (0, 1), (2,), "[0:1]", "[0:1]", "i32"),
     Limit("register", "aiex.npu.write32(%v, %v) : i32, i32", (0, 4), (2,), "divisible by 4", "divisible by 4", "i32"),
     Limit("register of a tile", "aiex.npu.write32(%v, %v) {column = 0 : i32, row = 2 : i32} : i32, i32",

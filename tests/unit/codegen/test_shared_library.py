@@ -158,14 +158,14 @@ def test_nothing_is_written_past_the_capacity(move: Any):
 
 def test_a_failure_has_a_code_a_value_and_a_text(move: Any, failure_text: Any):
     failure = Failure()
-    code = move(None, 0, 4, 5000, False, 0, ctypes.byref(failure))
+    code = move(None, 0, 200, 5003, False, 0, ctypes.byref(failure))
     assert code < 0
     assert failure.code == code
-    assert failure.value == 5000
+    assert failure.value == 5003
     assert re.fullmatch(
         r".*demo.mlir:17:5: error: .* must be in \[1:1023\] \(depends on rows, int_2\)", failure_text(code).decode()
     )
-    assert move(None, 0, 4, 5000, False, 0, None) == code
+    assert move(None, 0, 200, 5003, False, 0, None) == code
 
 
 def test_other_codes_are_no_failures(failure_text: Any):

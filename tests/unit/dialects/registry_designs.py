@@ -39,6 +39,11 @@ aie.device(npu2) {
 """
 PLACES = [
     "HERE",
+    """aie.objectfifo.pool @pool(%core) {depth = 2 : i32} : memref<16xi32>
+    aie.objectfifo.pool @filled(%mem) {depth = 2 : i32} : memref<16xi32>
+    aie.objectfifo.dma_endpoint @drains(%core) drains @pool
+    aie.objectfifo.dma_endpoint @fills(%mem) fills @filled
+    HERE""",
     "aie.switchbox(%next) { %select = aie.amsel<0>(1) HERE }",
     "aie.switchbox(%next) { %select = aie.amsel<0>(1) aie.packet_rules(North : 0) { HERE } }",
     "aie.shim_mux(%shim) { HERE }",

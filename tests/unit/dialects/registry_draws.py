@@ -32,6 +32,8 @@ OWN_ATTRIBUTES = [
     "#aie<bd_dim_layout_array_array[[<size = 2, stride = 4>]]>",
     "#aie.bd_pad_layout<const_pad_before = 1, const_pad_after = 2>",
     "#aie<bd_pad_layout_array[<const_pad_before = 1, const_pad_after = 2>]>",
+    "#aie<bd_pad_layout_array_array[[<const_pad_before = 1, const_pad_after = 2>]]>",
+    "#aie.objectfifo_segment<offset = 0, size = 16>",
     "#aie.bd_iteration<size = 4, stride = 8, current = 0>",
     '#aie.trace_event<"LOCK_STALL">',
     "#aie.trace_event<CoreEventAIE2P::ACTIVE>",

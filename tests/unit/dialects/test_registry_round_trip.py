@@ -30,7 +30,8 @@ OPERATIONS = {
     op.name: op
     for name in DIALECTS
     for op in CONTEXT.get_dialect(name).operations
-    if issubclass(op, IRDLOperation) and op.name != "aiex.runtime_sequence"  # an older name, for reading only
+    # older names are for reading only
+    if issubclass(op, IRDLOperation) and not op.name.startswith(("aiex.runtime_sequence", "aiex.npu.dyn_"))
 }
 ATTRIBUTES = {attr.name: attr for name in DIALECTS for attr in CONTEXT.get_dialect(name).attributes}
 

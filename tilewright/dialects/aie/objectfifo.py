@@ -252,6 +252,9 @@ class ObjectFifoOp(IRDLOperation):
             raise wrong("`init_values` unavailable for shim tiles")
         if len(self.init_values) != self.depths[0]:
             raise wrong("`init_values` does not initialize all objects")
+        # as when they are read: other attributes have no elements to put into buffers
+        if not all(isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr) for value in self.init_values):
+            raise wrong("`init_values` should be elements attributes")
 
     def _verify_iterations(self, producer: TileLike) -> None:
         if self.iter_count is None:

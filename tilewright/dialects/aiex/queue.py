@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import ClassVar, Self
 
@@ -52,6 +52,8 @@ class NpuAddressPatchOp(RuntimeFields):
     arg_plus = operand_def(WORD_VALUE)
 
     RUNTIME_FIELDS: ClassVar = ("addr", "arg_idx")
+    SHOWN_BESIDE: ClassVar = ("addr",)
+    KEEPS_ORDER: ClassVar = True
 
     def __init__(
         self,
@@ -109,6 +111,9 @@ class NpuAddressPatchOp(RuntimeFields):
     def verify_(self) -> None:
         self.verify_runtime_fields()
 
+    def _needs_names(self, names: Sequence[str]) -> bool:
+        return "arg_idx" in names  # a register alone needs no name: upstream has that form
+
 
 def _patch_operands(
     arg_plus: SSAValue, addr_val: SSAValue | None, arg_val: SSAValue | None
@@ -137,6 +142,7 @@ class NpuPushQueueOp(DmaChannelUser, RuntimeFields):
 
     SPELT_OUT: ClassVar = ("column", "row", "direction", "channel")
     RUNTIME_FIELDS: ClassVar = (*SPELT_OUT, "issue_token")
+    KEEPS_ORDER: ClassVar = True
 
     def __init__(
         self,

@@ -42,6 +42,10 @@ class RuntimeFields(IRDLOperation):
 
     RUNTIME_FIELDS: ClassVar[Sequence[str]]
     """The fields that values can be given for. Values without names are for the first of them."""
+    SHOWN_BESIDE: ClassVar[Sequence[str]] = ()
+    """Fields whose numbers are written beside their values."""
+    KEEPS_ORDER: ClassVar[bool] = False
+    """Whether the text has the values in the order of the fields."""
 
     @property
     def runtime(self) -> dict[str, SSAValue]:
@@ -74,6 +78,17 @@ class RuntimeFields(IRDLOperation):
             raise VerifyException(f"has {len(self.values)} runtime values for {len(set(names))} fields")
         if unknown := [name for name in names if name not in self.RUNTIME_FIELDS]:
             raise VerifyException(f"has no field '{unknown[0]}' that can be a runtime value")
+        if (self.runtime_fields is not None) != self._needs_names(names):
+            raise VerifyException("names its runtime values where it has some, and nowhere else")
+        if self.KEEPS_ORDER and list(names) != [name for name in self.RUNTIME_FIELDS if name in names]:
+            raise VerifyException("has its runtime values in another order than their fields")
+        for name in names:
+            attr = self.properties.get(name)
+            if name not in self.SHOWN_BESIDE and isinstance(attr, IntegerAttr) and attr.value.data != 0:
+                raise VerifyException(f"has '{name}' both as a number and as a value")
+
+    def _needs_names(self, names: Sequence[str]) -> bool:
+        return bool(names)
 
 
 def field_names(names: Sequence[str]) -> dict[str, Attribute]:
