@@ -1,9 +1,12 @@
 """Pools of buffers and their endpoints, written by hand: allocated, lowered and run."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.cli.main import main
 
 TRANSPOSE = """
 aie.device(npu2_1col) {
@@ -31,6 +34,15 @@ aie.device(npu2_1col) {
 def test_a_pool_between_two_streams(packet: str):
     data, result = np.arange(60, dtype=np.int32), np.zeros(60, np.int32)
     tw.compile(TRANSPOSE.replace("PACKET", packet)).run(data, result)
+    assert (result == data.reshape(5, 3, 4).transpose(0, 2, 1).ravel()).all()
+
+
+def test_the_compiler_driver_lowers_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    Path("design.mlir").write_text(TRANSPOSE.replace("PACKET", ""))
+    assert main(["aiecc", "--get-npu-insts", "--npu-insts-name=insts.bin", "design.mlir"]) == 0
+    data, result = np.arange(60, dtype=np.int32), np.zeros(60, np.int32)
+    tw.compile(Path("design.mlir")).run(data, result, txn=np.fromfile("insts.bin", np.uint32))
     assert (result == data.reshape(5, 3, 4).transpose(0, 2, 1).ravel()).all()
 
 

@@ -23,7 +23,7 @@ ELSEWHERE = ("error", "warn")
 
 
 @dataclass
-class AieccArguments:
+class AieccArguments(DriverOptions):
     """What the command line asks for."""
 
     input: str = ""
@@ -71,17 +71,6 @@ class AieccArguments:
     sequence_name: str = ""
     core_elfs: list[str] = field(default_factory=list[str])
     fold_ddr_offsets: bool = True
-    placer: str = "sequential_placer"
-    cores_per_col: str = "-1"
-    sa_seed: str = "1"
-    alloc_scheme: str = ""
-    dynamic_fifos: bool = True
-    packet_fifos: bool = False
-    overlay: bool = False
-    no_materialize: bool = False
-    expand_load_pdis: bool = False
-    load_pdi_to_ctrl_pkt: bool = False
-    guards: str = "upstream"
 
     without_programs: bool = False
     """Cores are not compiled, and whatever would hold their programs is made without."""
@@ -99,22 +88,6 @@ class AieccArguments:
     def compiles_host(self) -> bool:
         has_source = any(Path(file).suffix in HOST_SUFFIXES for file in self.host_files)
         return has_source and not self.no_compile_host
-
-    @property
-    def pass_options(self) -> DriverOptions:
-        return DriverOptions(
-            self.placer,
-            self.cores_per_col,
-            self.sa_seed,
-            self.alloc_scheme,
-            self.dynamic_fifos,
-            self.packet_fifos,
-            self.overlay or self.load_pdi_to_ctrl_pkt,
-            not self.no_materialize,
-            self.expand_load_pdis,
-            self.load_pdi_to_ctrl_pkt,
-            self.guards == "full",
-        )
 
 
 class Selector(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from tilewright.codegen.static_words import StaticWords, static_words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.blockwrite_data import words_to_bytes
 from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import devices_in, sequences_in
@@ -51,9 +52,10 @@ class DriverOutput(NamedTuple):
 
 def place(stages: Stages, template: str, *names: str) -> Path:
     """The file of an output: names take the places of numbers in braces, and make no paths."""
-    for number, name in enumerate(names):
-        template = template.replace(f"{{{number}}}", FileNames().stem(name))
-    return Path(stages.arguments.output_dir) / template
+    stems = {f"{{{number}}}": FileNames().stem(name) for number, name in enumerate(names)}
+    # at once: a name may itself have braces
+    file = re.sub(r"\{\d+\}", lambda found: stems.get(found[0], found[0]), template)
+    return Path(stages.arguments.output_dir) / file
 
 
 def text_of(stage: str, directory: Path) -> DriverOutput:
@@ -78,10 +80,6 @@ def _instructions_path(stages: Stages, device: str, sequence: str) -> Path:
     if arguments.is_old or "{1}" in template:
         return place(stages, template, device, sequence)
     return place(stages, template, f"{device}_{sequence}")
-
-
-def _bytes(words: Sequence[int]) -> bytes:
-    return struct.pack(f"<{len(words)}I", *words)
 
 
 def _device(sequence: RuntimeSequenceOp) -> DeviceOp:
@@ -120,7 +118,7 @@ def _parameters(stages: Stages) -> Iterator[DriverOutput]:
 
 def _instructions(stages: Stages) -> Iterator[DriverOutput]:
     def words(sequence: RuntimeSequenceOp) -> bytes:
-        return _bytes(static_stream(stages, sequence).words)
+        return words_to_bytes(static_stream(stages, sequence).words)
 
     def items(module: ModuleOp) -> Iterator[Item]:
         for sequence in stages.sequences(module):
@@ -200,11 +198,13 @@ def _packets(stages: Stages) -> Iterator[DriverOutput]:
     arguments = stages.arguments
 
     def packets(module: ModuleOp, device: DeviceOp) -> bytes:
-        return _bytes(control_packet_words(*lowered(module, device)))
+        return words_to_bytes(control_packet_words(*lowered(module, device)))
 
     def sending(module: ModuleOp, device: DeviceOp) -> bytes:
         owner, sequence = lowered(module, device, "aie-ctrl-packet-to-dma", "aie-dma-to-npu")
-        return _bytes(static_words(sequence, TxnEmitter(owner, fold_ddr_offsets=arguments.fold_ddr_offsets)).words)
+        return words_to_bytes(
+            static_words(sequence, TxnEmitter(owner, fold_ddr_offsets=arguments.fold_ddr_offsets)).words
+        )
 
     def lowered(module: ModuleOp, device: DeviceOp, *order: str) -> tuple[DeviceOp, RuntimeSequenceOp]:
         copy = _configured(stages, module, device, "aie-txn-to-ctrl-packet", "aie-legalize-ctrl-packet", *order)

@@ -42,7 +42,7 @@ class Stages:
         # a checkpoint stands for it
         has_input = arguments.input and not arguments.restored
         self.source = read_design(Namespace(design=arguments.input, entry=None)) if has_input else None
-        self.orders = driver_stages(arguments.pass_options)
+        self.orders = driver_stages(arguments)
         self.before = self._predecessors()
         self.kept = {INPUT, *self.before}
         """Those whose result is asked for again; what others make may be changed."""

@@ -29,7 +29,7 @@ def integer_array(type: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[
 @lru_cache(_KEPT)
 def wrapped_integer(value: int, type: IntegerType) -> IntegerAttr[IntegerType]:
     """The integer that the low bits of `value` stand for."""
-    return IntegerAttr(value, type, truncate_bits=True)
+    return i32_number(value) if type == i32 else IntegerAttr(value, type, truncate_bits=True)
 
 
 @lru_cache(_KEPT)

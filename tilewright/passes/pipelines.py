@@ -18,15 +18,19 @@ TRACING = (
     "aie-trace-pack-reg-writes",
     "aie-inline-trace-config",
 )
+OBJECT_FIFO_POOLS = (
+    "aie-objectfifo-verify",
+    "aie-objectfifo-allocate",
+    "aie-objectfifo-lower-dmas",
+    "aie-objectfifo-erase-pools",
+)
+"""Pools and endpoints of object FIFOs that a program spells out."""
 RESOURCES = (
     "aie-canonicalize-device",
     "aie-lower-scratchpad-parameters",
     "aie-objectFifo-stateful-transform",
     "aie-objectFifo-unroll{default-dynamic=true keep-sequences}",
-    "aie-objectfifo-verify",
-    "aie-objectfifo-allocate",
-    "aie-objectfifo-lower-dmas",
-    "aie-objectfifo-erase-pools",
+    *OBJECT_FIFO_POOLS,
     "aie-lower-memcpy",
     "aie-assign-lock-ids",
     "aie-assign-bd-ids",
@@ -110,9 +114,9 @@ PACKET_DMA_LOWERING = (
 """`NPU_DMA_LOWERING` of sequences that send control packets: these have no loops."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class DriverOptions:
-    """What the command line of upstream's driver says about its passes."""
+    """What the command line of upstream's driver says about its passes, named as its flags."""
 
     placer: str = "sequential_placer"
     cores_per_col: str = "-1"
@@ -122,13 +126,13 @@ class DriverOptions:
     packet_fifos: bool = False
     overlay: bool = False
     """Route control packets to all tiles."""
-    materialize: bool = True
-    expand: bool = False
+    no_materialize: bool = False
+    expand_load_pdis: bool = False
     """Replace loads of other devices by what configures these."""
-    by_packets: bool = False
-    """Do so with control packets."""
-    full_guards: bool = False
-    """Lower sequences as `tilewright compile` does, not as upstream does."""
+    load_pdi_to_ctrl_pkt: bool = False
+    """Do so with control packets, which need the routes."""
+    guards: str = "upstream"
+    """`full` lowers sequences as `tilewright compile` does."""
 
 
 def driver_stages(options: DriverOptions) -> dict[str, tuple[str, ...]]:
@@ -149,14 +153,16 @@ def driver_stages(options: DriverOptions) -> dict[str, tuple[str, ...]]:
 def _driver_resources(options: DriverOptions) -> Iterator[str]:
     overlay = "aie-generate-column-control-overlay"
     yield from ("lower-affine", "aie-canonicalize-device", "aie-lower-scratchpad-parameters")
+    has_overlay = options.overlay or options.load_pdi_to_ctrl_pkt
     # before the FIFOs, which then take the channels that it leaves
-    if options.overlay:
-        yield f"{overlay}{{route-shim-to-tile-ctrl=true emit-standalone-overlay={_bool(options.by_packets)}}}"
+    if has_overlay:
+        yield f"{overlay}{{route-shim-to-tile-ctrl=true emit-standalone-overlay={_bool(options.load_pdi_to_ctrl_pkt)}}}"
     yield f"aie-objectFifo-stateful-transform{{packet-sw-objFifos={_bool(options.packet_fifos)}}}"
     yield f"aie-objectFifo-unroll{{default-dynamic={_bool(options.dynamic_fifos)}}}"
+    yield from OBJECT_FIFO_POOLS
     yield from ("aie-lower-memcpy", "aie-assign-lock-ids", "aie-assign-bd-ids", "aie-lower-cascade-flows")
     yield from ("aie-lower-broadcast-packet", "aie-lower-multicast", "aie-assign-tile-controller-ids")
-    if not options.overlay:
+    if not has_overlay:
         yield f"{overlay}{{route-shim-to-tile-ctrl=false}}"
     scheme = f"{{alloc-scheme={options.alloc_scheme}}}" if options.alloc_scheme else ""
     yield f"aie-assign-buffer-addresses{scheme}"
@@ -164,16 +170,16 @@ def _driver_resources(options: DriverOptions) -> Iterator[str]:
 
 
 def _driver_sequences(options: DriverOptions) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if options.materialize:
+    if not options.no_materialize:
         yield "npu_materialized.mlir", SEQUENCE_GATHERING[:2]
-    if options.expand or options.by_packets:
-        legalize = ("aie-legalize-ctrl-packet",) if options.by_packets else ()
-        yield "npu_expanded.mlir", (f"aie-expand-load-pdi{{ctrl-pkt={_bool(options.by_packets)}}}", *legalize)
-    if options.by_packets:
+    if options.expand_load_pdis or options.load_pdi_to_ctrl_pkt:
+        legalize = ("aie-legalize-ctrl-packet",) if options.load_pdi_to_ctrl_pkt else ()
+        yield "npu_expanded.mlir", (f"aie-expand-load-pdi{{ctrl-pkt={_bool(options.load_pdi_to_ctrl_pkt)}}}", *legalize)
+    if options.load_pdi_to_ctrl_pkt:
         yield "ctrlpkt_to_dma.mlir", ("aie-ctrl-packet-to-dma",)
         yield "ctrlpkt_npu_lowered.mlir", PACKET_DMA_LOWERING
     else:
-        yield "npu_dma_lowered.mlir", with_options(NPU_DMA_LOWERING, FULL_GUARDS if options.full_guards else {})
+        yield "npu_dma_lowered.mlir", with_options(NPU_DMA_LOWERING, FULL_GUARDS if options.guards == "full" else {})
     yield "npu_lowered.mlir", SEQUENCE_GATHERING[2:]
 
 

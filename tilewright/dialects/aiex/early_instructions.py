@@ -36,6 +36,8 @@ class EarlyInstruction(IRDLOperation):
 
     COUNTS: ClassVar[Sequence[int]] = ()
     """How many operands it can have; any number if there are none."""
+    TARGET: ClassVar[type[IRDLOperation]]
+    """What it is read as, unless `today` makes more of it."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
@@ -65,7 +67,7 @@ class EarlyInstruction(IRDLOperation):
 
     @classmethod
     def today(cls, parser: Parser, operands: Sequence[SSAValue], attributes: OlderAttributes) -> Operation:
-        raise NotImplementedError
+        return _same(cls.TARGET, operands, attributes)
 
 
 def _same(
@@ -80,20 +82,14 @@ def _same(
 class NpuDynWrite32Op(EarlyInstruction):
     name = "aiex.npu.dyn_write32"
     COUNTS: ClassVar = (2,)
-
-    @classmethod
-    def today(cls, parser: Parser, operands: Sequence[SSAValue], attributes: OlderAttributes) -> Operation:
-        return _same(NpuWrite32Op, operands, attributes)
+    TARGET: ClassVar = NpuWrite32Op
 
 
 @op_definition
 class NpuDynMaskWrite32Op(EarlyInstruction):
     name = "aiex.npu.dyn_maskwrite32"
     COUNTS: ClassVar = (3,)
-
-    @classmethod
-    def today(cls, parser: Parser, operands: Sequence[SSAValue], attributes: OlderAttributes) -> Operation:
-        return _same(NpuMaskWrite32Op, operands, attributes)
+    TARGET: ClassVar = NpuMaskWrite32Op
 
 
 @op_definition

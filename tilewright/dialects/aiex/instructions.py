@@ -68,11 +68,8 @@ class NpuWrite32Op(ValueInstruction, Placed):
         initialize(self, (address, value), _place(column, row))  # lowered programs are full of these
 
 
-@op_definition
-class NpuMaskWrite32Op(ValueInstruction, Placed):
-    """Write the bits of one word that the mask names."""
-
-    name = "aiex.npu.maskwrite32"
+class MaskedInstruction(ValueInstruction, Placed):
+    """An instruction on the bits of one word that a mask names."""
 
     address = operand_def(WORD_VALUE)
     value = operand_def(WORD_VALUE)
@@ -85,17 +82,17 @@ class NpuMaskWrite32Op(ValueInstruction, Placed):
 
 
 @op_definition
-class NpuMaskPollOp(ValueInstruction, Placed):
+class NpuMaskWrite32Op(MaskedInstruction):
+    """Write the bits of one word that the mask names."""
+
+    name = "aiex.npu.maskwrite32"
+
+
+@op_definition
+class NpuMaskPollOp(MaskedInstruction):
     """Wait until the bits of one word that the mask names have a value."""
 
     name = "aiex.npu.maskpoll"
-
-    address = operand_def(WORD_VALUE)
-    value = operand_def(WORD_VALUE)
-    mask = operand_def(WORD_VALUE)
-
-    def __init__(self, address: SSAValue, value: SSAValue, mask: SSAValue):
-        initialize(self, (address, value, mask))
 
 
 def _place(column: int | None, row: int | None) -> dict[str, Attribute]:
