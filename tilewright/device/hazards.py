@@ -65,6 +65,10 @@ NO_TOKEN = "; so far there is no token to wait for (issue_token)"
 PACED = "this waits for something else; that the task is done by then is up to the design"
 
 
+MAX_TOKENS = 16
+"""Tokens of one channel that are followed. Programs that poll for room and rarely wait may have any number of them."""
+
+
 @dataclass(frozen=True)
 class QueuedTask(Generic[O]):
     """A task that was pushed and may not be done."""
@@ -76,7 +80,8 @@ class QueuedTask(Generic[O]):
     paced_by: O | None = None
     """A wait for something else that came after the push."""
     has_left_queue: bool = False
-    """Whether it is running at least: it takes no place in the queue then."""
+    """Whether it is running at least: it takes no place in the queue then. Of those that left it the last may run; the
+    others are done and are kept for their tokens, which waits take first."""
 
 
 @dataclass(frozen=True)
@@ -182,9 +187,19 @@ class InFlight(Generic[O]):
         if len(waiting) < TASK_QUEUE_DEPTH:
             self.queues[channel] = (*before, pushed)
             return None
-        # what may be dropped is told once: from here on it is as if the oldest task were done
-        self.queues[channel] = (*waiting, pushed)[-TASK_QUEUE_DEPTH:]
+        # What may be dropped is told once: from here on it is as if the push had waited for room, and as if the oldest
+        # task used its descriptors no more.
+        self._start(channel, before, TASK_QUEUE_DEPTH - 1, is_running=False)
+        self.queues[channel] = (*self.queues.get(channel, ()), pushed)
         return Hazard(QUEUE_OVERFLOW, channel, task.origin, bd_text(bd), waiting)
+
+    def _start(self, channel: ChannelId, tasks: tuple[QueuedTask[O], ...], queued: int, is_running: bool) -> None:
+        """Let all tasks but the last `queued` leave the queue; they are done, except for the last if it is running."""
+        first = max(len(tasks) - queued, 0)
+        running = max(first - 1, 0) if is_running else first
+        done = (_done(task) for task in tasks[:running] if task.issues_token)
+        started = (replace(task, has_left_queue=True) for task in tasks[running:first])
+        self._keep(channel, (*done, *started, *tasks[first:]))
 
     def _chain(self, tile: TileId, bd: BdName | None) -> frozenset[BdName]:
         chain, at = set[BdName](), bd
@@ -199,16 +214,15 @@ class InFlight(Generic[O]):
         A wait that no known task has a token for either never ends, or waits for what came after all of them.
         """
         waiting = self.queues.get(channel, ())
-        done = next((number + 1 for number, task in enumerate(waiting) if task.issues_token), len(waiting))
-        self._keep(channel, waiting[done:])
+        # With so many tokens there may be more than were kept, so that a wait says nothing.
+        if sum(task.has_left_queue for task in waiting) < MAX_TOKENS:
+            done = next((number + 1 for number, task in enumerate(waiting) if task.issues_token), len(waiting))
+            self._keep(channel, waiting[done:])
         self.pace(origin, channel)
 
     def wait_room(self, channel: ChannelId, origin: O, queued: int = 0, is_running: bool = False) -> None:
         """All tasks of a channel are done, but the last `queued` of them and, where one runs, that before them."""
-        tasks = self.queues.get(channel, ())
-        first = max(len(tasks) - queued, 0)
-        started = (replace(task, has_left_queue=True) for task in tasks[max(first - 1, 0) : first] if is_running)
-        self._keep(channel, (*started, *tasks[first:]))
+        self._start(channel, self.queues.get(channel, ()), queued, is_running)
         self.pace(origin, channel)
 
     def reset(self, channel: ChannelId) -> None:
@@ -223,8 +237,9 @@ class InFlight(Generic[O]):
                 self.queues[other] = tuple(_paced(task, origin) for task in tasks)
 
     def _keep(self, channel: ChannelId, tasks: tuple[QueuedTask[O], ...]) -> None:
-        if tasks:
-            self.queues[channel] = tasks
+        left = sum(task.has_left_queue for task in tasks)
+        if kept := tasks[max(left - MAX_TOKENS, 0) :]:
+            self.queues[channel] = kept
         else:
             self.queues.pop(channel, None)
 
@@ -268,6 +283,10 @@ class InFlight(Generic[O]):
     def key(self) -> Hashable:
         """Equal for equal states."""
         return frozenset(self.queues.items()), frozenset(self.following.items())
+
+
+def _done(task: QueuedTask[O]) -> QueuedTask[O]:
+    return replace(task, descriptors=frozenset[BdName](), has_left_queue=True)
 
 
 def _paced(task: QueuedTask[O], origin: O) -> QueuedTask[O]:
