@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from tilewright.containers.cdo import Cdo, is_cdo
-from tilewright.containers.elf import Elf, is_elf
+from tilewright.containers.elf import ElfFile, is_elf
 from tilewright.containers.instructions import Instructions
 from tilewright.containers.pdi import Pdi, is_pdi
 from tilewright.containers.structure import ContainerError, Span
 from tilewright.containers.xclbin import Xclbin, is_xclbin
 
-Container: TypeAlias = Xclbin | Pdi | Cdo | Elf | Instructions
+Container: TypeAlias = Xclbin | Pdi | Cdo | ElfFile | Instructions
 
-FORMATS = ((is_xclbin, Xclbin.read), (is_pdi, Pdi.read), (is_cdo, Cdo.read), (is_elf, Elf.read))
+FORMATS = ((is_xclbin, Xclbin.read), (is_pdi, Pdi.read), (is_cdo, Cdo.read), (is_elf, ElfFile.read))
 
 
 def read(data: bytes) -> Container:
@@ -27,4 +27,4 @@ def read(data: bytes) -> Container:
     return reader(Span(data))
 
 
-__all__ = ["Cdo", "Container", "ContainerError", "Elf", "Instructions", "Pdi", "Xclbin", "read"]
+__all__ = ["Cdo", "Container", "ContainerError", "ElfFile", "Instructions", "Pdi", "Xclbin", "read"]

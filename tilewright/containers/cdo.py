@@ -13,8 +13,10 @@ from enum import IntEnum
 import numpy as np
 
 from tilewright import txn
+from tilewright.containers.effects import MEMORY, PROGRAM, area_of, model_of, uses
 from tilewright.containers.structure import (
     Json,
+    Opaque,
     Record,
     Span,
     bytes_of,
@@ -22,7 +24,9 @@ from tilewright.containers.structure import (
     u32,
     words_of,
 )
+from tilewright.device import DeviceModel
 from tilewright.device.layout import WORD_BYTES
+from tilewright.device.register_names import name_address
 
 IDENTIFICATION, OLD_IDENTIFICATION = 0x004F4443, 0x584C4E58
 """`CDO` and, in files of older tools, `XLNX`."""
@@ -176,8 +180,50 @@ class Cdo:
         """All commands that do something."""
         return [command for command in self.commands if not command.is_nop]
 
+    def operations(self) -> list[txn.Operation]:
+        """The operations of a TXN stream that do the same."""
+        return [op for command in self.commands if (op := command.operation()) is not None]
+
     def to_json(self) -> dict[str, Json]:
-        return {"kind": "cdo", "identification": self.identification, "version": self.version}
+        model = model_of(self.operations())
+        commands = [command.to_json() | _place(command, model) for command in self.effective]
+        return {
+            "kind": "cdo",
+            "identification": self.identification,
+            "version": self.version,
+            "commands": commands,
+            "cores": self.cores(),
+        }
+
+    def cores(self) -> list[dict[str, int]]:
+        """The cores that get a program."""
+        operations = self.operations()
+        return [
+            {"column": tile.column, "row": tile.row, "program_bytes": use.program_bytes}
+            for tile, use in uses(operations, model_of(operations)).items()
+            if use.program
+        ]
+
+    def opaque(self) -> Iterator[Opaque]:
+        """Programs and contents of memories; registers are told by name."""
+        model = model_of(self.operations())
+        for command in self.commands:
+            if command.is_nop and any(command.data):
+                yield Opaque("words of NOPs", len(command.data))
+            if command.opcode == CdoOpcode.DMA_WRITE and (area := area_of(model, command.fields["address"])):
+                yield Opaque(_AREAS[area], len(command.data))
+
+
+_AREAS = {PROGRAM: "programs of cores", MEMORY: "contents of memories"}
+
+
+def _place(command: Command, model: DeviceModel) -> dict[str, Json]:
+    """Where a command goes, by name."""
+    name = name_address(model, command.fields["address"])
+    if name is None or command.fields.get("address_high"):
+        return {}
+    tile, _ = model.locate(command.fields["address"])
+    return {"tile": [*tile], "register": name.partition(" ")[2]}
 
 
 def is_cdo(data: bytes) -> bool:

@@ -12,6 +12,8 @@ from tilewright.device.register_names import name_address
 from tilewright.txn.analysis import register_writes
 
 COLUMN_BITS = 25
+START_BD = 0x3F
+"""The descriptor that a task begins with, in what is written to a queue."""
 PROGRAM, MEMORY = "Program", "Memory"
 _WITH_ADDRESS = (txn.Opcode.WRITE, txn.Opcode.MASKWRITE, txn.Opcode.BLOCKWRITE, txn.Opcode.MASKPOLL)
 
@@ -89,7 +91,7 @@ def uses(operations: Iterable[txn.Operation], model: DeviceModel) -> dict[TileId
 def _set(use: TileUse, register: str, value: int, op: txn.Operation) -> None:
     match register.split("."):
         case ["DMA", place, "queue"]:
-            use.tasks.append(f"{place} BD{value & 0xF if value & 0x30 == 0 else value & 0x3F}")
+            use.tasks.append(f"{place} BD{value & START_BD}")
         case ["DMA", place, *_] if place.startswith("BD"):
             use.descriptors.add(place)
         case ["Switch", "master", *port] if value:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from tilewright import txn
 from tilewright.containers.pdi import Pdi, is_pdi
 from tilewright.containers.structure import (
     ContainerError,
+    Content,
     Json,
     Opaque,
+    RawContent,
     Record,
     Span,
     bytes_of,
@@ -133,14 +135,6 @@ class DynamicRecord(Record):
     value: int = u32()
 
 
-class Content(Protocol):
-    """What is in a section."""
-
-    def write(self) -> bytes: ...
-    def to_json(self) -> Json: ...
-    def opaque(self) -> Iterator[Opaque]: ...
-
-
 R = TypeVar("R", bound=Record)
 
 
@@ -177,7 +171,7 @@ class Strings:
 
 
 @dataclass
-class Words:
+class WordContent:
     """A section of words: the numbers of sections in a group."""
 
     words: list[int]
@@ -251,24 +245,6 @@ class PdiContent:
 
 
 @dataclass
-class OpaqueContent:
-    """Bytes that are not read further."""
-
-    data: bytes
-    kind: str
-
-    def write(self) -> bytes:
-        return self.data
-
-    def to_json(self) -> Json:
-        return {"bytes": len(self.data)}
-
-    def opaque(self) -> Iterator[Opaque]:
-        if self.data:
-            yield Opaque(self.kind, len(self.data))
-
-
-@dataclass
 class ElfSection:
     name: str
     header: SectionRecord
@@ -284,7 +260,7 @@ class Gap:
 
 
 @dataclass
-class Elf:
+class ElfFile:
     """A file: headers, and the content of each section."""
 
     header: ElfHeader
@@ -294,7 +270,7 @@ class Elf:
     size: int = 0
 
     @classmethod
-    def read(cls, span: Span) -> Elf:
+    def read(cls, span: Span) -> ElfFile:
         """A whole file; `ContainerError` with the offset if it is none, or damaged."""
         header = ElfHeader.read(span, 0, "the ELF header")
         _check_identity(span, header)
@@ -470,7 +446,7 @@ def _sections(span: Span, header: ElfHeader, records: list[SectionRecord]) -> It
             raise span.error(at, f"a name at byte {record.name} of {len(names) - 1}")
         name = names.name(record.name, "the name of a section")
         if not has_bytes(record):
-            yield ElfSection(name, record, OpaqueContent(b"", "nothing"))
+            yield ElfSection(name, record, RawContent(b"", "nothing"))
             continue
         data = span.part(record.offset, record.size, f"section {name or number}")
         yield ElfSection(name, record, _content(name, record, data, header))
@@ -481,7 +457,7 @@ def _content(name: str, record: SectionRecord, span: Span, header: ElfHeader) ->
     reader = _READERS.get(record.type)
     if reader is not None:
         made = reader(span)
-        return made if made.write() == span.data else OpaqueContent(span.data, f"section {name}")
+        return made if made.write() == span.data else RawContent(span.data, f"section {name}")
     is_control = header.machine != EM_AIE
     if is_control and is_pdi(span.data):
         return PdiContent(Pdi.read(span))
@@ -490,8 +466,8 @@ def _content(name: str, record: SectionRecord, span: Span, header: ElfHeader) ->
             made = ControlText(txn.decode(np.frombuffer(span.data, dtype="<u4") if len(span) % 4 == 0 else span.data))
         except txn.TxnError as error:
             raise span.error(error.offset or 0, f"{name}: {error.reason}") from None
-        return made if made.write() == span.data else OpaqueContent(span.data, f"section {name}")
-    return OpaqueContent(span.data, _kind(name, record, is_control))
+        return made if made.write() == span.data else RawContent(span.data, f"section {name}")
+    return RawContent(span.data, _kind(name, record, is_control))
 
 
 def _kind(name: str, record: SectionRecord, is_control: bool) -> str:
@@ -520,7 +496,7 @@ def _read_strings(span: Span) -> Content:
 def _read_words(span: Span) -> Content:
     if len(span) % 4:
         raise span.error(0, f"{len(span)} bytes are no whole number of words")
-    return Words(words_of(span.data))
+    return WordContent(words_of(span.data))
 
 
 def _read_notes(span: Span) -> Content:
@@ -546,7 +522,7 @@ _READERS: dict[int, Callable[[Span], Any]] = {
 }
 
 
-def _gaps(span: Span, elf: Elf) -> Iterator[Gap]:
+def _gaps(span: Span, elf: ElfFile) -> Iterator[Gap]:
     """Bytes that are in no header and no section, unless they are zero."""
     header, at = elf.header, 0
     taken = [(0, header.size_bytes())]

@@ -184,13 +184,15 @@ class Pdi:
     def to_json(self) -> dict[str, Json]:
         transformed = self.transformed is not None
         headers = {"table": self.table, "image": self.image, "partition": self.partition}
-        return {"kind": "pdi", "transformed": transformed} | {
-            name: header.to_json() for name, header in headers.items()
-        }
+        found: dict[str, Json] = {"kind": "pdi", "transformed": transformed}
+        found |= {name: header.to_json() for name, header in headers.items()}
+        cdo = self.cdo.to_json()
+        return found | {name: cdo[name] for name in ("commands", "cores")}
 
     def opaque(self) -> Iterator[Opaque]:
         for header in (self.table, self.image, self.partition):
             yield from header.opaque()
+        yield from self.cdo.opaque()
 
 
 def is_pdi(data: bytes) -> bool:

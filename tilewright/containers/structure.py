@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from typing_extensions import Self, dataclass_transform
 
@@ -170,6 +170,32 @@ class Opaque(NamedTuple):
 
     kind: str
     size: int
+
+
+class Content(Protocol):
+    """What is in a section."""
+
+    def write(self) -> bytes: ...
+    def to_json(self) -> Json: ...
+    def opaque(self) -> Iterator[Opaque]: ...
+
+
+@dataclass
+class RawContent:
+    """Bytes that are not read further."""
+
+    data: bytes
+    kind: str
+
+    def write(self) -> bytes:
+        return self.data
+
+    def to_json(self) -> Json:
+        return {"bytes": len(self.data)}
+
+    def opaque(self) -> Iterator[Opaque]:
+        if self.data:
+            yield Opaque(self.kind, len(self.data))
 
 
 @cache

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 from uuid import UUID
 
 from tilewright.containers.aie_partition import AiePartition, PartitionPdi
 from tilewright.containers.documents import Document, Pairs, property_text
 from tilewright.containers.pdi import Pdi
 from tilewright.containers.structure import (
+    Content,
     Json,
     Opaque,
+    RawContent,
     Record,
     Span,
     i32,
@@ -47,7 +49,7 @@ MIRROR_START, MIRROR_END = b"XCLBIN_MIRROR_DATA_START", b"XCLBIN_MIRROR_DATA_END
 
 
 class SectionKind(IntEnum):
-    """Kinds of sections, by XRT's names."""
+    """Kinds of sections, by the names of xclbinutil."""
 
     BITSTREAM = 0
     CLEARING_BITSTREAM = 1
@@ -75,8 +77,8 @@ class SectionKind(IntEnum):
     SOFT_KERNEL = 23
     ASK_FLASH = 24
     AIE_METADATA = 25
-    ASK_GROUP_TOPOLOGY = 26
-    ASK_GROUP_CONNECTIVITY = 27
+    GROUP_TOPOLOGY = 26
+    GROUP_CONNECTIVITY = 27
     SMARTNIC = 28
     AIE_RESOURCES = 29
     OVERLAY = 30
@@ -119,38 +121,12 @@ class SectionHeader(Record):
     size: int = u64(note="without padding")
 
 
-class Content(Protocol):
-    """What is in a section."""
-
-    def write(self) -> bytes: ...
-    def to_json(self) -> Json: ...
-    def opaque(self) -> Iterator[Opaque]: ...
-
-
-@dataclass
-class RawContent:
-    """Bytes that are not read further."""
-
-    data: bytes
-    kind: str
-
-    def write(self) -> bytes:
-        return self.data
-
-    def to_json(self) -> Json:
-        return {"bytes": len(self.data)}
-
-    def opaque(self) -> Iterator[Opaque]:
-        if self.data:
-            yield Opaque(f"section {self.kind}", len(self.data))
-
-
 READERS = {
     SectionKind.MEM_TOPOLOGY: MemTopology.read,
     SectionKind.CONNECTIVITY: Connectivity.read,
     SectionKind.IP_LAYOUT: IpLayout.read,
-    SectionKind.ASK_GROUP_TOPOLOGY: GroupTopology.read,
-    SectionKind.ASK_GROUP_CONNECTIVITY: GroupConnectivity.read,
+    SectionKind.GROUP_TOPOLOGY: GroupTopology.read,
+    SectionKind.GROUP_CONNECTIVITY: GroupConnectivity.read,
     SectionKind.AIE_PARTITION: AiePartition.read,
     SectionKind.PDI: Pdi.read,
     SectionKind.EMBEDDED_METADATA: Document.read,
@@ -165,7 +141,7 @@ C = TypeVar("C")
 
 
 @dataclass
-class Section:
+class XclbinSection:
     kind: int
     name: str
     content: Content
@@ -195,7 +171,7 @@ class Xclbin:
     """A file: its header, and its sections in order."""
 
     header: AxlfHeader
-    sections: list[Section]
+    sections: list[XclbinSection]
     mirror: Mirror | None = field(default_factory=Mirror)
 
     @classmethod
@@ -290,7 +266,7 @@ class Xclbin:
         body = property_text(tree, is_indented=mirror.is_indented)
         return MIRROR_START + body.encode("latin-1") + mirror.ending + MIRROR_END
 
-    def _mirrored(self, section: Section, head: SectionHeader) -> Pairs:
+    def _mirrored(self, section: XclbinSection, head: SectionHeader) -> Pairs:
         found = Pairs(
             [
                 ("Kind", str(head.kind)),
@@ -338,6 +314,15 @@ class Xclbin:
                                   "header": self.header.to_json(), "sections": sections}  # fmt: skip
         if partition := self.partition:
             found |= {"columns": partition.column_width, "start_columns": partition.start_columns}
+            found["pdis"] = [
+                pdi.image.to_json()
+                | {
+                    "uuid": str(pdi.uuid),
+                    "kernels": self.kernels_of(pdi),
+                    "groups": [group.to_json() for group in pdi.groups],
+                }
+                for pdi in partition.pdis
+            ]
         return found
 
     def opaque(self) -> Iterator[Opaque]:
@@ -363,13 +348,13 @@ def is_xclbin(data: bytes) -> bool:
     return data.startswith(MAGIC)
 
 
-def _read_section(span: Span, head: SectionHeader) -> Section:
+def _read_section(span: Span, head: SectionHeader) -> XclbinSection:
     content = span.part(head.offset, head.size, f"section {kind_name(head.kind)}")
-    return Section(head.kind, head.name, _read_content(head.kind, content))
+    return XclbinSection(head.kind, head.name, _read_content(head.kind, content))
 
 
 def _read_content(kind: int, span: Span) -> Content:
-    rest = RawContent(span.data, kind_name(kind))
+    rest = RawContent(span.data, f"section {kind_name(kind)}")
     if kind not in READERS or not len(span):
         return rest
     made: Content = READERS[SectionKind(kind)](span)
