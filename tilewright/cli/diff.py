@@ -1,7 +1,7 @@
 """Compare two files that `inspect` reads, by what they mean; status 1 if they differ.
 
-Registers and their fields, operations, sections and entries are compared, not bytes: a PDI and its transformed form, or a
-binary and its text, are the same. A PDI, a CDO, a stream and an xclbin with one PDI are compared by what they do.
+Registers and their fields, operations, sections and entries are compared, not bytes: a PDI and its transformed form,
+or a binary and its text, do the same. A PDI, a CDO, a stream and an xclbin with one PDI are compared by what they do.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Say what is in a file that NPUs or their tools use, told by its content: xclbin, PDI, CDO, ELF, TXN or DPU words.
 
-    tilewright inspect final.xclbin
-    tilewright inspect final.xclbin --extract parts      its sections, PDIs and programs of cores as files
-    tilewright inspect final.xclbin --rebuild again.xclbin   written anew from what was understood
+tilewright inspect final.xclbin
+tilewright inspect final.xclbin --extract parts      its sections, PDIs and programs of cores as files
+tilewright inspect final.xclbin --rebuild again.xclbin   written anew from what was understood
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,10 +104,10 @@ def show(name: str, data: bytes, container: Container, *, every_command: bool) -
 
 
 def headline(container: Container) -> str:
-    from tilewright.containers import Cdo, ElfFile, Instructions, Pdi
+    from tilewright.containers import Cdo, ElfFile, InstructionFile, Pdi
 
     match container:
-        case Instructions():
+        case InstructionFile():
             kind = {"txn": "TXN stream", "dpu": "DPU words"}[container.kind]
             return f"{kind}, {container.form}"
         case Pdi():
@@ -130,10 +131,10 @@ ELF_KINDS = {
 
 def describe(container: Container, most: int | None) -> Iterator[RenderableType]:
     """What a person sees of a container; `most` commands of each list."""
-    from tilewright.containers import Cdo, ElfFile, Instructions, Pdi
+    from tilewright.containers import Cdo, ElfFile, InstructionFile, Pdi
 
     match container:
-        case Instructions():
+        case InstructionFile():
             stream = container.stream()
             yield from effects([*stream.operations], most)
         case Pdi() | Cdo():
@@ -157,7 +158,7 @@ def table(title: str, *columns: str) -> Table:
 
 
 def xclbin(file: Xclbin) -> Iterator[RenderableType]:
-    from datetime import datetime, timezone
+    from datetime import datetime
 
     from tilewright.containers.aie_partition import AiePartition
     from tilewright.containers.xclbin import SectionKind
@@ -166,14 +167,12 @@ def xclbin(file: Xclbin) -> Iterator[RenderableType]:
 
     about, header = file.to_json(), file.header
     # as far as years have four digits
-    made = datetime.fromtimestamp(min(header.timestamp, 253402300799), timezone.utc)
+    made = datetime.fromtimestamp(min(header.timestamp, 253402300799), UTC)
     version = f"{header.version_major}.{header.version_minor}.{header.version_patch}"
     yield f"uuid {about['uuid']}, made {made:%Y-%m-%d %H:%M:%S} UTC by XRT {version} {escape(header.platform)}".rstrip()
     sections = table("sections", "#kind", "name", "label", "#offset", "#size")
     for it in about["sections"]:
-        sections.add_row(
-            str(it["kind"]), it["name"], escape(it["label"]), f"{it['offset']:#x}", str(it["size"])
-        )
+        sections.add_row(str(it["kind"]), it["name"], escape(it["label"]), f"{it['offset']:#x}", str(it["size"]))
     yield sections
     if memories := file.content(SectionKind.MEM_TOPOLOGY, MemTopology):
         rows = table("memories", "#number", "tag", "#KiB", "#address", "used")
@@ -215,12 +214,19 @@ def elf(file: ElfFile) -> Iterator[RenderableType]:
         segments = table("segments", "type", "#address", "#bytes", "#in memory", "#offset")
         for it in file.segments:
             kind = SEGMENT_TYPES.get(it.type, f"{it.type:#x}")
-            segments.add_row(kind, f"{it.virtual_address:#x}", str(it.file_bytes), str(it.memory_bytes), f"{it.offset:#x}")
+            segments.add_row(
+                kind, f"{it.virtual_address:#x}", str(it.file_bytes), str(it.memory_bytes), f"{it.offset:#x}"
+            )
         yield segments
     sections = table("sections", "#number", "name", "type", "#address", "#offset", "#size")
     for number, it in enumerate(about["sections"]):
         sections.add_row(
-            str(number), escape(it["name"]), str(it["type"]), f"{it['address']:#x}", f"{it['offset']:#x}", str(it["size"])
+            str(number),
+            escape(it["name"]),
+            str(it["type"]),
+            f"{it['address']:#x}",
+            f"{it['offset']:#x}",
+            str(it["size"]),
         )
     yield sections
     if about["symbols"]:

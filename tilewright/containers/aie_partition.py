@@ -1,7 +1,7 @@
 """The AIE partition of an xclbin: how many columns, where they may begin, and the PDIs with the kernels that need them.
 
-Source: `xclbin.h` and `SectionAIEPartition.cxx` of XRT. Behind the header lies a heap of names, numbers and images, each
-padded to 8 bytes, in the order in which they are written; offsets count from the start of the section.
+Source: `xclbin.h` and `SectionAIEPartition.cxx` of XRT. Behind the header lies a heap of names, numbers and images,
+each padded to 8 bytes, in the order in which they are written; offsets count from the start of the section.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ MOST_ENTRIES = 1 << 16
 CDO_TYPES = ("UNKNOWN", "PRIMARY", "LITE", "PRE_POST")
 
 
+@dataclass
 class PartitionRecord(Record):
     """The header of the section."""
 
@@ -52,6 +53,7 @@ class PartitionRecord(Record):
     reserved_132: bytes = reserved(52)
 
 
+@dataclass
 class PdiRecord(Record):
     uuid: bytes = raw(16)
     image_bytes: int = u32()
@@ -61,6 +63,7 @@ class PdiRecord(Record):
     reserved_32: bytes = reserved(64)
 
 
+@dataclass
 class CdoGroupRecord(Record):
     name: int = u32(note="offset of the name")
     type: int = u8(1, note="0 unknown, 1 PRIMARY, 2 LITE, 3 PRE_POST")
@@ -129,7 +132,7 @@ class AiePartition:
         )
 
     def write(self) -> bytes:
-        heap = Heap(PartitionRecord.size_bytes())
+        heap = PartitionHeap(PartitionRecord.size_bytes())
         record = PartitionRecord(
             schema_version=self.schema_version,
             name=heap.name(self.name),
@@ -155,7 +158,7 @@ class AiePartition:
             yield from pdi.image.opaque()
 
 
-class Heap:
+class PartitionHeap:
     """What lies behind the header, with offsets from the start of the section."""
 
     def __init__(self, start: int):
@@ -177,11 +180,13 @@ def _read_pdi(span: Span, at: int) -> PartitionPdi:
     record = PdiRecord.read(span, at, "a PDI record")
     _check_count(span, at + 24, record.group_count)
     image = Pdi.read(span.part(record.image, record.image_bytes, "a PDI"))
-    groups = [_read_group(span, record.groups + CdoGroupRecord.size_bytes() * index) for index in range(record.group_count)]
+    groups = [
+        _read_group(span, record.groups + CdoGroupRecord.size_bytes() * index) for index in range(record.group_count)
+    ]
     return PartitionPdi(UUID(bytes=record.uuid), image, groups)
 
 
-def _write_pdi(pdi: PartitionPdi, heap: Heap) -> PdiRecord:
+def _write_pdi(pdi: PartitionPdi, heap: PartitionHeap) -> PdiRecord:
     image = pdi.image.write()
     at = heap.add(image)
     groups = b"".join(_write_group(group, heap).write() for group in pdi.groups)
@@ -199,7 +204,7 @@ def _read_group(span: Span, at: int) -> CdoGroup:
     )
 
 
-def _write_group(group: CdoGroup, heap: Heap) -> CdoGroupRecord:
+def _write_group(group: CdoGroup, heap: PartitionHeap) -> CdoGroupRecord:
     record = CdoGroupRecord(heap.name(group.name), group.type, pdi_id=group.pdi_id)
     record.kernel_id_count, record.pre_group_count = len(group.kernel_ids), len(group.pre_groups)
     record.kernel_ids = heap.numbers(group.kernel_ids, "Q") if group.kernel_ids else 0

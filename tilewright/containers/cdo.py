@@ -7,7 +7,7 @@ aie-pdi-transform. Addresses are those of the array.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -136,6 +136,7 @@ class Command:
         return found
 
 
+@dataclass
 class CdoHeader(Record):
     """The five words before the commands."""
 
@@ -147,8 +148,7 @@ class CdoHeader(Record):
 
     def summed(self) -> CdoHeader:
         """The header with the checksum that belongs to it."""
-        words = words_of(self.write())[:WORDS_BEFORE_CHECKSUM]
-        return CdoHeader(*words, checksum(words))
+        return replace(self, checksum=checksum(words_of(self.write())[:WORDS_BEFORE_CHECKSUM]))
 
 
 @dataclass
@@ -172,8 +172,9 @@ class Cdo:
         words = sum(command.words for command in self.commands)
         return CdoHeader(WORDS_BEFORE_CHECKSUM, self.identification, self.version, words).summed()
 
-    def write(self) -> bytes:
-        return self.header().write() + b"".join(command.write() for command in self.commands)
+    def write(self, *, is_big_endian: bool = False) -> bytes:
+        data = self.header().write() + b"".join(command.write() for command in self.commands)
+        return np.frombuffer(data, dtype="<u4").astype(">u4").tobytes() if is_big_endian else data
 
     @property
     def effective(self) -> list[Command]:
@@ -239,7 +240,9 @@ def read_header(span: Span) -> CdoHeader:
     if header.identification not in (IDENTIFICATION, OLD_IDENTIFICATION):
         raise span.error(4, f"{header.identification:#010x} instead of the mark of a CDO")
     if (wanted := header.summed().checksum) != header.checksum:
-        raise span.error(16, f"the checksum of the CDO header is {header.checksum:#010x}, its words give {wanted:#010x}")
+        raise span.error(
+            16, f"the checksum of the CDO header is {header.checksum:#010x}, its words give {wanted:#010x}"
+        )
     return header
 
 
@@ -276,16 +279,18 @@ def _read_command(span: Span, at: int) -> Command:
     )
 
 
-def write(address: int, value: int) -> Command:
-    return Command(CdoOpcode.WRITE_64, {"address_high": 0, "address": address, "value": value})
-
-
-def mask_write(address: int, mask: int, value: int) -> Command:
-    return Command(CdoOpcode.MASK_WRITE_64, {"address_high": 0, "address": address, "mask": mask, "value": value})
-
-
-def dma_write(address: int, data: bytes) -> Command:
-    return Command(CdoOpcode.DMA_WRITE, {"address_high": 0, "address": address}, data)
+def command_of(op: txn.Operation) -> Command:
+    """The command that does what an operation of a TXN stream does; ValueError if there is none."""
+    place = {"address_high": 0, "address": op.fields.get("address", 0)}
+    match op.opcode:
+        case txn.Opcode.WRITE:
+            return Command(CdoOpcode.WRITE_64, place | {"value": op.value})
+        case txn.Opcode.MASKWRITE:
+            return Command(CdoOpcode.MASK_WRITE_64, place | {"mask": op.mask, "value": op.value})
+        case txn.Opcode.BLOCKWRITE:
+            return Command(CdoOpcode.DMA_WRITE, place, op.payload.astype("<u4").tobytes())
+        case _:
+            raise ValueError(f"{op.name} is not an operation on registers")
 
 
 def nop(words: int = 0) -> Command:
@@ -308,6 +313,35 @@ def cdo_file(commands: Iterable[Command]) -> Cdo:
         found.append(command)
         at += command.words
     return Cdo(found)
+
+
+def cdo_of(operations: Iterable[txn.Operation]) -> Cdo:
+    """The file with the commands that do what operations do."""
+    return cdo_file(map(command_of, operations))
+
+
+def listing(cdo: Cdo) -> Iterator[str]:
+    """A line of text for each command and each word of a block, as the CDO driver prints them."""
+    at = HEADER_WORDS
+    for command in cdo.commands:
+        at += command.words
+        fields = command.fields
+        match command.opcode:
+            case CdoOpcode.NOP:
+                yield f"(NOP Command): Payload Length: {command.payload_words} "
+            case CdoOpcode.WRITE_64:
+                yield f"(Write64): Address:  0x{command.address:016X} Data:  0x{fields['value']:08X}  "
+            case CdoOpcode.MASK_WRITE_64:
+                masked = f"Mask: 0x{fields['mask']:08X}  Data: 0x{fields['value']:08X} "
+                yield f"(MaskWrite64): Address: 0x{command.address:016X}  {masked}"
+            case _:
+                words = words_of(command.data)
+                yield f"(BlockWrite-DMAWriteCmd): Start Address: 0x{command.address:016X}  Size: {len(words)}"
+                first = (at - len(words)) * WORD_BYTES
+                for offset in range(0, len(command.data), WORD_BYTES):
+                    place = f"Data@ 0x{first + offset:x} is: 0x{words[offset // WORD_BYTES]:08X} "
+                    yield f"    Address: 0x{command.address + offset:016X}  {place}"
+                yield ""
 
 
 def reencoded(cdo: Cdo) -> list[Command]:

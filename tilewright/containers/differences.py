@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Any
+from typing import cast
 
 from tilewright import txn
 from tilewright.containers import Container
@@ -14,7 +14,7 @@ from tilewright.containers.aie_partition import AiePartition
 from tilewright.containers.cdo import Cdo
 from tilewright.containers.effects import model_of
 from tilewright.containers.elf import ControlText, ElfFile, PdiContent, has_bytes
-from tilewright.containers.instructions import Instructions
+from tilewright.containers.instructions import InstructionFile
 from tilewright.containers.pdi import Pdi
 from tilewright.containers.structure import Content, Json
 from tilewright.containers.xclbin import Xclbin
@@ -30,7 +30,7 @@ DERIVED = {"length", "sections", "checksum", "section_headers", "padded_words", 
 
 
 @dataclass(frozen=True)
-class Difference:
+class ContainerDifference:
     """Something that is not the same: where, and what on either side (None: nothing)."""
 
     place: str
@@ -39,7 +39,7 @@ class Difference:
     meanings: tuple[str, ...] = ()
 
 
-def differences(left: Container, right: Container) -> Iterator[Difference]:
+def differences(left: Container, right: Container) -> Iterator[ContainerDifference]:
     """Everything that is not the same, in the order of the first file."""
     match left, right:
         case Xclbin(), Xclbin():
@@ -48,12 +48,12 @@ def differences(left: Container, right: Container) -> Iterator[Difference]:
             yield from _elfs(left, right)
         case Pdi(), Pdi():
             yield from _pdis(left, right, "")
-        case Instructions(), Instructions():
+        case InstructionFile(), InstructionFile():
             yield from _streams(left.stream(), right.stream(), "")
         case _:
             a, b = _operations(left), _operations(right)
             if a is None or b is None:
-                yield Difference("kind", name_of(left), name_of(right))
+                yield ContainerDifference("kind", name_of(left), name_of(right))
             else:
                 yield from _commands(a, b, "")
 
@@ -78,7 +78,7 @@ def _operations(container: Container) -> list[txn.Operation] | None:
             return container.cdo.operations()
         case Cdo():
             return container.operations()
-        case Instructions():
+        case InstructionFile():
             return [*container.stream().operations]
         case Xclbin() if container.partition and len(container.partition.pdis) == 1:
             return container.partition.pdis[0].image.cdo.operations()
@@ -86,23 +86,18 @@ def _operations(container: Container) -> list[txn.Operation] | None:
             return None
 
 
-def _trees(left: Json, right: Json, place: str) -> Iterator[Difference]:
+def _trees(left: Json, right: Json, place: str) -> Iterator[ContainerDifference]:
     """Values that differ in two trees of plain values."""
     if isinstance(left, dict) and isinstance(right, dict):
-        a: dict[str, Json] = left
-        b: dict[str, Json] = right
+        a, b = cast("dict[str, Json]", left), cast("dict[str, Json]", right)
         for name in [*a, *(name for name in b if name not in a)]:
             if name not in DERIVED:
                 yield from _trees(a.get(name), b.get(name), f"{place}.{name}" if place else name)
     elif isinstance(left, list) and isinstance(right, list):
-        for number, (x, y) in enumerate(zip_longest(_list(left), _list(right))):
+        for number, (x, y) in enumerate(zip_longest(cast("list[Json]", left), cast("list[Json]", right))):
             yield from _trees(x, y, f"{place}[{number}]")
     elif left != right:
-        yield Difference(place, _shown(left), _shown(right))
-
-
-def _list(value: list[Any]) -> list[Any]:
-    return value
+        yield ContainerDifference(place, _shown(left), _shown(right))
 
 
 def _shown(value: Json) -> str | None:
@@ -113,20 +108,16 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
 
 
-def _xclbins(left: Xclbin, right: Xclbin) -> Iterator[Difference]:
+def _xclbins(left: Xclbin, right: Xclbin) -> Iterator[ContainerDifference]:
     yield from _trees(left.header.to_json(), right.header.to_json(), "header")
     a, b = (_numbered((it.kind_name, it.content) for it in file.sections) for file in (left, right))
     yield from _sections(a, b)
 
 
-def _elfs(left: ElfFile, right: ElfFile) -> Iterator[Difference]:
+def _elfs(left: ElfFile, right: ElfFile) -> Iterator[ContainerDifference]:
     yield from _trees(left.header.to_json(), right.header.to_json(), "header")
-    yield from _trees(
-        [it.to_json() for it in left.segments], [it.to_json() for it in right.segments], "segment"
-    )
-    a, b = (
-        _numbered((it.name, it.content) for it in file.sections if has_bytes(it.header)) for file in (left, right)
-    )
+    yield from _trees([it.to_json() for it in left.segments], [it.to_json() for it in right.segments], "segment")
+    a, b = (_numbered((it.name, it.content) for it in file.sections if has_bytes(it.header)) for file in (left, right))
     yield from _sections(a, b)
 
 
@@ -142,10 +133,10 @@ def _numbered(sections: Iterator[tuple[str, Content]]) -> dict[str, Content]:
     return found
 
 
-def _sections(left: dict[str, Content], right: dict[str, Content]) -> Iterator[Difference]:
+def _sections(left: dict[str, Content], right: dict[str, Content]) -> Iterator[ContainerDifference]:
     for name in [*left, *(name for name in right if name not in left)]:
         if name not in left or name not in right:
-            yield Difference(f"section {name}", _size(left.get(name)), _size(right.get(name)))
+            yield ContainerDifference(f"section {name}", _size(left.get(name)), _size(right.get(name)))
         else:
             yield from _contents(left[name], right[name], f"section {name}")
 
@@ -154,7 +145,7 @@ def _size(content: Content | None) -> str | None:
     return None if content is None else f"{len(content.write())} bytes"
 
 
-def _contents(left: Content, right: Content, place: str) -> Iterator[Difference]:
+def _contents(left: Content, right: Content, place: str) -> Iterator[ContainerDifference]:
     match left, right:
         case Pdi(), Pdi():
             yield from _pdis(left, right, place)
@@ -170,21 +161,23 @@ def _contents(left: Content, right: Content, place: str) -> Iterator[Difference]
                 return
             found = [*_trees(left.to_json(), right.to_json(), place)]
             at = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-            yield from found or [Difference(f"{place}, from byte {at:#x} on", a[at : at + 16].hex(), b[at : at + 16].hex())]
+            yield from found or [
+                ContainerDifference(f"{place}, from byte {at:#x} on", a[at : at + 16].hex(), b[at : at + 16].hex())
+            ]
 
 
-def _partitions(left: AiePartition, right: AiePartition) -> Iterator[Difference]:
+def _partitions(left: AiePartition, right: AiePartition) -> Iterator[ContainerDifference]:
     a, b = (dict(it.to_json()) | {"pdis": len(it.pdis)} for it in (left, right))
     yield from _trees(a, b, "partition")
     for number, (x, y) in enumerate(zip(left.pdis, right.pdis, strict=False)):
         place = f"PDI {number}"
-        groups = ([group.to_json() for group in pdi.groups] for pdi in (x, y))
+        groups = [[group.to_json() for group in pdi.groups] for pdi in (x, y)]
         yield from _trees(str(x.uuid), str(y.uuid), f"{place} uuid")
-        yield from _trees(*groups, f"{place} groups")
+        yield from _trees(groups[0], groups[1], f"{place} groups")
         yield from _pdis(x.image, y.image, place)
 
 
-def _pdis(left: Pdi, right: Pdi, place: str) -> Iterator[Difference]:
+def _pdis(left: Pdi, right: Pdi, place: str) -> Iterator[ContainerDifference]:
     a, b = (dict(it.to_json()) for it in (left, right))
     for it in (a, b):
         del it["commands"], it["cores"]
@@ -196,11 +189,11 @@ def _pdis(left: Pdi, right: Pdi, place: str) -> Iterator[Difference]:
 _OF_THE_FORM = ("is_transformed", "command_bytes", "transform_mark")
 
 
-def _streams(left: txn.Stream, right: txn.Stream, place: str) -> Iterator[Difference]:
+def _streams(left: txn.Stream, right: txn.Stream, place: str) -> Iterator[ContainerDifference]:
     for found in stream_differences(left, right):
         where = "header" if found.index is None else f"operation {found.index}"
         texts = _short(found.left), _short(found.right)
-        yield Difference(f"{place} {where}".strip(), *texts, _some(found.meanings))
+        yield ContainerDifference(f"{place} {where}".strip(), *texts, _some(found.meanings))
 
 
 def _some(meanings: tuple[str, ...]) -> tuple[str, ...]:
@@ -208,7 +201,7 @@ def _some(meanings: tuple[str, ...]) -> tuple[str, ...]:
     return (*meanings[:MOST_MEANINGS], f"and {rest} more words") if rest > 0 else meanings
 
 
-def _commands(left: Sequence[txn.Operation], right: Sequence[txn.Operation], place: str) -> Iterator[Difference]:
+def _commands(left: list[txn.Operation], right: list[txn.Operation], place: str) -> Iterator[ContainerDifference]:
     """Operations that are in one list only, or were changed; those that only moved are found again."""
     model = model_of([*left, *right])
     for i, j, a, b in _changes([*map(_key, left)], [*map(_key, right)]):
@@ -237,7 +230,7 @@ def _changes(left: list[Hashable], right: list[Hashable]) -> Iterator[tuple[int,
             yield start + i, start + j, start + k, start + m
 
 
-def _changed(a: txn.Operation | None, b: txn.Operation | None, model: DeviceModel, place: str) -> Difference:
+def _changed(a: txn.Operation | None, b: txn.Operation | None, model: DeviceModel, place: str) -> ContainerDifference:
     header = txn.Header(
         device_generation=model.txn_generation or 0,
         columns=model.columns,
@@ -247,4 +240,4 @@ def _changed(a: txn.Operation | None, b: txn.Operation | None, model: DeviceMode
     streams = [txn.Stream.of(header, [op] if op is not None else []) for op in (a, b)]
     (found,) = stream_differences(*streams)
     left, right = (None if op is None else _short(text) for op, text in ((a, found.left), (b, found.right)))
-    return Difference(place, left, right, _some(found.meanings) if a is not None and b is not None else ())
+    return ContainerDifference(place, left, right, _some(found.meanings) if a is not None and b is not None else ())

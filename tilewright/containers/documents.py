@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from tilewright.containers.structure import Json, Opaque, Span
 
@@ -106,7 +106,7 @@ def plain(tree: Any) -> Json:
             else:
                 found[name] = plain(value)
         return found
-    return [plain(value) for value in tree] if isinstance(tree, list) else tree
+    return [plain(value) for value in cast("list[Any]", tree)] if isinstance(tree, list) else tree
 
 
 def _element_json(element: Element) -> Json:
@@ -141,7 +141,7 @@ def property_text(tree: Any, *, is_indented: bool = False, depth: int = 0) -> st
             f"{quoted(name)}:{property_text(value, is_indented=is_indented, depth=depth + 1)}" for name, value in tree
         )
         return "{" + ",".join(parts) + "}"
-    values: list[Any] = tree
+    values = cast("list[Any]", tree)
     inside = ",".join(property_text(value, is_indented=is_indented, depth=depth + 1) for value in values)
     return "[" + inside + (" " * 4 * depth if is_indented else "") + "]"
 

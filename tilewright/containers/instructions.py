@@ -14,7 +14,7 @@ from tilewright.txn.word_files import WordFile, is_assembly, read_words
 
 
 @dataclass
-class Instructions:
+class InstructionFile:
     """A stream, and the file that has it."""
 
     content: txn.Stream | DpuSequence
@@ -24,23 +24,25 @@ class Instructions:
     """That text, where it is not written just so."""
 
     @classmethod
-    def read(cls, span: Span) -> Instructions:
+    def read(cls, span: Span) -> InstructionFile:
         """A whole file; `ContainerError` with the offset if it is none, or damaged."""
         try:
             return cls._assembly(span) if is_assembly(span.data) else cls._words(span)
         except TextError as error:
             raise ContainerError(None, f"{error.reason}, in line {error.line}, column {error.column}") from None
         except txn.TxnError as error:
-            raise ContainerError(error.offset, error.reason) from None
+            # a file that is wrong from its very beginning is more likely of another kind
+            other = "" if error.offset else "neither xclbin, PDI, CDO nor ELF, and no instructions: "
+            raise ContainerError(error.offset, other + error.reason) from None
 
     @classmethod
-    def _assembly(cls, span: Span) -> Instructions:
+    def _assembly(cls, span: Span) -> InstructionFile:
         made = cls(assemble(span.data.decode("utf-8", errors="replace")), None)
         made.text = None if made.write() == span.data else span.data
         return made
 
     @classmethod
-    def _words(cls, span: Span) -> Instructions:
+    def _words(cls, span: Span) -> InstructionFile:
         file = read_words(span.data)
         try:
             words = as_words(file.data)

@@ -1,7 +1,7 @@
 """An xclbin out of its parts: the JSON files that mlir-aie writes for xclbinutil, and PDIs.
 
-Source: `XclBinClass.cxx`, `SectionAIEPartition.cxx` and `XclBinUtilities.cxx` of XRT. Its order of sections is that in which
-the tool is given files (memories, partition) and derives the rest from the kernels.
+Source: `XclBinClass.cxx`, `SectionAIEPartition.cxx` and `XclBinUtilities.cxx` of XRT. Sections are in the order in
+which the tool is given files (memories, partition) and derives the rest from the kernels.
 """
 
 from __future__ import annotations
@@ -230,12 +230,12 @@ def _get(source: Any, *path: str) -> Any:
     for name in path:
         if not isinstance(source, Mapping) or name not in source:
             raise ContainerError(None, f"there is no {'/'.join(path)}")
-        source = cast("Any", source[name])
+        source = cast("Mapping[str, Any]", source)[name]
     return source
 
 
 def _text(source: Any, name: str, default: str | None = None) -> str:
-    value = _get(source, name) if default is None else cast("Any", source.get(name, default))
+    value = _get(source, name) if default is None else source.get(name, default)
     if not isinstance(value, str):
         raise ContainerError(None, f"{name} is {value!r:.60}, which is no text")
     return value

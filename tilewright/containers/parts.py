@@ -11,7 +11,7 @@ from tilewright.containers.cdo import Cdo
 from tilewright.containers.documents import Document, Writing
 from tilewright.containers.effects import model_of, uses
 from tilewright.containers.elf import ControlText, ElfFile, PdiContent, has_bytes
-from tilewright.containers.instructions import Instructions
+from tilewright.containers.instructions import InstructionFile
 from tilewright.containers.pdi import Pdi
 from tilewright.containers.structure import Content
 from tilewright.containers.xclbin import Xclbin
@@ -36,9 +36,11 @@ def parts(container: Container, prefix: str = "") -> Iterator[Part]:
             yield from _programs(container, prefix)
         case ElfFile():
             yield from _elf(container)
-        case Instructions():
+        case InstructionFile():
             stream = container.stream()
-            yield Part("stream.txt", "".join(f"{line}\n" for line in disassemble(stream)).encode(), "the text of `txn dis`")
+            yield Part(
+                "stream.txt", "".join(f"{line}\n" for line in disassemble(stream)).encode(), "the text of `txn dis`"
+            )
             yield Part("words.bin", container.data(), "the words as bytes")
 
 

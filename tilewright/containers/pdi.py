@@ -8,7 +8,7 @@ the headers as they were, gathers commands of one kind, and has the data of bloc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TypeVar
 
@@ -46,6 +46,7 @@ CDO_HEADER_BYTES = HEADER_WORDS * WORD_BYTES
 TABLE_AT, IMAGE_AT, PARTITION_AT, DATA_AT = 0x10, 0x90, 0xD0, 0x150
 
 
+@dataclass
 class ImageHeaderTable(Record):
     """The first header; offsets and sizes in it count words."""
 
@@ -66,6 +67,7 @@ class ImageHeaderTable(Record):
     checksum: int = u32(note="NOT of the sum of the other words")
 
 
+@dataclass
 class ImageHeader(Record):
     partition_headers: int = u32(PARTITION_AT // WORD_BYTES, note="word offset of the first partition header")
     partitions: int = u32(1)
@@ -77,6 +79,7 @@ class ImageHeader(Record):
     checksum: int = u32()
 
 
+@dataclass
 class PartitionHeader(Record):
     padded_words: int = u32(note="length of the data with its padding")
     words: int = u32(note="length of the data")
@@ -142,7 +145,9 @@ class Pdi:
         if not is_pdi(span.data):
             raise span.error(0, "no PDI: it does not begin with the bus-width words")
         if span.data[TABLE_AT : TABLE_AT + 4] == BOOT_MARK:
-            raise span.error(TABLE_AT, "a PDI with a boot header, which starts a whole Versal device; NPUs have partial ones")
+            raise span.error(
+                TABLE_AT, "a PDI with a boot header, which starts a whole Versal device; NPUs have partial ones"
+            )
         table = _checked(span, TABLE_AT, ImageHeaderTable.read(span, TABLE_AT, "the image header table"))
         _expect(span, TABLE_AT, table, ImageHeaderTable(), "images", "image_headers", "partitions",
                 "partition_headers", "identification", "header_words", "following_words")  # fmt: skip
@@ -158,7 +163,9 @@ class Pdi:
             raise span.error(DATA_AT + len(data), "the file goes on behind its partition")
         cdo = Cdo.read(data.part(0, partition.words * WORD_BYTES, "the CDO"))
         made = cls(cdo, table, image, partition)
-        for at, (before, after) in enumerate(zip(words_of(partition.write()), words_of(made._partition().write()), strict=True)):
+        for at, (before, after) in enumerate(
+            zip(words_of(partition.write()), words_of(made._partition().write()), strict=True)
+        ):
             if before != after:
                 raise span.error(PARTITION_AT + at * WORD_BYTES, f"{before} instead of the {after} that the data gives")
         if any(data.data[partition.words * WORD_BYTES :]):
@@ -169,11 +176,7 @@ class Pdi:
         size = len(self.cdo.write())
         words = size // WORD_BYTES
         with_padding = -(-size // IMAGE_ALIGNMENT) * IMAGE_ALIGNMENT // WORD_BYTES
-        return summed(
-            PartitionHeader(
-                **(vars(self.partition) | {"padded_words": with_padding, "words": words, "total_words": with_padding})
-            )
-        )
+        return summed(replace(self.partition, padded_words=with_padding, words=words, total_words=with_padding))
 
     def write(self) -> bytes:
         head = BUS_WIDTH + summed(self.table).write() + summed(self.image).write()
@@ -219,14 +222,14 @@ def _expect(span: Span, at: int, found: Record, wanted: Record, *names: str) -> 
 def _read_transformed(span: Span, table: ImageHeaderTable, image: ImageHeader, partition: PartitionHeader) -> Pdi:
     if partition.transform_mark != transform_mark(partition.command_bytes):
         raise span.error(PARTITION_AT + 30 * WORD_BYTES, "the mark of a transformed PDI does not fit its command bytes")
-    before = PartitionHeader(**vars(partition) | {"is_transformed": 0, "command_bytes": 0, "transform_mark": 0})
+    before = replace(partition, is_transformed=0, command_bytes=0, transform_mark=0)
     _checked(span, PARTITION_AT, before)
     header = read_header(span.part(DATA_AT, CDO_HEADER_BYTES, "the CDO header"))
     zone = span.part(DATA_AT + CDO_HEADER_BYTES, partition.command_bytes, "the commands")
     data_at = DATA_AT + CDO_HEADER_BYTES + partition.command_bytes
     data = span.part(data_at, len(span) - data_at, "the data")
     commands = list[Command]()
-    at = used = 0
+    at = 0
     while at < len(zone):
         opcode, count = 0x100 | zone.word(at, "a group of commands"), zone.word(at + 4, "a group of commands")
         if opcode not in _ENTRY_WORDS:
@@ -234,12 +237,8 @@ def _read_transformed(span: Span, table: ImageHeaderTable, image: ImageHeader, p
         size = _ENTRY_WORDS[opcode] * WORD_BYTES
         entries = zone.part(at + 8, count * size, f"a group of {count} commands")
         for place in range(0, len(entries), size):
-            command, end = _transformed_command(opcode, entries.part(place, size, "a command"), data)
-            commands.append(command)
-            used = max(used, end)
+            commands.append(_transformed_command(opcode, entries.part(place, size, "a command"), data))
         at += 8 + len(entries)
-    if used > len(data) + CUT_BYTES:
-        raise data.error(len(data), f"the data of blocks go on for {used - len(data)} bytes behind the end of the file")
     made = Pdi(Cdo(commands, header.identification, header.version), table, image, before,
                Transformed(before, header))  # fmt: skip
     if (wrong := _first_difference(made.write(), span.data)) is not None:
@@ -247,7 +246,7 @@ def _read_transformed(span: Span, table: ImageHeaderTable, image: ImageHeader, p
     return made
 
 
-_ENTRY_WORDS = {
+_ENTRY_WORDS: dict[int, int] = {
     CdoOpcode.WRITE: 2,
     CdoOpcode.MASK_WRITE: 3,
     CdoOpcode.WRITE_64: 3,
@@ -256,18 +255,17 @@ _ENTRY_WORDS = {
 }
 
 
-def _transformed_command(opcode: int, entry: Span, data: Span) -> tuple[Command, int]:
-    """A command, and the end of its data."""
+def _transformed_command(opcode: int, entry: Span, data: Span) -> Command:
     words, names = words_of(entry.data), FIELDS[opcode]
     fields = dict(zip(names, words, strict=False))
     if opcode != CdoOpcode.DMA_WRITE:
-        return Command(opcode, fields, at=entry.start), 0
+        return Command(opcode, fields, at=entry.start)
     offset, length = words[2], words[3]
     size = (length & ~ZEROS) * WORD_BYTES
-    if offset > len(data) or size > len(data) + CUT_BYTES:
+    if offset + size > len(data) + CUT_BYTES:
         raise entry.error(8, f"a block of {size} bytes at {offset:#x} of the data, which has {len(data)}")
     found = data.data[offset : offset + size]
-    return Command(opcode, fields, found + bytes(size - len(found)), at=entry.start), offset + size
+    return Command(opcode, fields, found + bytes(size - len(found)), at=entry.start)
 
 
 def _first_difference(a: bytes, b: bytes) -> int | None:
@@ -286,9 +284,9 @@ def _write_transformed(cdo: Cdo, transformed: Transformed) -> bytes:
                 words = len(command.data) // WORD_BYTES
                 zone += bytes_of([len(data), words | (ZEROS if _is_cleared(command) else 0)])
                 data += command.data
-    mark = {"is_transformed": 1, "command_bytes": len(zone), "transform_mark": transform_mark(len(zone))}
-    # the checksum of the file before, as the transformer leaves it
-    header = PartitionHeader(**(vars(summed(transformed.partition)) | mark))
+    # with the checksum of the file before, as the transformer leaves it
+    before = summed(transformed.partition)
+    header = replace(before, is_transformed=1, command_bytes=len(zone), transform_mark=transform_mark(len(zone)))
     whole = header.write() + transformed.cdo.summed().write() + bytes(zone) + bytes(data)
     return whole[:-CUT_BYTES] if data else whole
 

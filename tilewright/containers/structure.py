@@ -2,6 +2,7 @@
 
 Reader, writer, JSON and the tables in the documentation all follow from the fields:
 
+    @dataclass
     class Entry(Record):
         name: str = text(16)
         size: int = u32(note="in bytes")
@@ -14,9 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NamedTuple, Protocol, TypeAlias
-
-from typing_extensions import Self, dataclass_transform
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 from tilewright.errors import Error
 
@@ -72,7 +71,7 @@ class Span:
         return self.data[at:end].decode("latin-1")
 
 
-class Form(NamedTuple):
+class FieldForm(NamedTuple):
     """How a field lies in bytes: its code for `struct`, its type in words, and what turns it into a value and back."""
 
     code: str
@@ -82,13 +81,13 @@ class Form(NamedTuple):
     is_reserved: bool = False
 
 
-def _field(form: Form, default: Any, note: str) -> Any:
+def _field(form: FieldForm, default: Any, note: str) -> Any:
     return field(default=default, metadata={"form": form, "note": note})
 
 
 def _number(code: str, type: str) -> Callable[..., Any]:
     def declare(default: int = 0, *, note: str = "") -> Any:
-        return _field(Form(code, type), default, note)
+        return _field(FieldForm(code, type), default, note)
 
     return declare
 
@@ -97,30 +96,37 @@ u8, u16, u32, u64 = _number("B", "u8"), _number("H", "u16"), _number("I", "u32")
 i32 = _number("i", "i32")
 
 
+def _characters(data: bytes) -> str:
+    return data.decode("latin-1").rstrip("\0")
+
+
+def _latin_1(value: str) -> bytes:
+    return value.encode("latin-1")
+
+
 def text(size: int, default: str = "", *, note: str = "") -> Any:
     """Characters up to the first NUL of a fixed room; what follows it is kept, should it not be NUL."""
-    form = Form(
-        f"{size}s", f"char[{size}]", lambda raw: raw.decode("latin-1").rstrip("\0"), lambda value: value.encode("latin-1")
+    form = FieldForm(
+        f"{size}s",
+        f"char[{size}]",
+        _characters,
+        _latin_1,
     )
     return _field(form, default, note)
 
 
 def raw(size: int, default: bytes | None = None, *, note: str = "") -> Any:
     """Bytes as they are."""
-    return _field(Form(f"{size}s", f"{size} bytes"), bytes(size) if default is None else default, note)
+    return _field(FieldForm(f"{size}s", f"{size} bytes"), bytes(size) if default is None else default, note)
 
 
 def reserved(size: int) -> Any:
     """Bytes without a meaning, zero in what we write."""
-    return _field(Form(f"{size}s", f"{size} bytes", is_reserved=True), bytes(size), "reserved")
+    return _field(FieldForm(f"{size}s", f"{size} bytes", is_reserved=True), bytes(size), "reserved")
 
 
-@dataclass_transform(field_specifiers=(u8, u16, u32, u64, i32, text, raw, reserved))
 class Record:
     """A structure of fixed size; subclasses list its fields in order, without gaps."""
-
-    def __init_subclass__(cls) -> None:
-        dataclass(cls)
 
     @classmethod
     def read(cls, span: Span, at: int, what: str) -> Self:
@@ -160,7 +166,7 @@ class Record:
         """Its fields for a document: offset, type, name, note."""
         at = 0
         for it in fields(cls):  # pyright: ignore[reportArgumentType], subclasses are dataclasses
-            form: Form = it.metadata["form"]
+            form: FieldForm = it.metadata["form"]
             yield at, form.type, it.name, it.metadata["note"]
             at += Struct("<" + form.code).size
 
@@ -199,7 +205,7 @@ class RawContent:
 
 
 @cache
-def _layout(cls: type[Record]) -> tuple[Struct, list[tuple[str, Form]]]:
+def _layout(cls: type[Record]) -> tuple[Struct, list[tuple[str, FieldForm]]]:
     forms = [(it.name, it.metadata["form"]) for it in fields(cls)]  # pyright: ignore[reportArgumentType], see `table`
     return Struct("<" + "".join(form.code for _, form in forms)), forms
 

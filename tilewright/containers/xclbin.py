@@ -89,6 +89,7 @@ class SectionKind(IntEnum):
     AIE_TRACE_METADATA = 35
 
 
+@dataclass
 class AxlfHeader(Record):
     """The header; section headers follow it."""
 
@@ -113,7 +114,8 @@ class AxlfHeader(Record):
     reserved_452: bytes = reserved(4)
 
 
-class SectionHeader(Record):
+@dataclass
+class XclbinSectionHeader(Record):
     kind: int = u32()
     name: str = text(16, note="the stem of the file that it was made from")
     reserved_20: bytes = reserved(4)
@@ -185,24 +187,31 @@ class Xclbin:
         if header.sections > MOST_SECTIONS:
             raise span.error(0x1C0, f"{header.sections} sections")
         heads = [
-            SectionHeader.read(span, header.size_bytes() + SectionHeader.size_bytes() * index, f"the header of section {index}")
+            XclbinSectionHeader.read(
+                span, header.size_bytes() + XclbinSectionHeader.size_bytes() * index, f"the header of section {index}"
+            )
             for index in range(header.sections)
         ]
-        made = cls(header, [_read_section(span, head) for head in heads])
+        parts = [span.part(head.offset, head.size, f"section {kind_name(head.kind)}") for head in heads]
         for number, (head, place) in enumerate(zip(heads, _places([head.size for head in heads]), strict=True)):
             if head.offset != place:
-                at = header.size_bytes() + SectionHeader.size_bytes() * number + 24
+                at = header.size_bytes() + XclbinSectionHeader.size_bytes() * number + 24
                 raise span.error(at, f"section {number} is at {head.offset:#x}; behind the one before it is {place:#x}")
+        sections = [
+            XclbinSection(head.kind, head.name, _read_content(head.kind, part))
+            for head, part in zip(heads, parts, strict=True)
+        ]
+        made = cls(header, sections)
         end = heads[-1].offset + heads[-1].size if heads else header.size_bytes()
         made.mirror = made._read_mirror(span.part(end, len(span) - end, "the text at the end"), heads)
         return made
 
-    def _laid_out(self) -> tuple[list[SectionHeader], list[bytes]]:
+    def _laid_out(self) -> tuple[list[XclbinSectionHeader], list[bytes]]:
         """The headers of all sections, and their bytes."""
         contents = [section.content.write() for section in self.sections]
         places = _places([len(content) for content in contents])
         heads = [
-            SectionHeader(section.kind, section.name, offset=place, size=len(content))
+            XclbinSectionHeader(section.kind, section.name, offset=place, size=len(content))
             for section, place, content in zip(self.sections, places, contents, strict=True)
         ]
         return heads, contents
@@ -218,7 +227,7 @@ class Xclbin:
         made[: AxlfHeader.size_bytes()] = self.header.write()
         return bytes(made)
 
-    def _read_mirror(self, span: Span, heads: list[SectionHeader]) -> Mirror | None:
+    def _read_mirror(self, span: Span, heads: list[XclbinSectionHeader]) -> Mirror | None:
         if not len(span):
             return None
         if not span.data.startswith(MIRROR_START) or not span.data.endswith(MIRROR_END):
@@ -230,7 +239,7 @@ class Xclbin:
                 return mirror
         return Mirror(text=span.data)
 
-    def _mirror_text(self, mirror: Mirror, heads: list[SectionHeader]) -> bytes:
+    def _mirror_text(self, mirror: Mirror, heads: list[XclbinSectionHeader]) -> bytes:
         if mirror.text is not None:
             return mirror.text
         header = self.header
@@ -248,7 +257,10 @@ class Xclbin:
                             ("TimeStamp", str(header.timestamp)),
                             ("FeatureRomTimeStamp", str(header.feature_rom_timestamp)),
                             # the numbers as characters: the writer takes bytes for those
-                            ("Version", f"{chr(header.version_major)}.{chr(header.version_minor)}.{header.version_patch}"),
+                            (
+                                "Version",
+                                f"{chr(header.version_major)}.{chr(header.version_minor)}.{header.version_patch}",
+                            ),
                             ("Mode", str(header.mode)),
                             (mirror.interface_uuid_key, header.interface_uuid.hex()),
                             ("PlatformVBNV", header.platform),
@@ -266,7 +278,7 @@ class Xclbin:
         body = property_text(tree, is_indented=mirror.is_indented)
         return MIRROR_START + body.encode("latin-1") + mirror.ending + MIRROR_END
 
-    def _mirrored(self, section: XclbinSection, head: SectionHeader) -> Pairs:
+    def _mirrored(self, section: XclbinSection, head: XclbinSectionHeader) -> Pairs:
         found = Pairs(
             [
                 ("Kind", str(head.kind)),
@@ -336,7 +348,7 @@ class Xclbin:
 def _places(sizes: Iterable[int]) -> list[int]:
     """Where sections of these sizes begin."""
     sizes = [*sizes]
-    at, found = AxlfHeader.size_bytes() + SectionHeader.size_bytes() * len(sizes), list[int]()
+    at, found = AxlfHeader.size_bytes() + XclbinSectionHeader.size_bytes() * len(sizes), list[int]()
     for size in sizes:
         at = round_up(at, ALIGNMENT)
         found.append(at)
@@ -346,11 +358,6 @@ def _places(sizes: Iterable[int]) -> list[int]:
 
 def is_xclbin(data: bytes) -> bool:
     return data.startswith(MAGIC)
-
-
-def _read_section(span: Span, head: SectionHeader) -> XclbinSection:
-    content = span.part(head.offset, head.size, f"section {kind_name(head.kind)}")
-    return XclbinSection(head.kind, head.name, _read_content(head.kind, content))
 
 
 def _read_content(kind: int, span: Span) -> Content:

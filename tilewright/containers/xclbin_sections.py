@@ -1,15 +1,13 @@
 """The sections of an xclbin that describe memories, kernels and what connects them.
 
-Source: `xclbin.h` of XRT, and `SectionMemTopology.cxx`, `SectionIPLayout.cxx`, `SectionConnectivity.cxx` for their JSON.
+Source: `xclbin.h` of XRT, and `SectionMemTopology.cxx`, `SectionIPLayout.cxx`, `SectionConnectivity.cxx`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
-
-from typing_extensions import Self
+from typing import ClassVar, Generic, Self, TypeVar
 
 from tilewright.containers.documents import Pairs
 from tilewright.containers.structure import Json, Opaque, Record, Span, i32, reserved, text, u8, u32, u64
@@ -42,6 +40,7 @@ class PsKernelProperties(Layout):
     kernel_id = Field(0, 27, 16)
 
 
+@dataclass
 class MemoryBank(Record):
     """A memory that buffers can be in."""
 
@@ -64,6 +63,7 @@ class MemoryBank(Record):
         )
 
 
+@dataclass
 class Ip(Record):
     """A kernel, with the number by which its PDI is found."""
 
@@ -101,6 +101,7 @@ class Ip(Record):
         return [("properties", f"{self.properties:#x}")]
 
 
+@dataclass
 class Connection(Record):
     """A buffer argument of a kernel, and the memory that it is in."""
 
@@ -176,6 +177,7 @@ class GroupConnectivity(Connectivity):
     name = "group_connectivity"
 
 
+@dataclass
 class VenderRecord(Record):
     """The header of a section with a file of the vendor's."""
 

@@ -1,8 +1,8 @@
 """DPU words: the instruction streams of NPU tools before TXN, in files of Riallto and of mlir-aie up to mid 2024.
 
 Sources: `AIETargetIPU.cpp` of mlir-aie then, and `sequence.py` of Riallto. After a prolog of 17 words come operations;
-the top byte of the first word says which. They write registers, wait for DMA channels and set descriptors of shim tiles,
-so that a TXN stream can do the same.
+the top byte of the first word says which. They write registers, wait for DMA channels and set descriptors of shim
+tiles, so that a TXN stream can do the same.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ class DpuOperation:
 
     def to_json(self) -> dict[str, Any]:
         known = self.opcode in LAYOUTS
-        return {"opcode": NAMES.get(self.opcode, f"dpu_{self.opcode}")} | (self.fields if known else {"words": self.rest})
+        return {"opcode": NAMES.get(self.opcode, f"dpu_{self.opcode}")} | (
+            self.fields if known else {"words": self.rest}
+        )
 
 
 @dataclass
@@ -153,7 +155,9 @@ def _operations(words: list[int]) -> Iterator[DpuOperation]:
             raise TxnError(at * WORD_BYTES, f"DPU operation {opcode} is none that is known")
         own = words[at : at + LENGTHS[opcode]]
         if len(own) < LENGTHS[opcode]:
-            raise TxnError(at * WORD_BYTES, f"DPU operation {opcode} takes {LENGTHS[opcode]} words, {len(own)} are left")
+            raise TxnError(
+                at * WORD_BYTES, f"DPU operation {opcode} takes {LENGTHS[opcode]} words, {len(own)} are left"
+            )
         if opcode in LAYOUTS:
             yield DpuOperation(opcode, LAYOUTS[opcode].decode(own), at=at * WORD_BYTES)
         else:

@@ -16,7 +16,9 @@ from tilewright.txn.stream import TxnError
 
 _HEX = re.compile(rb"(0[xX])?([0-9a-fA-F]{1,8})")
 _ASSEMBLY = re.compile(rb"(?:\s|#[^\n]*\n)*txn\b")
-_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]+={0,2}\s*")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/\r\n]+={0,2}\s*")
+LEAST_BYTES = 16
+"""Of a stream, which has a header: what gives fewer is a word of a text."""
 _TOKEN = re.compile(rb"[^\s,]+")
 
 
@@ -138,6 +140,8 @@ def _from_base64(data: bytes) -> Base64File | None:
     try:
         decoded = base64.b64decode(b"".join(line[0] for line in lines), validate=True)
     except binascii.Error:
+        return None
+    if len(decoded) < LEAST_BYTES:
         return None
     between = data[lines[0].end() : lines[1].start()].decode("latin-1") if len(lines) > 1 else "\n"
     ends = [*accumulate(len(line[0]) for line in lines)]
