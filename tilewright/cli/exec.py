@@ -29,6 +29,8 @@ from tilewright.support.tracebacks import users_place, users_traceback
 MAIN, STDIN = "__main__", "-"
 WHOSE = ("tilewright", "installed")
 FAILED = 1
+_PYTHONS = (TypeError, ValueError, KeyError, RuntimeError)
+"""Classes of Python's that errors of ours are, too."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -111,6 +113,8 @@ def _place(error: Error) -> None:
     if isinstance(error, DiagnosedError):
         parts = [part for diagnostic in error.diagnostics for part in (diagnostic, *diagnostic.notes)]
         error.sources.update(texts_of(part.location for part in parts))
+        if kind := next((base.__name__ for base in _PYTHONS if isinstance(error, base)), None):
+            error.diagnostics[0].text = f"{kind}: {error.diagnostics[0].text}"  # what the program could have caught
     elif (place := users_place(error)) is not None:
         where = FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2]))
         located = CompileError([Diagnostic(Severity.ERROR, str(error), where)])
@@ -154,7 +158,8 @@ def _run_source(source: bytes, file: str, sys_path: str) -> None:
         names |= {"__file__": file, "__cached__": None, "__loader__": SourceFileLoader(MAIN, file)}
     _import_from(sys_path)
     sys.modules[MAIN] = main
-    exec(compile(source, file, "exec"), names)
+    # else the `__future__` imports of this file would hold for the program
+    exec(compile(source, file, "exec", dont_inherit=True), names)
 
 
 def _import_from(folder: str) -> None:

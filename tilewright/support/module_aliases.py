@@ -89,7 +89,9 @@ class ModuleAliases:
         """The module that serves a name; raises ModuleNotFoundError if there is none."""
         target = self.target_of(name)
         if target is None:
-            return ModuleType(name, f"Names of {self.owner}, served by tilewright.")
+            package = ModuleType(name, f"Names of {self.owner}, served by tilewright.")
+            package.__file__ = import_module(self.targets[name]).__file__
+            return package
         try:
             module = import_module(target)
         except ModuleNotFoundError as error:
