@@ -26,6 +26,8 @@ SOURCES_VARIABLE = "TILEWRIGHT_KERNEL_SOURCES"
 """Names the folder with mlir-aie's kernels in C++: its `aie_kernels`."""
 _TABLES = "aie_runtime_lib/AIE2"
 """Beside that folder: the tables of functions for cores that have no instructions for them."""
+_EXTERN_CACHE: dict[object, ExternalFunction] = {}
+"""Upstream's tests clear it; nothing is kept here."""
 BIT_WIDTHS = {np.dtype(np.uint8): 8, np.dtype(np.int16): 16, np.dtype(np.int32): 32}
 
 
