@@ -28,9 +28,11 @@ class _Split(NamedTuple):
 
 
 class DataShaper:
-    """Layouts of tensors, written as words: `YCXC8` of an array `CYX` has rows, then blocks of 8 channels, then columns,
-    and inside of that the 8 channels. A letter without a number stands for what is left of its axis; the innermost
-    block of an axis is its rightmost letter."""
+    """Layouts of tensors, written as words.
+
+    `YCXC8` of an array `CYX` has rows, then blocks of 8 channels, then columns, and inside of that the 8 channels. A
+    letter without a number stands for what is left of its axis; the innermost block of an axis is its rightmost letter.
+    """
 
     def __init__(self, defOrder: str = "RC", print_info: bool = False):
         self.defOrder = defOrder

@@ -160,6 +160,8 @@ class NpuTensor(MadeTensor):
 
     def subview(self, offset: int, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> Self:
         """A part of this tensor that shares its memory; it begins `offset` bytes in."""
+        if not hasattr(offset, "__index__"):
+            raise TypeError(f"offset must be an integer number of bytes, got {offset!r}")
         wanted = np.dtype(self.dtype if dtype is None else dtype)
         sizes = as_shape(shape)
         size_bytes = prod(sizes) * wanted.itemsize
