@@ -125,10 +125,10 @@ public:
   template <class S, unsigned L> TILEWRIGHT_INLINE auto as_lanes(unsigned i) const {
     using signed_lane = std::conditional_t<sizeof(S) == 1, int8_t,
                                            std::conditional_t<sizeof(S) == 2, int16_t, std::conditional_t<sizeof(S) == 4, int32_t, int64_t>>>;
-    return __builtin_convertvector(tilewright::read<int8_t, L>(data() + i), tilewright::simd<signed_lane, L>);
+    return tilewright::convert<signed_lane, L>(tilewright::read<int8_t, L>(data() + i));
   }
   template <unsigned L, class V> TILEWRIGHT_INLINE void put_lanes(unsigned i, V truth) {
-    tilewright::write(data() + i, __builtin_convertvector(truth, tilewright::simd<int8_t, L>));
+    tilewright::write(data() + i, tilewright::convert<int8_t, L>(truth));
   }
 };
 

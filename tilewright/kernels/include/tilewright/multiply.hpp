@@ -1,6 +1,8 @@
 // Products: element by element, of matrices, of sliding windows. All of them fill accumulators.
 #pragma once
 
+#include <utility>
+
 #include "tilewright/arithmetic.hpp"
 
 namespace tilewright {
@@ -174,17 +176,62 @@ public:
 
 private:
   using S = tilewright::accum_lane_t<Tag>;
+  static constexpr unsigned width = tilewright::register_bytes / unsigned(sizeof(S));
+  // As many rows at once as fill a register, if two registers hold what they need of A.
+  static constexpr unsigned rows_at_once() {
+    unsigned rows = 1;
+    while (M % (2 * rows) == 0 && 2 * rows * N <= width && 2 * rows * K <= 2 * width)
+      rows *= 2;
+    return rows;
+  }
+  static constexpr unsigned R = rows_at_once();
+
   template <tilewright::sum how> TILEWRIGHT_INLINE void run(const vector_A_type &a, const vector_B_type &b) {
-    using tilewright::arithmetic;
     constexpr unsigned issues = tilewright::issues(M * K * N, tilewright::products_per_issue<A_, B_>());
     tilewright::count(tilewright::vector_mac, issues);
+    if constexpr (R > 1)
+      run_rows<how>(a, b, std::make_integer_sequence<unsigned, R * N>{}, std::make_integer_sequence<unsigned, K>{});
+    else
+      run_row<how>(a, b);
+  }
+
+  // The products of one call are summed before they join the lane: floats show it.
+  template <tilewright::sum how, unsigned... i, unsigned... k>
+  TILEWRIGHT_INLINE void run_rows(const vector_A_type &a, const vector_B_type &b, std::integer_sequence<unsigned, i...>,
+                                  std::integer_sequence<unsigned, k...>) {
+    constexpr unsigned L = R * N, part_A = R * K <= width ? R * K : R * K / 2, part_B = std::gcd(size_B, width);
+    using lanes = tilewright::arithmetic<S, L>;
+    tilewright::simd<S, part_B> parts[size_B / part_B];
+    for (unsigned p = 0; p < size_B / part_B; ++p)
+      parts[p] = tilewright::lanes<S, part_B, B_>(&b, p * part_B);
+    for (unsigned m = 0; m < M; m += R) {
+      const auto low = tilewright::lanes<S, part_A, A_>(&a, m * K), high = tilewright::lanes<S, part_A, A_>(&a, m * K + R * K - part_A);
+      tilewright::simd<S, L> sum{};
+      bool first = true;
+      auto add = [&](auto factors, auto row) TILEWRIGHT_LAMBDA {
+        auto made = lanes::mul(factors, row);
+        sum = first ? made : lanes::add(sum, made);
+        first = false;
+      };
+      (add(pick<(i / N * K)...>(low, high, std::integral_constant<unsigned, k>{}),
+           pick<(i % N)...>(parts[k * N / part_B], parts[k * N / part_B], std::integral_constant<unsigned, k * N % part_B>{})),
+       ...);
+      data.template put<L>(m * N, tilewright::combine<how, S, L>(data.template get<L>(m * N), sum));
+    }
+  }
+  template <unsigned... at, class V, unsigned offset>
+  static TILEWRIGHT_INLINE tilewright::simd<S, R * N> pick(V low, V high, std::integral_constant<unsigned, offset>) {
+    return __builtin_shufflevector(low, high, (at + offset)...);
+  }
+
+  template <tilewright::sum how> TILEWRIGHT_INLINE void run_row(const vector_A_type &a, const vector_B_type &b) {
+    using tilewright::arithmetic;
     constexpr unsigned L = tilewright::step<S, N>;
     for (unsigned n = 0; n < N; n += L) {
       tilewright::simd<S, L> rows[K];
       for (unsigned k = 0; k < K; ++k)
         rows[k] = tilewright::lanes<S, L, B_>(&b, k * N + n);
       for (unsigned m = 0; m < M; ++m) {
-        // The products of one call are summed before they join the lane: floats show it.
         tilewright::simd<S, L> sum{};
         for (unsigned k = 0; k < K; ++k) {
           S factor = static_cast<S>(static_cast<tilewright::lane_t<A_>>(a.get(m * K + k)));

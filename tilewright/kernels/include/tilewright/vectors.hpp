@@ -11,6 +11,7 @@
 #include "tilewright/core.hpp"
 
 #define TILEWRIGHT_INLINE __attribute__((always_inline)) inline
+#define TILEWRIGHT_LAMBDA __attribute__((always_inline))
 
 struct acc32 {};
 struct acc40 {};
@@ -107,6 +108,58 @@ template <class To, class From> TILEWRIGHT_INLINE To bits_as(From value) {
   return result;
 }
 
+template <class S> struct half_and_double {
+  using half = S;
+  using twice = S;
+};
+template <> struct half_and_double<int8_t> {
+  using half = int8_t;
+  using twice = int16_t;
+};
+template <> struct half_and_double<uint8_t> {
+  using half = uint8_t;
+  using twice = uint16_t;
+};
+template <> struct half_and_double<int16_t> {
+  using half = int8_t;
+  using twice = int32_t;
+};
+template <> struct half_and_double<uint16_t> {
+  using half = uint8_t;
+  using twice = uint32_t;
+};
+template <> struct half_and_double<int32_t> {
+  using half = int16_t;
+  using twice = int64_t;
+};
+template <> struct half_and_double<uint32_t> {
+  using half = uint16_t;
+  using twice = uint64_t;
+};
+template <> struct half_and_double<int64_t> {
+  using half = int32_t;
+  using twice = int64_t;
+};
+template <> struct half_and_double<uint64_t> {
+  using half = uint32_t;
+  using twice = uint64_t;
+};
+
+// Lane by lane to another type. In steps of a factor of two: compilers take lanes apart for larger ones.
+template <class To, unsigned L, class From> TILEWRIGHT_INLINE simd<To, L> convert(From value) {
+  using S = std::remove_cvref_t<decltype(value[0])>;
+  if constexpr (std::is_same_v<S, To>)
+    return value;
+  else if constexpr (std::is_integral_v<S> && (sizeof(To) > 2 * sizeof(S) || (sizeof(S) < 4 && !std::is_integral_v<To>)))
+    return convert<To, L>(__builtin_convertvector(value, simd<typename half_and_double<S>::twice, L>));
+  else if constexpr (std::is_integral_v<S> && std::is_integral_v<To> && 2 * sizeof(To) < sizeof(S))
+    return convert<To, L>(__builtin_convertvector(value, simd<typename half_and_double<S>::half, L>));
+  else if constexpr (!std::is_integral_v<S> && sizeof(To) < 4)
+    return convert<To, L>(__builtin_convertvector(value, simd<int32_t, L>));
+  else
+    return __builtin_convertvector(value, simd<To, L>);
+}
+
 // Float to bfloat16 obeys the rounding mode of the core, which floor after reset makes a rounding towards minus infinity
 // (mlir-aie #3587 measures both). Works on magnitudes: a carry out of the mantissa is the right exponent.
 template <unsigned L> TILEWRIGHT_INLINE simd<uint16_t, L> to_bfloat_bits(simd<float, L> value) {
@@ -149,7 +202,7 @@ template <unsigned L> TILEWRIGHT_INLINE simd<uint16_t, L> to_bfloat_bits(simd<fl
   U rounded = (magnitude + up) & 0xffff0000u;
   U special = bits_as<U>(magnitude > 0x7f800000u), infinite = bits_as<U>(magnitude == 0x7f800000u);
   rounded = special ? ((magnitude & 0xffff0000u) | 0x400000u) : (infinite ? magnitude : rounded);
-  return __builtin_convertvector((rounded | sign) >> 16, simd<uint16_t, L>);
+  return convert<uint16_t, L>((rounded | sign) >> 16);
 }
 
 } // namespace tilewright
@@ -192,22 +245,15 @@ template <class W, unsigned L, class T> TILEWRIGHT_INLINE simd<W, L> lanes(const
   } else {
     auto raw = read<stored_t<T>, L>(static_cast<const char *>(p) + i * sizeof(stored_t<T>));
     if constexpr (is_bfloat<T>) {
-      auto wide = __builtin_convertvector(raw, simd<uint32_t, L>) << 16;
-      auto value = bits_as<simd<float, L>>(wide);
-      if constexpr (std::is_same_v<W, float>)
-        return value;
-      else
-        return __builtin_convertvector(value, simd<W, L>);
-    } else if constexpr (std::is_same_v<W, T>)
-      return raw;
-    else
-      return __builtin_convertvector(raw, simd<W, L>);
+      auto wide = convert<uint32_t, L>(raw) << 16;
+      return convert<W, L>(bits_as<simd<float, L>>(wide));
+    } else
+      return convert<W, L>(raw);
   }
 }
 
 // The reverse: integers keep their low bits, floats become bfloat16 under the mode of the core.
 template <class T, unsigned L, class W> TILEWRIGHT_INLINE void put_lanes(void *p, unsigned i, W value) {
-  using S = std::remove_cvref_t<decltype(value[0])>;
   if constexpr (is_nibble<T>) {
     uint8_t *bytes = static_cast<uint8_t *>(p);
     for (unsigned k = 0; k < L; ++k) {
@@ -217,15 +263,10 @@ template <class T, unsigned L, class W> TILEWRIGHT_INLINE void put_lanes(void *p
     }
   } else {
     char *to = static_cast<char *>(p) + i * sizeof(stored_t<T>);
-    if constexpr (is_bfloat<T>) {
-      if constexpr (std::is_same_v<S, float>)
-        write(to, to_bfloat_bits<L>(value));
-      else
-        write(to, to_bfloat_bits<L>(__builtin_convertvector(value, simd<float, L>)));
-    } else if constexpr (std::is_same_v<S, T>)
-      write(to, value);
+    if constexpr (is_bfloat<T>)
+      write(to, to_bfloat_bits<L>(convert<float, L>(value)));
     else
-      write(to, __builtin_convertvector(value, simd<T, L>));
+      write(to, convert<T, L>(value));
   }
 }
 
@@ -495,7 +536,7 @@ public:
     else {
       constexpr unsigned L = tilewright::step<int64_t, N>;
       for (unsigned i = 0; i < N; i += L)
-        put<L>(i, __builtin_convertvector(other.template get<L>(i), tilewright::simd<lane, L>));
+        put<L>(i, tilewright::convert<lane, L>(other.template get<L>(i)));
     }
   }
 
@@ -567,7 +608,7 @@ public:
     } else {
       constexpr unsigned L = tilewright::step<int64_t, N>;
       for (unsigned i = 0; i < N; i += L) {
-        auto wide = __builtin_convertvector(get<L>(i), tilewright::simd<int64_t, L>);
+        auto wide = tilewright::convert<int64_t, L>(get<L>(i));
         tilewright::put_lanes<T, L>(&result, i,
                                     tilewright::shift_and_saturate<T, int64_t, L>(wide, shift < 62 ? shift : 62, sign));
       }
