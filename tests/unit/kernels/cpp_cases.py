@@ -132,7 +132,7 @@ def cases_source(cases: Sequence[Case]) -> str:
     return "\n".join(functions) + "\n"
 
 
-def check(library: ctypes.CDLL, cases: Sequence[Case], number: int, samples: int = 20) -> None:
+def check(library: ctypes.CDLL, cases: Sequence[Case], number: int, samples: int = 8) -> None:
     """Runs one case on random operands and compares with its meaning."""
     case, rng = cases[number], np.random.default_rng(number)
     core = core_of(library)

@@ -220,7 +220,7 @@ private:
     }
   }
   template <unsigned... at, class V, unsigned offset>
-  static TILEWRIGHT_INLINE tilewright::simd<S, R * N> pick(V low, V high, std::integral_constant<unsigned, offset>) {
+  static TILEWRIGHT_INLINE auto pick(V low, V high, std::integral_constant<unsigned, offset>) {
     return __builtin_shufflevector(low, high, (at + offset)...);
   }
 
