@@ -1,5 +1,7 @@
 """`aie_api`: what is done element by element, the order of elements, masks, memory."""
 
+# ruff: noqa: B023, E501, E731 -- rows of a table
+
 from __future__ import annotations
 
 import ctypes
@@ -46,14 +48,32 @@ def elementwise() -> list[Case]:
             "eq": np.equal,
             "neq": np.not_equal,
         }.items():
-            truth = lambda x, y, compare=compare: -compare(x, y).astype(np.int8)  # noqa: E731
+            truth = lambda x, y, compare=compare: -compare(x, y).astype(np.int8)
             cases.append(Case(name, f"aie::{name}(a, b)", (vector, vector), f"maskx{size}", truth))
             cases.append(Case(f"{name} scalar", f"aie::{name}(a, b)", (vector, element), f"maskx{size}", truth))
         cases += [
-            Case("select", "aie::select(a, b, c)", (vector, vector, f"maskx{size}"), vector, lambda x, y, m: np.where(m, y, x)),
-            Case("select scalar", "aie::select(a, b, c)", (element, vector, f"maskx{size}"), vector, lambda x, y, m: np.where(m, y, x)),
+            Case(
+                "select",
+                "aie::select(a, b, c)",
+                (vector, vector, f"maskx{size}"),
+                vector,
+                lambda x, y, m: np.where(m, y, x),
+            ),
+            Case(
+                "select scalar",
+                "aie::select(a, b, c)",
+                (element, vector, f"maskx{size}"),
+                vector,
+                lambda x, y, m: np.where(m, y, x),
+            ),
             Case("clamp", "aie::clamp(a, b, b)", (vector, element), vector, lambda x, y: np.broadcast_to(y, x.shape)),
-            Case("broadcast", f"aie::broadcast<{element}, {size}>(a)", (element,), vector, lambda x, n=size: np.repeat(x, n)),
+            Case(
+                "broadcast",
+                f"aie::broadcast<{element}, {size}>(a)",
+                (element,),
+                vector,
+                lambda x, n=size: np.repeat(x, n),
+            ),
             Case("zeros", f"aie::zeros<{element}, {size}>()", (), vector, lambda n=size, d=dtype: np.zeros(n, d)),
             Case("reduce_min", "aie::reduce_min(a)", (vector,), element, np.min),
             Case("reduce_max", "aie::reduce_max(a)", (vector,), element, np.max),
@@ -69,7 +89,9 @@ def elementwise() -> list[Case]:
             Case("downshift", "aie::downshift(a, 3)", (vector,), vector, lambda x: x >> 3),
             Case("upshift", "aie::upshift(a, 3)", (vector,), vector, lambda x: x << 3),
             Case("reduce_add", "aie::reduce_add(a)", (vector,), element, lambda x: np.add.reduce(x, dtype=x.dtype)),
-            Case("reduce_mul", "aie::reduce_mul(a)", (vector,), element, lambda x: np.multiply.reduce(x, dtype=x.dtype)),
+            Case(
+                "reduce_mul", "aie::reduce_mul(a)", (vector,), element, lambda x: np.multiply.reduce(x, dtype=x.dtype)
+            ),
             Case(
                 "saturating_add",
                 "aie::saturating_add(a, b)",
@@ -108,7 +130,13 @@ def operators() -> list[Case]:
         Case(">>", inside("a >> 2"), ("int32x16",), "int32x16", lambda x: x >> 2),
         Case("+=", inside("a += b"), ("int32x16", "int32x16"), "int32x16", np.add),
         Case("accum -", inside("a - b"), ("acc32x16", "acc32x16"), "acc32x16", np.subtract),
-        Case("op_abs", "aie::mul(aie::op_abs(a), b)", ("int8x32", "int8x32"), "acc32x32", lambda x, y: np.abs(x).astype(np.int32) * y),
+        Case(
+            "op_abs",
+            "aie::mul(aie::op_abs(a), b)",
+            ("int8x32", "int8x32"),
+            "acc32x32",
+            lambda x, y: np.abs(x).astype(np.int32) * y,
+        ),
         Case(
             "op_sub of an accumulator",
             "aie::mac(aie::op_sub(c), a, b)",
@@ -125,13 +153,37 @@ def order() -> list[Case]:
     for element, size in {"int8": 64, "int16": 32, "int32": 16, "bfloat16": 32}.items():
         vector, double, half = f"{element}x{size}", f"{element}x{2 * size}", f"{element}x{size // 2}"
         for step in (1, 2, 4):
-            zipped = lambda x, y, s=step: np.stack([x.reshape(-1, s), y.reshape(-1, s)], 1).reshape(-1)  # noqa: E731
-            unzipped = lambda x, y, s=step: np.concatenate([x, y]).reshape(-1, 2, s).transpose(1, 0, 2).reshape(-1)  # noqa: E731
+            zipped = lambda x, y, s=step: np.stack([x.reshape(-1, s), y.reshape(-1, s)], 1).reshape(-1)
+            unzipped = lambda x, y, s=step: np.concatenate([x, y]).reshape(-1, 2, s).transpose(1, 0, 2).reshape(-1)
             cases += [
-                Case(f"interleave_zip {step}", both(f"aie::interleave_zip(a, b, {step})"), (vector, vector), double, zipped),
-                Case(f"interleave_unzip {step}", both(f"aie::interleave_unzip(a, b, {step})"), (vector, vector), double, unzipped),
-                Case(f"filter_even {step}", f"aie::filter_even(a, {step})", (vector,), half, lambda x, s=step: x.reshape(-1, 2, s)[:, 0].reshape(-1)),
-                Case(f"filter_odd {step}", f"aie::filter_odd(a, {step})", (vector,), half, lambda x, s=step: x.reshape(-1, 2, s)[:, 1].reshape(-1)),
+                Case(
+                    f"interleave_zip {step}",
+                    both(f"aie::interleave_zip(a, b, {step})"),
+                    (vector, vector),
+                    double,
+                    zipped,
+                ),
+                Case(
+                    f"interleave_unzip {step}",
+                    both(f"aie::interleave_unzip(a, b, {step})"),
+                    (vector, vector),
+                    double,
+                    unzipped,
+                ),
+                Case(
+                    f"filter_even {step}",
+                    f"aie::filter_even(a, {step})",
+                    (vector,),
+                    half,
+                    lambda x, s=step: x.reshape(-1, 2, s)[:, 0].reshape(-1),
+                ),
+                Case(
+                    f"filter_odd {step}",
+                    f"aie::filter_odd(a, {step})",
+                    (vector,),
+                    half,
+                    lambda x, s=step: x.reshape(-1, 2, s)[:, 1].reshape(-1),
+                ),
             ]
         n = 3
         cases += [
@@ -171,7 +223,7 @@ def order() -> list[Case]:
 
 def masks() -> list[Case]:
     m, n = "maskx32", "uint32"
-    bits = lambda x: np.packbits(x != 0, bitorder="little").view(np.uint32)  # noqa: E731
+    bits = lambda x: np.packbits(x != 0, bitorder="little").view(np.uint32)
     return [
         Case("to_uint32", "a.to_uint32()", (m,), n, bits),
         Case("from_uint32", "aie::mask<32>::from_uint32(a)", (n,), m, lambda x: -np.unpackbits(x.view(np.uint8), bitorder="little").astype(np.int8)),

@@ -1,5 +1,7 @@
 """`aie_api`: products, element by element, of matrices and of sliding windows."""
 
+# ruff: noqa: E501, E731 -- rows of a table
+
 from __future__ import annotations
 
 import ctypes
@@ -43,7 +45,13 @@ def elementwise() -> list[Case]:
             Case("mul scalar", "aie::mul(a, b)", (a, y), acc, product),
             Case("scalar mul", "aie::mul(a, b)", (x, b), acc, product),
             Case("negmul", "aie::negmul(a, b)", (a, b), acc, lambda p, q, f=product: -f(p, q)),
-            Case("mul_square", "aie::mul_square(a)", (b,), f"{tag if y != 'int16' else 'acc32'}x16", lambda p, f=product: f(p, p)),
+            Case(
+                "mul_square",
+                "aie::mul_square(a)",
+                (b,),
+                f"{tag if y != 'int16' else 'acc32'}x16",
+                lambda p, f=product: f(p, p),
+            ),
         ]
         if x == "bfloat16" or tag != "accfloat":  # products of other floats may be fused with the sum
             cases += [
@@ -51,14 +59,26 @@ def elementwise() -> list[Case]:
                 Case("mac scalar", "aie::mac(c, a, b)", (a, y, acc), acc, lambda p, q, r, f=product, t=n: as_lanes(r, t) + f(p, q)),
                 Case("msc", "aie::msc(c, a, b)", (a, b, acc), acc, lambda p, q, r, f=product, t=n: as_lanes(r, t) - f(p, q)),
             ]  # fmt: skip
-    exact = lambda p, q: p.astype(np.int64) * q  # noqa: E731
+    exact = lambda p, q: p.astype(np.int64) * q
     cases += [
         Case("mul into 64 bits", "aie::mul<acc64>(a, b)", ("int16x16", "int16x16"), "acc64x16", exact),
         Case("mul into at least 48 bits", "aie::mul<acc48>(a, b)", ("int16x16", "int16x16"), "acc64x16", exact),
-        Case("mac of a wide vector", "aie::mac(c, a, b)", ("int8x64", "int8x64", "acc32x64"), "acc32x64", lambda p, q, r: exact(p, q) + r),
+        Case(
+            "mac of a wide vector",
+            "aie::mac(c, a, b)",
+            ("int8x64", "int8x64", "acc32x64"),
+            "acc32x64",
+            lambda p, q, r: exact(p, q) + r,
+        ),
         Case("add to an accumulator", "aie::add(b, a)", ("int16x32", "acc32x32"), "acc32x32", lambda p, r: p + r),
         Case("add a scalar", "aie::add(b, a)", ("int16", "acc32x32"), "acc32x32", lambda p, r: p + r),
-        Case("sub from an accumulator", "aie::sub(b, a, 2)", ("int16x32", "acc64x32"), "acc64x32", lambda p, r: r - p.astype(np.int64) * 4),
+        Case(
+            "sub from an accumulator",
+            "aie::sub(b, a, 2)",
+            ("int16x32", "acc64x32"),
+            "acc64x32",
+            lambda p, r: r - p.astype(np.int64) * 4,
+        ),
         Case("neg of an accumulator", "aie::neg(a)", ("acc64x8",), "acc64x8", np.negative),
         Case("a product becomes a vector", "aie::mul(a, b)", ("int16x32", "int16x32"), "int16x32", exact),
         Case(
@@ -120,7 +140,13 @@ def matrices() -> list[Case]:
             cases.append(Case(f"mmul {m}x{k}x{n}", anew, (a, b), acc, matmul, tolerance=tolerance))
             if tolerance == 0.0:
                 cases.append(
-                    Case(f"mmul {m}x{k}x{n} onto", onto, (a, b, acc), acc, lambda p, q, r, f=matmul, t=tag: as_lanes(r, t) + f(p, q))
+                    Case(
+                        f"mmul {m}x{k}x{n} onto",
+                        onto,
+                        (a, b, acc),
+                        acc,
+                        lambda p, q, r, f=matmul, t=tag: as_lanes(r, t) + f(p, q),
+                    )
                 )
     kind = "aie::mmul<4, 4, 4, int16, int16>"
     twice = f"[&] {{ {kind} p; p.mul(a, b); p.msc(a, b); p.mac(a, b); return p.to_vector<int16>(3); }}()"
@@ -157,14 +183,22 @@ def sliding() -> list[Case]:
         Case("sliding_mul_xy_ops", ops("_xy", "32, 8, 1, 1", 8, 0), inputs, "acc32x32", slide(32, 8, 1, 1, 1, 8, 0)),
         Case("sliding_mul_x_ops", ops("_x", "16, 4, 1, 2", 0, 3), inputs, "acc32x16", slide(16, 4, 1, 2, 1, 0, 3)),
         Case("sliding_mul_y_ops", ops("_y", "16, 4, 2, 2", 1, 5), inputs, "acc32x16", slide(16, 4, 2, 1, 2, 1, 5)),
-        Case("sliding_mul_ops wraps", ops("", "8, 4, 1, 3, 2", 30, 60), inputs, "acc32x8", slide(8, 4, 1, 3, 2, 30, 60)),
-        Case("sliding_mul_ch_ops", ops("_ch", "4, 8, 3, 1, 1, 1", 0, 8), inputs, "acc32x32", slide(4, 3, 1, 1, 1, 0, 8, 8)),
+        Case(
+            "sliding_mul_ops wraps", ops("", "8, 4, 1, 3, 2", 30, 60), inputs, "acc32x8", slide(8, 4, 1, 3, 2, 30, 60)
+        ),
+        Case(
+            "sliding_mul_ch_ops",
+            ops("_ch", "4, 8, 3, 1, 1, 1", 0, 8),
+            inputs,
+            "acc32x32",
+            slide(4, 3, 1, 1, 1, 0, 8, 8),
+        ),
         Case(
             "sliding_mac",
             "aie::sliding_mac<16, 4>(c, a, 0, b, 0)",
             ("int8x32", "uint8x64", "acc32x16"),
             "acc32x16",
-            lambda w, x, r, f=slide(16, 4, 1, 1, 1, 0, 0): f(w, x) + r,
+            lambda w, x, r: slide(16, 4, 1, 1, 1, 0, 0)(w, x) + r,
         ),
     ]
 
@@ -184,7 +218,9 @@ def test_expression(library: ctypes.CDLL, number: int) -> None:
 
 def test_floats_are_summed_before_they_join(library: ctypes.CDLL) -> None:
     """The products of one mac are added up first: 2^24 + (1 + 1) is more than (2^24 + 1) + 1."""
-    number = next(i for i, case in enumerate(CASES) if case.name == "mmul 4x8x4 onto" and case.inputs[0].startswith("bf"))
+    number = next(
+        i for i, case in enumerate(CASES) if case.name == "mmul 4x8x4 onto" and case.inputs[0].startswith("bf")
+    )
     ones = np.zeros(32, DTYPES["bfloat16"])
     ones.reshape(4, 8)[:, :2] = 1
     onto, result = np.full(16, 2.0**24, np.float32), np.zeros(16, np.float32)
@@ -197,7 +233,9 @@ def test_counts_of_products(library: ctypes.CDLL) -> None:
     """One issue makes 256 products of 8 bits and 64 of 16 bits on AIE2; FLOATS take their own path."""
     core = core_of(library)
     for name, issues in {"mmul 4x8x8": 1, "mmul 4x4x4": 1, "mmul 8x8x8": 2}.items():
-        number = next(i for i, case in enumerate(CASES) if case.name == name and case.inputs[0].split("x")[0] not in FLOATS)
+        number = next(
+            i for i, case in enumerate(CASES) if case.name == name and case.inputs[0].split("x")[0] not in FLOATS
+        )
         core.counts[0] = 0
         check(library, CASES, number, samples=1)
         assert core.counts[0] == issues, name

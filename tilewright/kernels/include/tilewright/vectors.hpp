@@ -478,8 +478,8 @@ template <class T, class W, unsigned L> TILEWRIGHT_INLINE simd<W, L> shift_and_s
       break;
     }
     value = down - up;
-  } else if (shift < 0)
-    value = V(bits_as<simd<std::make_unsigned_t<W>, L>>(value) << -shift);
+  }
+  const unsigned left = shift < 0 ? unsigned(-shift) : 0;
   if (tilewright_core.saturation) {
     constexpr unsigned bits = bits_of<T>;
     static_assert(bits <= 8 * sizeof(W));
@@ -491,10 +491,15 @@ template <class T, class W, unsigned L> TILEWRIGHT_INLINE simd<W, L> shift_and_s
       high = bits < 8 * sizeof(W) ? W((uint64_t(1) << bits) - 1) : std::numeric_limits<W>::max();
       low = 0;
     }
+    if (left) { // before the shift, which may leave the lane
+      const V over = bits_as<V>(value > (high >> left)), under = bits_as<V>(value < (low >> left));
+      value = V(bits_as<simd<std::make_unsigned_t<W>, L>>(value) << left);
+      value = over ? V{} + high : under ? V{} + low : value;
+    }
     value = value > high ? V{} + high : value;
-    value = value < low ? V{} + low : value;
+    return value < low ? V{} + low : value;
   }
-  return value;
+  return left ? V(bits_as<simd<std::make_unsigned_t<W>, L>>(value) << left) : value;
 }
 
 // One float times 2^shift to the nearest integer of type T, halves towards zero, held at its ends (UG1529, floating-point
