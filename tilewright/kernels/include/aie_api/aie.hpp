@@ -10,3 +10,6 @@
 #include "tilewright/multiply.hpp"
 #include "tilewright/reshape.hpp"
 #include "tilewright/vectors.hpp"
+
+// After all of `aie::`, which it builds on.
+#include "tilewright/intrinsics.hpp"
