@@ -78,16 +78,6 @@ template <unsigned size> inline void values_of(const tilewright_block<size> &blo
     values[i] = float(block.mantissas[i] * unit);
 }
 
-// What is left of eight floats, `stride` apart, after a way through a block.
-inline void through_block(float *values, unsigned stride) {
-  float given[8];
-  for (unsigned i = 0; i < 8; ++i)
-    given[i] = values[i * stride];
-  values_of(block_of<8>(given), given);
-  for (unsigned i = 0; i < 8; ++i)
-    values[i * stride] = given[i];
-}
-
 } // namespace tilewright
 
 namespace aie {
@@ -248,6 +238,27 @@ aie::accum<accfloat, 64> block_product(const aie::block_vector<T, 64> &a, const 
       result[8 * row + column] = float(acc[8 * row + column] + sums[column] * (units[0][row] * units[1][column]));
   }
   return result;
+}
+
+// Whether a product of bfloat16 matrices is made of block floats: XDNA 2 has no other way for this shape.
+template <unsigned M, unsigned K, unsigned N, class A, class B>
+constexpr bool multiplies_blocks =
+#if defined(AIE_API_EMULATE_BFLOAT16_MMUL_WITH_BFP16) && (defined(__AIE2P__) || defined(__AIEARCH__) && __AIEARCH__ >= 21)
+    M == 8 && K == 8 && N == 8 && is_bfloat<A> && is_bfloat<B>;
+#else
+    false;
+#endif
+
+// Both matrices row by row; blocks are along K, so that those of b are its columns.
+template <class A, class B>
+aie::accum<accfloat, 64> product_through_blocks(const A &a, const B &b, const aie::accum<accfloat, 64> &acc, int sign) {
+  float rows[64], columns[64];
+  for (unsigned i = 0; i < 64; ++i) {
+    rows[i] = float(a.get(i));
+    columns[i] = float(b.get(i % 8 * 8 + i / 8));
+  }
+  using blocks = aie::block_vector<bfp16ebs8, 64>;
+  return block_product(blocks::from_floats(rows), blocks::from_floats(columns), acc, sign);
 }
 
 } // namespace tilewright

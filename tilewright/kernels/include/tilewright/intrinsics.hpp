@@ -272,132 +272,55 @@ template <tilewright::Register V> TILEWRIGHT_INLINE V shuffle(const V &a, const 
 }
 template <tilewright::Register V> TILEWRIGHT_INLINE V shuffle(const V &a, unsigned mode) { return shuffle(a, a, mode); }
 
-// ---- comparisons that also compute, and choices -------------------------------------------------------------------
+// ---- comparisons that also compute, choices, bits ----------------------------------------------------------------
 
-namespace tilewright {
-
-template <unsigned N> using mask_bits = std::conditional_t<(N > 32), uint64_t, uint32_t>;
-
-// The i-th bit of a mask, which is a number here and `aie::mask` where comparisons come from `aie::`.
-template <class M> TILEWRIGHT_INLINE bool chosen(const M &mask, unsigned i) {
-  if constexpr (std::is_integral_v<M>)
-    return uint64_t(mask) >> i & 1;
-  else
-    return mask.test(i);
-}
-
-template <class M, unsigned N, class F> TILEWRIGHT_INLINE M mask_of(F holds) {
-  uint64_t bits = 0;
-  for (unsigned i = 0; i < N; ++i)
-    bits |= uint64_t(holds(i)) << i;
-  if constexpr (std::is_integral_v<M>)
-    return M(bits);
-  else
-    return M::from_uint64(bits);
-}
-
-template <class T> using widened = std::conditional_t<is_float_class<T>, float, int64_t>;
-
-template <class T, unsigned N, class F>
-TILEWRIGHT_INLINE aie::vector<T, N> made_of(F element) {
-  count(vector_alu, issues(sizeof(aie::vector<T, N>)));
-  aie::vector<T, N> result;
-  for (unsigned i = 0; i < N; ++i)
-    result.set(T(element(i)), i);
-  return result;
-}
-
-} // namespace tilewright
-
+// A mask is a number, or `aie::mask` where it comes from a comparison of `aie::`.
 template <class T, unsigned N, class M>
 TILEWRIGHT_INLINE aie::vector<T, N> sel(const aie::vector<T, N> &a, const aie::vector<T, N> &b, const M &mask) {
-  return tilewright::made_of<T, N>([&](unsigned i) { return tilewright::chosen(mask, i) ? b.get(i) : a.get(i); });
+  if constexpr (std::is_integral_v<M>)
+    return aie::select(a, b, aie::mask<N>::from_uint64(uint64_t(mask)));
+  else
+    return aie::select(a, b, mask);
 }
 
-#define TILEWRIGHT_COMPARING(name, value, holds)                                                                       \
+#define TILEWRIGHT_COMPARING(name, compute, compare)                                                                   \
   template <class T, unsigned N, class M>                                                                              \
   TILEWRIGHT_INLINE aie::vector<T, N> name(const aie::vector<T, N> &a, const aie::vector<T, N> &b, M &mask) {          \
-    using W = tilewright::widened<T>;                                                                                  \
-    mask = tilewright::mask_of<M, N>([&](unsigned i) {                                                                    \
-      const W x = W(a.get(i)), y = W(b.get(i));                                                                        \
-      return holds;                                                                                                    \
-    });                                                                                                                \
-    return tilewright::made_of<T, N>([&](unsigned i) {                                                                 \
-      const W x = W(a.get(i)), y = W(b.get(i));                                                                        \
-      return value;                                                                                                    \
-    });                                                                                                                \
+    mask = aie::compare(a, b);                                                                                         \
+    return aie::compute(a, b);                                                                                         \
   }
-TILEWRIGHT_COMPARING(sub_lt, x - y, x < y)
-TILEWRIGHT_COMPARING(sub_ge, x - y, x >= y)
-TILEWRIGHT_COMPARING(max_lt, x < y ? y : x, x < y)
-TILEWRIGHT_COMPARING(min_ge, x >= y ? y : x, x >= y)
-TILEWRIGHT_COMPARING(maxdiff_lt, x < y ? W(0) : x - y, x < y)
+TILEWRIGHT_COMPARING(sub_lt, sub, lt)
+TILEWRIGHT_COMPARING(sub_ge, sub, ge)
+TILEWRIGHT_COMPARING(max_lt, max, lt)
+TILEWRIGHT_COMPARING(min_ge, min, ge)
+TILEWRIGHT_COMPARING(maxdiff_lt, maxdiff, lt)
 #undef TILEWRIGHT_COMPARING
 
-template <class T, unsigned N>
-TILEWRIGHT_INLINE aie::vector<T, N> maxdiff(const aie::vector<T, N> &a, const aie::vector<T, N> &b) {
-  tilewright::mask_bits<N> mask;
-  return maxdiff_lt(a, b, mask);
-}
-
-#define TILEWRIGHT_SIGNED(name, value, holds)                                                                          \
+#define TILEWRIGHT_SIGNED(name, compute, compare)                                                                      \
   template <class T, unsigned N, class M>                                                                              \
   TILEWRIGHT_INLINE aie::vector<T, N> name(const aie::vector<T, N> &a, M &mask) {                                      \
-    using W = tilewright::widened<T>;                                                                                  \
-    mask = tilewright::mask_of<M, N>([&](unsigned i) {                                                                    \
-      const W x = W(a.get(i));                                                                                         \
-      return holds;                                                                                                    \
-    });                                                                                                                \
-    return tilewright::made_of<T, N>([&](unsigned i) {                                                                 \
-      const W x = W(a.get(i));                                                                                         \
-      return value;                                                                                                    \
-    });                                                                                                                \
+    mask = aie::compare(a, aie::vector<T, N>{});                                                                       \
+    return aie::compute(a);                                                                                            \
   }
-TILEWRIGHT_SIGNED(abs_gtz, x < 0 ? -x : x, x > 0)
-TILEWRIGHT_SIGNED(neg_gtz, -x, x > 0)
-TILEWRIGHT_SIGNED(neg_ltz, -x, x < 0)
+TILEWRIGHT_SIGNED(abs_gtz, abs, gt)
+TILEWRIGHT_SIGNED(neg_gtz, neg, gt)
+TILEWRIGHT_SIGNED(neg_ltz, neg, lt)
 #undef TILEWRIGHT_SIGNED
 
-template <class T, unsigned N> TILEWRIGHT_INLINE tilewright::mask_bits<N> gtz(const aie::vector<T, N> &a) {
-  return tilewright::mask_of<tilewright::mask_bits<N>, N>([&](unsigned i) { return tilewright::widened<T>(a.get(i)) > 0; });
+template <class T, unsigned N> TILEWRIGHT_INLINE aie::mask<N> gtz(const aie::vector<T, N> &a) {
+  return aie::gt(a, aie::vector<T, N>{});
 }
-template <class T, unsigned N> TILEWRIGHT_INLINE tilewright::mask_bits<N> ltz(const aie::vector<T, N> &a) {
-  return tilewright::mask_of<tilewright::mask_bits<N>, N>([&](unsigned i) { return tilewright::widened<T>(a.get(i)) < 0; });
+template <class T, unsigned N> TILEWRIGHT_INLINE aie::mask<N> ltz(const aie::vector<T, N> &a) {
+  return aie::lt(a, aie::vector<T, N>{});
 }
-template <class T, unsigned N> TILEWRIGHT_INLINE tilewright::mask_bits<N> eqz(const aie::vector<T, N> &a) {
-  return tilewright::mask_of<tilewright::mask_bits<N>, N>([&](unsigned i) { return tilewright::widened<T>(a.get(i)) == 0; });
-}
-
-// ---- bits ------------------------------------------------------------------------------------------------------------
-
-namespace tilewright {
-
-template <class V, class F> TILEWRIGHT_INLINE V by_bits(const V &a, const V &b, F operation) {
-  count(vector_alu, issues(sizeof(V)));
-  constexpr unsigned L = step<uint8_t, sizeof(V)>;
-  V result;
-  for (unsigned i = 0; i < sizeof(V); i += L)
-    write(bytes_of(result) + i, operation(read<uint8_t, L>(bytes_of(a) + i), read<uint8_t, L>(bytes_of(b) + i)));
-  return result;
+template <class T, unsigned N> TILEWRIGHT_INLINE aie::mask<N> eqz(const aie::vector<T, N> &a) {
+  return aie::eq(a, aie::vector<T, N>{});
 }
 
-} // namespace tilewright
-
-template <class T, unsigned N>
-TILEWRIGHT_INLINE aie::vector<T, N> band(const aie::vector<T, N> &a, const aie::vector<T, N> &b) {
-  return tilewright::by_bits(a, b, [](auto x, auto y) { return x & y; });
-}
-template <class T, unsigned N>
-TILEWRIGHT_INLINE aie::vector<T, N> bor(const aie::vector<T, N> &a, const aie::vector<T, N> &b) {
-  return tilewright::by_bits(a, b, [](auto x, auto y) { return x | y; });
-}
-template <class T, unsigned N>
-TILEWRIGHT_INLINE aie::vector<T, N> bxor(const aie::vector<T, N> &a, const aie::vector<T, N> &b) {
-  return tilewright::by_bits(a, b, [](auto x, auto y) { return x ^ y; });
-}
-template <class T, unsigned N> TILEWRIGHT_INLINE aie::vector<T, N> bneg(const aie::vector<T, N> &a) {
-  return tilewright::by_bits(a, a, [](auto x, auto) { return ~x; });
-}
+template <class V> TILEWRIGHT_INLINE V band(const V &a, const V &b) { return aie::bit_and(a, b); }
+template <class V> TILEWRIGHT_INLINE V bor(const V &a, const V &b) { return aie::bit_or(a, b); }
+template <class V> TILEWRIGHT_INLINE V bxor(const V &a, const V &b) { return aie::bit_xor(a, b); }
+template <class V> TILEWRIGHT_INLINE V bneg(const V &a) { return aie::bit_not(a); }
 
 // ---- between vectors and accumulators -----------------------------------------------------------------------------
 
@@ -767,6 +690,7 @@ using aie::gt;
 using aie::le;
 using aie::lt;
 using aie::max;
+using aie::maxdiff;
 using aie::min;
 using aie::neg;
 using aie::sub;

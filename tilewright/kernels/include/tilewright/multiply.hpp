@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tilewright/arithmetic.hpp"
+#include "tilewright/block_floats.hpp"
 
 namespace tilewright {
 
@@ -176,6 +177,11 @@ private:
   using S = tilewright::accum_lane_t<Tag>;
   template <tilewright::sum how> TILEWRIGHT_INLINE void run(const vector_A_type &a, const vector_B_type &b) {
     using tilewright::arithmetic;
+    if constexpr (tilewright::multiplies_blocks<M, K, N, A_, B_>) {
+      data = tilewright::product_through_blocks(a, b, how == tilewright::sum::replaces ? accum_type{} : data,
+                                                how == tilewright::sum::subtracts ? -1 : 1);
+      return;
+    }
     constexpr unsigned issues = tilewright::issues(M * K * N, tilewright::products_per_issue<A_, B_>());
     tilewright::count(tilewright::vector_mac, issues);
     constexpr unsigned L = tilewright::step<S, N>;
