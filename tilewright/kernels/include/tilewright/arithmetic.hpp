@@ -84,10 +84,9 @@ template <class T> TILEWRIGHT_INLINE auto zeros() {
     return accum<T>{};
 }
 
-template <class T, unsigned N, tilewright::Scalar S> TILEWRIGHT_INLINE vector<T, N> broadcast(S x) {
+template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> broadcast(std::type_identity_t<T> value) {
   tilewright::count(tilewright::vector_shuffle, tilewright::issues(sizeof(vector<T, N>)));
   vector<T, N> result;
-  const T value = tilewright::as_element<T>(x);
   using R = tilewright::stored_t<T>;
   if constexpr (tilewright::is_nibble<T>)
     __builtin_memset(&result, (int(value) & 15) * 17, sizeof result);
@@ -99,10 +98,8 @@ template <class T, unsigned N, tilewright::Scalar S> TILEWRIGHT_INLINE vector<T,
   }
   return result;
 }
-template <class T, unsigned N = 512 / tilewright::bits_of<T>>
-  requires tilewright::Scalar<T>
-TILEWRIGHT_INLINE vector<T, N> broadcast(T x) {
-  return broadcast<T, N, T>(x);
+template <tilewright::Scalar T> TILEWRIGHT_INLINE auto broadcast(T value) {
+  return broadcast<T, 512 / tilewright::bits_of<T>>(value);
 }
 
 #define TILEWRIGHT_BINARY(name, expression)                                                                                      \

@@ -6,13 +6,13 @@
 
 #include "tilewright/vectors.hpp"
 
+enum class aie_dm_resource { none, a, b, c, d, stack };
+
 namespace aie {
 
 constexpr unsigned vector_decl_align = 32;
 constexpr unsigned vector_ldst_align_v = 32;
 template <class T> constexpr unsigned native_vector_length_v = 512 / tilewright::bits_of<T>;
-
-enum class dm_resource { none, a, b, c, d, stack };
 
 template <unsigned N, class T> TILEWRIGHT_INLINE vector<std::remove_cv_t<T>, N> load_v(const T *from) {
   using V = vector<std::remove_cv_t<T>, N>;
@@ -22,6 +22,8 @@ template <unsigned N, class T> TILEWRIGHT_INLINE vector<std::remove_cv_t<T>, N> 
   return result;
 }
 template <class T> TILEWRIGHT_INLINE auto load_v(const T *from) { return load_v<native_vector_length_v<T>>(from); }
+
+template <unsigned N, aie_dm_resource, class T> TILEWRIGHT_INLINE auto load_v(const T *from) { return load_v<N>(from); }
 
 // The address may be any multiple of `aligned_elements` elements.
 template <unsigned N, class T>
@@ -44,6 +46,9 @@ template <class T, class U, unsigned N> TILEWRIGHT_INLINE T *store_v(T *to, cons
   tilewright::count(tilewright::store, tilewright::issues(sizeof value, tilewright::memory_bytes));
   __builtin_memcpy(to, &value, sizeof value);
   return to;
+}
+template <aie_dm_resource, class T, class U, unsigned N> TILEWRIGHT_INLINE T *store_v(T *to, const vector<U, N> &value) {
+  return store_v(to, value);
 }
 template <class T, class U, unsigned N>
 TILEWRIGHT_INLINE T *store_unaligned_v(T *to, const vector<U, N> &value, unsigned aligned_elements = 1) {
@@ -102,6 +107,37 @@ public:
   friend bool operator==(vector_iterator a, vector_iterator b) { return a.at == b.at; }
   friend auto operator<=>(vector_iterator a, vector_iterator b) { return a.at <=> b.at; }
 };
+
+// The same over a ring of `size` elements.
+template <class T, unsigned N> class circular_vector_iterator {
+  vector_iterator<T, N> first, at, end;
+
+public:
+  circular_vector_iterator(T *start, unsigned size) : first(start), at(start), end(first + size / N) {}
+  decltype(auto) operator*() const { return *at; }
+  circular_vector_iterator &operator++() { return *this += 1; }
+  circular_vector_iterator &operator--() { return *this -= 1; }
+  circular_vector_iterator operator++(int) {
+    circular_vector_iterator old = *this;
+    ++*this;
+    return old;
+  }
+  circular_vector_iterator operator--(int) {
+    circular_vector_iterator old = *this;
+    --*this;
+    return old;
+  }
+  circular_vector_iterator &operator+=(ptrdiff_t n) {
+    const ptrdiff_t length = end - first, to = (at - first + n) % length;
+    at = first + (to < 0 ? to + length : to);
+    return *this;
+  }
+  circular_vector_iterator &operator-=(ptrdiff_t n) { return *this += -n; }
+  friend circular_vector_iterator operator+(circular_vector_iterator it, ptrdiff_t n) { return it += n; }
+  friend circular_vector_iterator operator-(circular_vector_iterator it, ptrdiff_t n) { return it -= n; }
+  friend bool operator==(const circular_vector_iterator &a, const circular_vector_iterator &b) { return a.at == b.at; }
+};
+
 template <class T, unsigned N> using const_vector_iterator = vector_iterator<const T, N>;
 template <class T, unsigned N> using restrict_vector_iterator = vector_iterator<T, N>;
 template <class T, unsigned N> using const_restrict_vector_iterator = vector_iterator<const T, N>;
@@ -110,12 +146,23 @@ template <class T, unsigned N> using const_restrict_vector_iterator = vector_ite
   template <unsigned N, class T> auto name(qualifier T *start) { return vector_iterator<qualifier T, N>(start); }                \
   template <class T> auto name(qualifier T *start) {                                                                             \
     return vector_iterator<qualifier T, native_vector_length_v<std::remove_cv_t<T>>>(start);                                     \
+  }                                                                                                                              \
+  template <unsigned N, class T> auto name##_circular(qualifier T *start, unsigned size) {                                       \
+    return circular_vector_iterator<qualifier T, N>(start, size);                                                                \
+  }                                                                                                                              \
+  template <unsigned N, unsigned Size, class T> auto name##_circular(qualifier T *start) {                                       \
+    return circular_vector_iterator<qualifier T, N>(start, Size);                                                                \
+  }                                                                                                                              \
+  template <unsigned N, class T> auto name##_random_circular(qualifier T *start, unsigned size) {                                \
+    return circular_vector_iterator<qualifier T, N>(start, size);                                                                \
   }
 #define TILEWRIGHT_PLAIN
 TILEWRIGHT_BEGIN(begin_vector, TILEWRIGHT_PLAIN)
 TILEWRIGHT_BEGIN(begin_restrict_vector, TILEWRIGHT_PLAIN)
 TILEWRIGHT_BEGIN(cbegin_vector, const)
 TILEWRIGHT_BEGIN(cbegin_restrict_vector, const)
+TILEWRIGHT_BEGIN(begin_unaligned_vector, TILEWRIGHT_PLAIN)
+TILEWRIGHT_BEGIN(cbegin_unaligned_vector, const)
 #undef TILEWRIGHT_PLAIN
 #undef TILEWRIGHT_BEGIN
 

@@ -259,9 +259,9 @@ public:
   }
 
   template <class First, class... More>
-    requires(sizeof...(More) + 1 <= N && sizeof...(More) > 0 && (std::is_convertible_v<First, T> && ... && std::is_convertible_v<More, T>))
+    requires(sizeof...(More) > 0 && sizeof...(More) < N && (std::is_convertible_v<First, T> && ... && std::is_convertible_v<More, T>))
   vector(First first, More... more) {
-    const T values[N] = {static_cast<T>(first), static_cast<T>(more)...}; // the rest may be anything
+    const T values[N] = {static_cast<T>(first), static_cast<T>(more)...}; // what is not given is zero
     for (unsigned i = 0; i < N; ++i)
       set(values[i], i);
   }
