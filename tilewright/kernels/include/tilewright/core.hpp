@@ -22,7 +22,7 @@ struct tilewright_core_state {
 };
 
 // One for each library: `inline` joins the translation units, -fno-gnu-unique keeps the copies of a library apart.
-__attribute__((visibility("default"))) inline tilewright_core_state tilewright_core{1};
+__attribute__((visibility("default"), used)) inline tilewright_core_state tilewright_core{1};
 }
 
 namespace tilewright {

@@ -41,6 +41,12 @@ public:
       made |= uint32_t(test(word * 32 + i)) << i;
     return made;
   }
+  // The compiler's own comparisons give numbers.
+  template <class Word>
+    requires(std::is_unsigned_v<Word> && !std::is_same_v<Word, bool> && 8 * sizeof(Word) >= N)
+  operator Word() const {
+    return Word(to_uint64());
+  }
   uint64_t to_uint64(unsigned word = 0) const { return to_uint32(2 * word) | uint64_t(to_uint32(2 * word + 1)) << 32; }
 
   int8_t *data() { return reinterpret_cast<int8_t *>(this); }

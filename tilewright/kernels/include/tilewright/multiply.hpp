@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tilewright/arithmetic.hpp"
+#include "tilewright/block_floats.hpp"
 
 namespace tilewright {
 
@@ -187,6 +188,11 @@ private:
   static constexpr unsigned R = rows_at_once();
 
   template <tilewright::sum how> TILEWRIGHT_INLINE void run(const vector_A_type &a, const vector_B_type &b) {
+    if constexpr (tilewright::multiplies_blocks<M, K, N, A_, B_>) {
+      data = tilewright::product_through_blocks(a, b, how == tilewright::sum::replaces ? accum_type{} : data,
+                                                how == tilewright::sum::subtracts ? -1 : 1);
+      return;
+    }
     constexpr unsigned issues = tilewright::issues(M * K * N, tilewright::products_per_issue<A_, B_>());
     tilewright::count(tilewright::vector_mac, issues);
     if constexpr (R > 1)

@@ -210,9 +210,12 @@ template <unsigned L> TILEWRIGHT_INLINE simd<uint16_t, L> to_bfloat_bits(simd<fl
 namespace aie {
 template <class T, unsigned N = 512 / tilewright::bits_of<T>> class vector; // 512 bits unless said (UG1079)
 template <class Tag, unsigned N = 512 / (8 * sizeof(tilewright::accum_lane_t<Tag>))> class accum;
+template <class T, unsigned N> class block_vector; // block_floats.hpp
 } // namespace aie
 
 namespace tilewright {
+
+template <class T> constexpr unsigned block_size = 0; // numbers that share an exponent, of types where some do
 
 template <class V> struct shape {
   static constexpr bool is_vector = false, is_accum = false;
@@ -288,6 +291,13 @@ public:
   tilewright::simd_in_memory<stored, piece / sizeof(stored)> registers[bytes / piece];
 
   vector() = default;
+
+  // The same bits as other elements: kernels say `v32int16(v)`.
+  template <class U, unsigned M>
+    requires(!std::is_same_v<vector<U, M>, vector> && M * tilewright::bits_of<U> == N * tilewright::bits_of<T>)
+  explicit vector(const vector<U, M> &other) {
+    __builtin_memcpy(this, &other, sizeof *this);
+  }
 
   template <class First, class... More>
     requires(sizeof...(More) > 0 && sizeof...(More) < N && (std::is_convertible_v<First, T> && ... && std::is_convertible_v<More, T>))
@@ -532,6 +542,7 @@ public:
 
   accum() = default;
   template <class T> accum(const vector<T, N> &from, int shift = 0) { from_vector(from, shift); }
+  template <class T> accum(const block_vector<T, N> &from) { from_vector(from); }
   template <class Other>
     requires(!std::is_same_v<Other, Tag>)
   accum(const accum<Other, N> &other) {
@@ -588,8 +599,19 @@ public:
     }
   }
 
+  template <class T> void from_vector(const block_vector<T, N> &from, int = 0) {
+    static_assert(is_float, "block floats become floats");
+    from.to_floats(data());
+  }
+
   template <class T> vector<T, N> to_vector(int shift = 0) const {
     return to_vector_sign<T>(tilewright::element<T>::is_signed, shift);
+  }
+  template <class T>
+    requires(tilewright::block_size<T> != 0)
+  block_vector<T, N> to_vector(int = 0) const {
+    static_assert(is_float, "block floats are made of floats");
+    return block_vector<T, N>::from_floats(data());
   }
   template <class T> vector<T, N> to_vector_sign(bool sign, int shift = 0) const {
     tilewright::count(tilewright::vector_convert, tilewright::issues(bytes, tilewright::accum_bytes));
