@@ -181,7 +181,7 @@ class InstructionWriter:
     def nested(self, size: int) -> None:
         self.depth += 1
         outer, self.tasks = self.tasks, []
-        self.body(max(size // 2, 1))
+        self.body(self.random.randint(1, max(size // 2, 1)))
         self.end_tasks(0)
         self.tasks = outer
         self.depth -= 1
@@ -545,6 +545,6 @@ TASK_WRITERS = [
 def instruction_program(seed: int, calls: int = 3) -> InstructionProgram:
     random = Random(seed)
     writer = InstructionWriter(random, calls, has_tasks=random.random() < 0.3)
-    writer.body(random.randint(1, 5))
+    writer.body(random.randint(1, 4))
     writer.end_tasks(0)
     return InstructionProgram(f"s{seed}", writer.lines, writer.arguments, writer.operations, writer.has_tasks)

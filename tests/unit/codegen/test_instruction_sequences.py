@@ -198,7 +198,7 @@ def check(programs: Sequence[InstructionProgram], tmp_path: Path, has_tasks: boo
 
 
 def test_programs_have_every_instruction_and_refusals() -> None:
-    programs = [instruction_program(seed, CALLS) for seed in range(20)]
+    programs = [instruction_program(seed, CALLS) for seed in range(80)]
     text = "\n".join(program.text for program in programs)
     expected = {write.__name__ for write in (*WRITERS, *TASK_WRITERS)}
     assert {name for program in programs for name in program.operations} == expected
