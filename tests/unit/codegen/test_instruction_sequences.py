@@ -23,7 +23,7 @@ from tilewright.txn.codec import header_words
 
 SEQUENCES = int(os.environ.get("TILEWRIGHT_SEQUENCES", "20"))
 FIRST = int(os.environ.get("TILEWRIGHT_FIRST_SEQUENCE", "0"))
-BATCH = 100
+BATCH = 50
 """How many are compiled together: a C++ compiler takes long to read its headers."""
 BATCHES = [range(start, min(start + BATCH, FIRST + SEQUENCES)) for start in range(FIRST, FIRST + SEQUENCES, BATCH)]
 NPU2 = model("npu2")
