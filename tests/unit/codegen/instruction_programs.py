@@ -401,7 +401,8 @@ FIELDS: Limits = {
     "lock_acq_val": (-64, 63),
     "lock_acq_id": (0, 15),
 }
-UNITS = {"buffer_offset": 4, "burst_length": 64}
+UNITS = {"buffer_offset": 4, "burst_length": 192}
+"""What fields are multiples of, from the lowest on; not all multiples of 64 are burst lengths."""
 EARLY_FIELDS = "bd_id buffer_length buffer_offset d0_size d0_stride d1_size d1_stride d2_size d2_stride "
 EARLY_FIELDS += "iteration_size iteration_stride"
 
