@@ -161,7 +161,8 @@ def in_cpp(compiled: Design, programs: Sequence[InstructionProgram], folder: Pat
     return run_cpp(compile_cpp(COMPILERS[0], source, folder))
 
 
-CALLS = 3
+CALLS = int(os.environ.get("TILEWRIGHT_SEQUENCE_CALLS", "3"))
+"""How often each is called, with other values."""
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
