@@ -49,7 +49,7 @@ NPU_DMA_LOWERING = (
     "aie-unroll-runtime-sequence-loops",
     "canonicalize",
     "aie-decompose-large-dma-bd",
-    "aie-lower-dynamic-bd-pool{allow-while free-awaited}",
+    "aie-lower-dynamic-bd-pool{allow-while free-awaited recycle}",
     "canonicalize",
     "aie-assign-runtime-sequence-bd-ids{skip-without-tasks}",
     "aie-dma-tasks-to-npu",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cpp_harness import COMPILERS, SHOW, Words, compile_cpp, cpp_literal, run_cpp
-from instruction_programs import TASK_WRITERS, WRITERS, InstructionProgram, design, instruction_program
+from instruction_programs import TASK_WRITERS, WRITERS, Argument, InstructionProgram, design, instruction_program
 from xdsl.ir import SSAValue
 
 import tilewright as tw
@@ -150,14 +150,14 @@ def static(text: str, names: Sequence[str]) -> list[Words] | None:
         return None
 
 
-def in_cpp(compiled: Design, programs: Sequence[InstructionProgram], folder: Path) -> list[Words]:
+def in_cpp(compiled: Design, programs: Sequence[InstructionProgram], folder: Path, calls: int) -> list[Words]:
     headers = [compiled.cpp(program.name) for program in programs]
-    calls = list[str]()
+    shown = list[str]()
     for program in programs:
-        for call in range(CALLS):
+        for call in range(calls):
             values = ", ".join(cpp_literal(a.type, a.values[call]) for a in program.arguments)
-            calls.append(f"  show({compiled.cpp_function(program.name)}({values}));")
-    source = "\n".join([*headers, SHOW, "int main() {", *calls, "}", ""])
+            shown.append(f"  show({compiled.cpp_function(program.name)}({values}));")
+    source = "\n".join([*headers, SHOW, "int main() {", *shown, "}", ""])
     return run_cpp(compile_cpp(COMPILERS[0], source, folder))
 
 
@@ -178,7 +178,7 @@ def check(programs: Sequence[InstructionProgram], tmp_path: Path, has_tasks: boo
     compiled = compile_text(design([program.text for program in programs]), "x.mlir")
     calls = [(program, call) for program in programs for call in range(CALLS)]
     expected = [interpreted(compiled, program, call) for program, call in calls]
-    from_cpp = in_cpp(compiled, programs, tmp_path)
+    from_cpp = in_cpp(compiled, programs, tmp_path, CALLS)
     taken = list[tuple[str, str, list[int]]]()
     for (program, call), words, made in zip(calls, expected, from_cpp, strict=True):
         text = program.with_constants(call, f"{program.name}_{call}")
@@ -208,3 +208,48 @@ def test_programs_have_every_instruction_and_refusals() -> None:
     assert "scf.for" in text
     assert "scf.if" in text
     assert "scf.while" in text
+
+
+RECYCLED = """
+  aie.runtime_sequence @s0(%buffer: memref<4096xi32>, %a0: index, %a1: i32) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %turn = %zero to %a0 step %one {
+      %long = arith.cmpi sgt, %a1, %c4 : i32
+      scf.if %long {
+        %kept = aiex.dma_configure_task_for @to_array {
+          aie.dma_bd(%buffer : memref<4096xi32> offset = %a1 len = 8)
+          aie.end
+        } {issue_token = true}
+        aiex.dma_start_task(%kept)
+        aiex.dma_await_task(%kept)
+      }
+      %task = aiex.dma_configure_task_for @to_array {
+        aie.dma_bd(%buffer : memref<4096xi32> offset = %a1 len = 8)
+        aie.next_bd ^second
+      ^second:
+        aie.dma_bd(%buffer : memref<4096xi32> offset = 64 len = %a1)
+        aie.end
+      } {issue_token = true}
+      aiex.dma_start_task(%task)
+      aiex.npu.sync(%c0, %c0, %c1, %c0, %c1, %c1) : i32, i32, i32, i32, i32, i32
+    }
+  }
+"""
+"""Two descriptors in each turn that nothing gives back."""
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
+def test_generators_recycle_the_same_descriptors(tmp_path: Path) -> None:
+    constants = "\n".join(f"  %c{number} = arith.constant {number} : i32" for number in (0, 1, 4))
+    turns, lengths = [1, 9, 40], [8, 4, 12]
+    arguments = [Argument("a0", "index", turns), Argument("a1", "i32", lengths)]
+    program = InstructionProgram("s0", [], arguments, set(), has_tasks=True)
+    compiled = compile_text(design([constants, RECYCLED]), "x.mlir")
+    expected = [interpreted(compiled, program, call) for call in range(3)]
+    assert [native(compiled, program, call) for call in range(3)] == expected
+    assert in_cpp(compiled, [program], tmp_path, calls=3) == expected
+    words = expected[1]
+    assert words is not None
+    pushed = [what[2] for _, what in Machine(has_tasks=True).run(words) if len(what) == 3 and what[0] in QUEUES]
+    assert len(pushed) == 9
