@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, FLOAT_ARGUMENTS, RuntimeSequenceOp
@@ -343,14 +344,10 @@ class Design:
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
-        module = self.module.clone()  # the conversion consumes it
         wanted = self.operation(sequence)
         name = public_name(wanted)
-        # a header has one function; the device around it stays, which the words depend on
-        for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):
-            if original is not wanted:
-                copy.detach()
-                copy.erase()
+        # a header has one function, and the conversion consumes what it is given
+        module = _copy_with(self.module, wanted)
         convert = ConvertAIEXToEmitCPass(
             StyleName.READABLE, function_name=self.cpp_function(name), keep_buffers=keep_buffers
         )
@@ -406,6 +403,33 @@ class Design:
             known = ", ".join(self._operations) or "none"
             raise UnknownNameError(f"no runtime sequence {name!r}; there is {known}")
         return self._operations[name]
+
+
+def _copy_with(module: ModuleOp, wanted: RuntimeSequenceOp) -> ModuleOp:
+    """A copy that has one sequence of all, and whatever else is there: words depend on the device around."""
+    values, copies = dict[SSAValue, SSAValue](), list[tuple[Operation, Operation]]()
+
+    def copy(op: Operation) -> Operation:
+        is_around = isinstance(op, ModuleOp | DeviceOp)
+        new = op.clone_without_regions(values) if is_around else op.clone(values, clone_operands=False)
+        copies.append((op, new))
+        if is_around:
+            kept = (
+                child
+                for child in op.regions[0].block.ops
+                if child is wanted or not isinstance(child, RuntimeSequenceOp)
+            )
+            new.regions[0].add_block(Block([copy(child) for child in kept]))
+        return new
+
+    copied = copy(module)
+    assert isinstance(copied, ModuleOp)
+    # in a device values may stand after their uses
+    for original, new in copies:
+        if not isinstance(original, ModuleOp | DeviceOp):
+            for old, made in zip(original.walk(), new.walk(), strict=True):
+                made.operands = [values.get(operand, operand) for operand in old.operands]
+    return copied
 
 
 class _CppNames(NamedTuple):
