@@ -6,15 +6,16 @@ the caller hands over finished lists: operands in order, one type per result, di
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp, i32
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 from xdsl.irdl.operations import BaseAttrAccessor, VarIRConstruct
+
+from tilewright.ir.interned import array_numbers
 
 _OperationT = TypeVar("_OperationT", bound=Operation)
 _NOTHING: Mapping[str, Attribute] = {}
@@ -107,8 +108,10 @@ def initialize(
 
 
 def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
-    """Give a class a `create`, and properties for its operands, that do what xDSL's do, in less time."""
+    """Give a class a `create`, a hash, and properties for its operands, that do what xDSL's do, in less time."""
     type.__setattr__(op_class, "create", classmethod(_create))
+    # by identity, as xDSL's own, which is a function in Python
+    type.__setattr__(op_class, "__hash__", object.__hash__)
     for name, accessor in list(vars(op_class).items()):
         if isinstance(accessor, BaseAttrAccessor) and accessor.construct is VarIRConstruct.OPERAND:
             type.__setattr__(op_class, name, _segment_property(accessor))
@@ -120,9 +123,7 @@ def _segment_property(accessor: BaseAttrAccessor) -> property:
 
     def segment(op: Operation) -> Any:
         sizes = cast("DenseArrayBase[Any]", accessor.option.container(op)[accessor.option.attribute_name])
-        # Any other type is read as xDSL does it, until the verifier refuses it.
-        numbers = _numbers_of(sizes.data.data) if sizes.elt_type is i32 else sizes.get_values()
-        return accessor.index(numbers, op._operands)
+        return accessor.index(array_numbers(sizes), op._operands)
 
     return property(segment)
 
@@ -141,11 +142,6 @@ def _create(
     where = UNKNOWN_LOC if location is None else location
     op = create_operation(cls, operands, result_types, dict(properties), dict(attributes), successors, regions, where)
     return cast(_OperationT, op)
-
-
-@lru_cache(maxsize=1024)  # xDSL unpacks them at each access, and there are few that differ
-def _numbers_of(data: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(data) // 4}i", data)
 
 
 def _use(op: Operation, used: Sequence[SSAValue] | Sequence[Block]) -> tuple[Use, ...]:

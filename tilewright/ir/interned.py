@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
 from typing import cast
 
@@ -15,6 +16,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     i32,
+    i64,
 )
 
 _KEPT = 1 << 13
@@ -24,6 +26,19 @@ _KEPT = 1 << 13
 @lru_cache(_KEPT)
 def integer_array(type: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     return DenseArrayBase.from_list(type, values)
+
+
+def array_numbers(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    """The integers of an array, which xDSL unpacks at each access."""
+    # by identity: types are compared field by field, and nearly all are one of these objects
+    if array.elt_type is i64 or array.elt_type is i32:
+        return _unpacked("q" if array.elt_type is i64 else "i", array.data.data)
+    return array.get_values()
+
+
+@lru_cache(_KEPT)
+def _unpacked(format: str, data: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(data) // struct.calcsize(f'<{format}')}{format}", data)
 
 
 @lru_cache(_KEPT)

@@ -15,24 +15,26 @@ def all_operations(root: Operation | Region | Block) -> list[Operation]:
         case Operation():
             found.append(root)
             for region in root.regions:
-                _collect(region.first_block, found)
+                _collect(region, found)
         case Region():
-            _collect(root.first_block, found)
+            _collect(root, found)
         case Block():
             _collect_block(root, found)
     return found
 
 
-def _collect(first: Block | None, found: list[Operation]) -> None:
-    while first is not None:
-        _collect_block(first, found)
-        first = first.next_block
+def _collect(region: Region, found: list[Operation]) -> None:
+    block = region.first_block
+    while block is not None:
+        _collect_block(block, found)
+        block = block.next_block
 
 
 def _collect_block(block: Block, found: list[Operation]) -> None:
-    op = block.first_op
+    # the fields behind xDSL's properties, which are functions: this is done for all operations by most passes
+    op = block._first_op
     while op is not None:
         found.append(op)
         for region in op.regions:
-            _collect(region.first_block, found)
-        op = op.next_op
+            _collect(region, found)
+        op = op._next_op

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.rewrite.canonicalization import fold, materialize, patterns_of
+from tilewright.rewrite.canonicalization import can_fold, fold, materialize, patterns_of
 from tilewright.rewrite.effects import facts_of, is_trivially_dead
 from tilewright.rewrite.folding.constants import constant_of
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
@@ -111,9 +111,8 @@ class GreedyDriver:
         self._region = region
         self._patterns = patterns
         self._config = config
-        # Where nothing is folded and what is dead stays, only operations with patterns need a visit.
-        visits_all = config.fold or config.remove_dead
-        self._worklist = Worklist(region, None if visits_all else patterns)
+        self._is_visited: dict[type[Operation], bool] = {}
+        self._worklist = Worklist(region, self._needs_visit)
 
     def run(self) -> bool:
         config, changed = self._config, False
@@ -132,6 +131,19 @@ class GreedyDriver:
                 break
             changed = True
         return changed
+
+    def _needs_visit(self, op: Operation) -> bool:
+        """Whether there is anything to do for operations of this kind: for most, there is not."""
+        needed = self._is_visited.get(type(op))
+        if needed is None:
+            config, facts = self._config, facts_of(op)
+            needed = (
+                (config.remove_dead and facts.mortal)
+                or (config.fold and not facts.constant and can_fold(op))
+                or bool(self._patterns(op))
+            )
+            self._is_visited[type(op)] = needed
+        return needed
 
     def _fill(self) -> None:
         self._worklist.clear()

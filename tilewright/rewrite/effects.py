@@ -169,6 +169,7 @@ class Facts:
         "dynamic",
         "effect",
         "isolated",
+        "mortal",
         "nested",
         "observable",
         "symbol",
@@ -186,6 +187,8 @@ class Facts:
         self.effect, self.dynamic = _declared_effect(op)
         self.observable = bool(self.effect & Effect.OBSERVABLE)
         self.nested = Effect.NESTED in self.effect
+        self.mortal = not self.terminator and not self.observable
+        """Some of its kind may be dropped once their results are unused."""
 
 
 def _declared_effect(op: type[Operation]) -> tuple[Effect, bool]:
@@ -280,11 +283,7 @@ def is_trivially_dead(op: Operation) -> bool:
 
 def would_be_dead(op: Operation) -> bool:
     """Whether erasing `op` could not be observed, once its results are unused."""
-    facts = facts_of(op)
-    # cheap answers first: this is asked for every operation in every round
-    if facts.terminator or facts.observable:
-        return False
-    return not is_symbol(op) and _is_unobservable(op)
+    return facts_of(op).mortal and not is_symbol(op) and _is_unobservable(op)
 
 
 def _is_unobservable(op: Operation) -> bool:

@@ -138,10 +138,10 @@ def blocks_successors_first(region: Region) -> Iterable[Block]:
 class Worklist:
     """A stack of the operations to visit, each at most once, all of them nested in one region.
 
-    If `wants` is given, those stay out for which it gives nothing.
+    If `wants` is given, those stay out which it does not want.
     """
 
-    def __init__(self, scope: Region, wants: Callable[[Operation], Sequence[object]] | None = None):
+    def __init__(self, scope: Region, wants: Callable[[Operation], bool] | None = None):
         self._scope = scope
         self._wants = wants
         self._stack: list[Operation | None] = []

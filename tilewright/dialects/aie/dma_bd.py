@@ -116,7 +116,12 @@ class DmaBdOp(IRDLOperation):
 
     @property
     def element_bytes(self) -> int:
-        return element_bytes(self.operands[0].type)  # the buffer, found without counting operands
+        return element_bytes(self._operands[0].type)  # the buffer, found without counting operands
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any of its numbers is an operand, as its buffer is."""
+        return len(self._operands) > 1
 
     @property
     def has_len(self) -> bool:
@@ -125,12 +130,12 @@ class DmaBdOp(IRDLOperation):
     @property
     def constant_offset(self) -> int | None:
         """The offset where it is a constant; none also if there is no offset."""
-        return _constant(self.static_offset, self.offset)
+        return _constant(self.static_offset, self.offset if self.has_values else None)
 
     @property
     def constant_len(self) -> int | None:
         """The length where it is a constant; none also if there is no length."""
-        return _constant(self.static_len, self.len)
+        return _constant(self.static_len, self.len if self.has_values else None)
 
     @property
     def offset_bytes(self) -> int:

@@ -33,6 +33,7 @@ from tilewright.dialects.aiex.tasks import (
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.traversal import all_operations
+from tilewright.rewrite.pass_bases import ops_of
 
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
@@ -64,15 +65,13 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 def used_descriptors(device: DeviceOp) -> Mapping[TileId, set[int]]:
     """Numbers of descriptors by tile."""
     used: defaultdict[TileId, set[int]] = defaultdict(set)
-    for op in device.walk():
-        match op:
-            case DmaBody() if op.place is not None:
-                bds = (bd for bd in op.walk() if isinstance(bd, DmaBdOp))
-                used[op.place] |= {bd.bd_id.value.data for bd in bds if bd.bd_id is not None}
-            case NpuDmaMemcpyNdOp() if (place := _shim_place(device, op)) is not None:
+    for op in ops_of(all_operations(device), DmaBody, NpuDmaMemcpyNdOp):
+        if isinstance(op, NpuDmaMemcpyNdOp):
+            if (place := _shim_place(device, op)) is not None:
                 used[place].add(op.id.value.data)
-            case _:
-                pass
+        elif op.place is not None:
+            bds = ops_of(all_operations(op), DmaBdOp)
+            used[op.place] |= {bd.bd_id.value.data for bd in bds if bd.bd_id is not None}
     return used
 
 
@@ -83,14 +82,13 @@ def _shim_place(device: DeviceOp, op: NpuDmaMemcpyNdOp) -> TileId | None:
 
 
 def _refuse_control_flow(sequence: RuntimeSequenceOp) -> None:
-    for op in sequence.walk():
-        if isinstance(op, CONTROL_FLOW):
-            fail_op(
-                op,
-                "Runtime-valued control flow in a runtime sequence is not supported by this static BD-ID allocation "
-                "pass. Either pass only constant-valued predicates to scf.for and scf.if so "
-                "`aie-unroll-runtime-sequence-loops` can unroll/fold them, or use the dynamic EmitC path instead.",
-            )
+    for op in ops_of(all_operations(sequence), *CONTROL_FLOW):
+        fail_op(
+            op,
+            "Runtime-valued control flow in a runtime sequence is not supported by this static BD-ID allocation "
+            "pass. Either pass only constant-valued predicates to scf.for and scf.if so "
+            "`aie-unroll-runtime-sequence-loops` can unroll/fold them, or use the dynamic EmitC path instead.",
+        )
 
 
 def channel_of(task: DmaConfigureTaskOp) -> Channel:
@@ -107,9 +105,7 @@ def _place(task: DmaConfigureTaskOp) -> TileId:
 def _check_tokens(sequence: RuntimeSequenceOp) -> None:
     """Every wait must have a token to come. More tokens than waits are fine."""
     outstanding: Counter[Channel] = Counter()
-    for op in sequence.walk():
-        if not isinstance(op, DmaStartTaskOp | DmaAwaitTaskOp):
-            continue
+    for op in ops_of(all_operations(sequence), DmaStartTaskOp, DmaAwaitTaskOp):
         task = op.configuration
         if task is None or not task.issues_token:
             continue
@@ -133,8 +129,7 @@ class _Allocation:
         self.awaited: set[DmaConfigureTaskOp] = set()
 
     def run(self, sequence: RuntimeSequenceOp) -> None:
-        frees: list[DmaFreeTaskOp] = []
-        for op in sequence.walk():
+        for op in ops_of(all_operations(sequence), DmaConfigureTaskOp, DmaAwaitTaskOp, DmaFreeTaskOp):
             match op:
                 case DmaConfigureTaskOp():
                     self.allocate(op)
@@ -145,12 +140,7 @@ class _Allocation:
                     self.awaited.add(task)
                 case DmaFreeTaskOp():
                     self.release(_configuration(op), op)
-                    frees.append(op)
-                case _:
-                    pass
-        # Only now: erasing an operation would end the walk that comes by it.
-        for op in frees:
-            Rewriter.erase_op(op)
+                    Rewriter.erase_op(op)
 
     def allocate(self, task: DmaConfigureTaskOp) -> None:
         """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""

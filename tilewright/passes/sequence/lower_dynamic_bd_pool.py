@@ -42,6 +42,7 @@ from tilewright.passes.sequence.assign_runtime_sequence_bd_ids import (
 )
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import is_defined_in, only_block, recreate, terminator
+from tilewright.rewrite.pass_bases import ops_of
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,11 @@ class LowerDynamicBdPoolPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
         for sequence in [child for child in all_operations(op) if isinstance(child, RuntimeSequenceOp)]:
-            inside = list(sequence.walk())
+            inside = all_operations(sequence)
             # It has been lowered before, and its tasks have numbers from the pool.
-            if any(isinstance(child, DmaBdPoolPopOp) for child in inside):
+            if ops_of(inside, DmaBdPoolPopOp):
                 continue
-            if any(isinstance(child, CONTROL_FLOW) for child in inside):
+            if ops_of(inside, *CONTROL_FLOW):
                 if not self.allow_while:
                     _refuse_while(inside)
                 if self.free_awaited:

@@ -56,6 +56,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted, shown
 from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ops_of
 from tilewright.support.output_files import write_file
 
 ENTRY_BYTES = 4
@@ -130,22 +131,19 @@ def _name_entry(op: DmaBdOp | NpuDmaMemcpyNdOp, parameters: dict[str, Scratchpad
 
 
 def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]) -> None:
-    ops = list(device.walk())
-    uses_parameters = any(
-        isinstance(op, ReadScratchpadParameterOp)
-        or (isinstance(op, DmaBdOp | NpuDmaMemcpyNdOp) and op.offset_state_table_idx is not None)
-        for op in ops
-    )
+    ops = all_operations(device)
+    reads = ops_of(ops, ReadScratchpadParameterOp)
+    transfers = ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp)
+    uses_parameters = bool(reads) or any(op.offset_state_table_idx is not None for op in transfers)
     # Before reads are lowered: after that no core is seen to read a parameter.
-    waiting = [op for op in ops if isinstance(op, CoreOp) and _must_wait(op)]
-    entries = lower_reads(device, [op for op in ops if isinstance(op, ReadScratchpadParameterOp)], parameters)
+    waiting = [op for op in ops_of(ops, CoreOp) if _must_wait(op)]
+    entries = lower_reads(device, reads, parameters)
     locks = [_wait_for_parameters(core) for core in waiting]
-    for sequence in ops:
-        if isinstance(sequence, RuntimeSequenceOp):
-            if _must_synchronize(sequence, uses_parameters and bool(parameters)):
-                Emitter.at_start(sequence.body.block, sequence.location).insert(SyncScratchpadParametersFromHostOp())
-                sequence.emit_parameter_sync_preamble = DONE
-            _lower_synchronizations(sequence, len(parameters), entries, locks)
+    for sequence in ops_of(ops, RuntimeSequenceOp):
+        if _must_synchronize(sequence, uses_parameters and bool(parameters)):
+            Emitter.at_start(sequence.body.block, sequence.location).insert(SyncScratchpadParametersFromHostOp())
+            sequence.emit_parameter_sync_preamble = DONE
+        _lower_synchronizations(sequence, len(parameters), entries, locks)
 
 
 def _must_wait(core: CoreOp) -> bool:

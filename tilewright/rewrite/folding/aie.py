@@ -82,6 +82,8 @@ class ConstantToStatic(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
+        if not op.has_values:
+            return
         offset, length = _fold_count(op.offset), _fold_count(op.len)
         if not any(isinstance(entry, int) for entry in (offset, length, *map(_fold, (*op.sizes, *op.strides)))):
             return
@@ -105,7 +107,9 @@ class ContiguousToLinear(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
-        if not _is_for_shim(op) or not op.mixed_sizes or len(op.mixed_sizes) != len(op.mixed_strides):
+        if op.static_sizes is None or not _is_for_shim(op):
+            return
+        if not op.mixed_sizes or len(op.mixed_sizes) != len(op.mixed_strides):
             return
         dimensions = op.constant_dimensions
         if dimensions is None or not is_contiguous(dimensions) or len(dimensions) == 1:

@@ -22,6 +22,7 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, D
 from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.descriptor_writes import wait_for_token
 from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
@@ -31,6 +32,7 @@ from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.folding.regions import terminator
 from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.pass_bases import ops_of
 
 
 def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
@@ -186,7 +188,7 @@ def repeat_push(push: NpuPushQueueOp, runs: Number) -> None:
 
 def pushes_by_task(device: Operation) -> Pushes:
     """Room for the pushes of each task that branches and loops do not hand on."""
-    tasks = (op for op in device.walk() if isinstance(op, DmaConfigureTaskOp))
+    tasks = ops_of(all_operations(device), DmaConfigureTaskOp)
     return {task: [] for task in tasks if all(isinstance(use.operation, TASK_USES) for use in task.result.uses)}
 
 
@@ -207,7 +209,7 @@ class DmaTasksToNpuPass(Pass):
         starts = StartTaskToPushQueue(constants, pushes)
         convert(op, {DmaStartTaskOp: starts, DmaAwaitTaskOp: AwaitTaskToSync(constants)})
         # Branches and loops may still hand on tasks that are not awaited any more.
-        if self.guards is Guards.UPSTREAM or any(isinstance(nested, CARRIES_TASKS) for nested in op.walk()):
+        if self.guards is Guards.UPSTREAM or ops_of(all_operations(op), *CARRIES_TASKS):
             rewrite_with(
                 op,
                 lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
@@ -253,7 +255,7 @@ def checked_descriptors(task: DmaConfigureTaskOp, lock_counts: Container[int] = 
 def _checked_descriptor(task: DmaConfigureTaskOp, block: Block, lock_counts: Container[int]) -> DmaBdOp:
     end = block.last_op
     assert end is not None
-    for op in block.walk():
+    for op in all_operations(block):
         if not isinstance(op, ALLOWED):
             note = "No lowering to NPU instructions available for this operation."
             fail_op(task, "Unsupported operation within BD block.", (op, note))

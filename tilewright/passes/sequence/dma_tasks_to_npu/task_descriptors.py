@@ -66,9 +66,8 @@ class TaskDescriptor:
         self.numbers = Numbers(emit)
         self.checks = LimitChecks(bd, self.numbers, guards)
         self.sizes, self.strides = bd.mixed_sizes, bd.mixed_strides
-        has_values = len(bd.operands) > 1  # besides the buffer
-        self.length = bd.len if has_values and bd.len is not None else bd.constant_len
-        self.offset: Number = (bd.offset if has_values else None) or bd.constant_offset or 0
+        self.length = bd.len if bd.has_values and bd.len is not None else bd.constant_len
+        self.offset: Number = (bd.offset if bd.has_values else None) or bd.constant_offset or 0
         self.dimensions = bd.constant_dimensions
         self.is_known = (
             (self.length is None or known(self.length) is not None)
