@@ -60,8 +60,9 @@ class LocatingRewriter(PatternRewriter):
     def _locate(self, op: Operation) -> None:
         if isinstance(op.location, UnknownLoc):
             op.location = self.location
-        for nested in children(op):
-            self._locate(nested)
+        if op.regions:
+            for nested in children(op):
+                self._locate(nested)
 
     def replace(
         self,
@@ -92,9 +93,10 @@ class LocatingRewriter(PatternRewriter):
     def erase(self, op: Operation, safe_erase: bool = True) -> None:
         """Erase `op` and, one by one from the last, what is nested in it: their operands may now be unused."""
         self.has_done_action = True
-        for block in [b for region in reversed(op.regions) for b in blocks_successors_first(region)]:
-            while block.last_op is not None:
-                self.erase(block.last_op, safe_erase=False)
+        if op.regions:
+            for block in [b for region in reversed(op.regions) for b in blocks_successors_first(region)]:
+                while block.last_op is not None:
+                    self.erase(block.last_op, safe_erase=False)
         if safe_erase and any(result.first_use for result in op.results):
             raise ValueError(f"cannot erase '{op.name}': its results are in use")
         self.handle_operation_removal(op)

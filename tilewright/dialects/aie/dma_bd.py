@@ -151,11 +151,13 @@ class DmaBdOp(IRDLOperation):
 
     @property
     def mixed_sizes(self) -> list[SSAValue | int]:
-        return [] if self.static_sizes is None else join_mixed(self.sizes, self.static_sizes, "size")
+        static = self.static_sizes
+        return [] if static is None else join_mixed(self.sizes if self.has_values else (), static, "size")
 
     @property
     def mixed_strides(self) -> list[SSAValue | int]:
-        return [] if self.static_strides is None else join_mixed(self.strides, self.static_strides, "stride")
+        static = self.static_strides
+        return [] if static is None else join_mixed(self.strides if self.has_values else (), static, "stride")
 
     @property
     def constant_dimensions(self) -> list[BdDimLayout] | None:

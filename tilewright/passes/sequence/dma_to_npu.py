@@ -308,7 +308,7 @@ class WriteBdToBlockWrite(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
         model, column, row = device_model(op), op.field("column"), op.field("row")
-        if op.values:
+        if op.has_values:
             write_descriptor(op, model, Emitter(rewriter, op.location, constants=self.constants), self.guards)
             rewriter.erase(op)
             return
