@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
-from xdsl.irdl.operations import BaseAttrAccessor, VarIRConstruct
+from xdsl.irdl.operations import BaseAttrAccessor, SingleAttrAccessor, VarIRConstruct
 
 from tilewright.ir.interned import array_numbers
 
@@ -120,6 +120,8 @@ def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
 
 def _segment_property(accessor: BaseAttrAccessor) -> property:
     """One of the operands of an operation that says in an attribute how many belong to each name."""
+    if isinstance(accessor, SingleAttrAccessor) and accessor.idx == 0:
+        return property(lambda op: op._operands[0])  # whatever the numbers
 
     def segment(op: Operation) -> Any:
         sizes = cast("DenseArrayBase[Any]", accessor.option.container(op)[accessor.option.attribute_name])

@@ -155,10 +155,11 @@ class GreedyDriver:
     def _visit(self, region: Region, pool: ConstantPool | None) -> None:
         top_down, worklist, closed = self._config.top_down, self._worklist, self._config.closed
         has_ancestors = top_down  # they were pushed on the way down
-        for block in tuple(region.blocks):
-            op = block.first_op
+        block = region.first_block
+        while block is not None:
+            op = block._first_op
             while op is not None:
-                following = op.next_op  # asked for now: the pool may move a constant away
+                following = op._next_op  # asked for now: the pool may move a constant away
                 inside = () if closed and isinstance(op, closed) else op.regions
                 if not top_down:
                     for nested in inside:
@@ -173,6 +174,7 @@ class GreedyDriver:
                     for nested in inside:
                         self._visit(nested, pool)
                 op = following
+            block = block.next_block
 
     def _drain(self) -> bool:
         """Visit what is on the worklist, and what joins it meanwhile. Returns whether anything changed."""
@@ -185,11 +187,12 @@ class GreedyDriver:
                 break
             if op.parent is None:  # a pattern took it away without saying so
                 continue
-            if config.remove_dead and is_trivially_dead(op):
+            facts = facts_of(op)
+            if config.remove_dead and facts.mortal and is_trivially_dead(op):
                 rewriter.erase(op)
                 changed = True
                 continue
-            if config.fold and not facts_of(op).constant and self._fold(op):
+            if config.fold and not facts.constant and self._fold(op):
                 changed = True
                 continue
             for pattern in patterns(op):

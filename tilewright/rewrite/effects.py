@@ -168,6 +168,7 @@ class Facts:
         "constant",
         "dynamic",
         "effect",
+        "free",
         "isolated",
         "mortal",
         "nested",
@@ -187,6 +188,8 @@ class Facts:
         self.effect, self.dynamic = _declared_effect(op)
         self.observable = bool(self.effect & Effect.OBSERVABLE)
         self.nested = Effect.NESTED in self.effect
+        self.free = not self.effect & ~Effect.NESTED
+        """Touches no memory itself, as far as its kind tells."""
         self.mortal = not self.terminator and not self.observable
         """Some of its kind may be dropped once their results are unused."""
 
@@ -295,10 +298,10 @@ def _is_unobservable(op: Operation) -> bool:
 
 def is_memory_effect_free(op: Operation) -> bool:
     """Whether `op`, and what is nested in it, touches no memory at all."""
-    effect = effects_of(op)
-    if effect & ~Effect.NESTED:
+    facts = facts_of(op)
+    if not facts.free or (facts.dynamic and _instance_effect(op)):
         return False
-    return Effect.NESTED not in effect or all(map(is_memory_effect_free, children(op)))
+    return not facts.nested or all(map(is_memory_effect_free, children(op)))
 
 
 def can_speculate(op: Operation) -> bool:

@@ -87,15 +87,15 @@ class _Liveness:
             return
         blocks = (region.first_block,) if has_one_block(region) else post_order(region.first_block)
         for block in blocks:
-            op = block.last_op
+            op = block._last_op
             while op is not None:
                 for nested in op.regions:
                     self._visit_region(nested)
                 if facts_of(op).mortal:
                     self._visit_mortal(op)
-                elif op.successors:
+                elif op._successors:
                     self._visit_branch(op)
-                op = op.prev_op
+                op = op._prev_op
             # arguments of an entry block belong to the operation around it
             if block is not region.first_block:
                 for argument in block.args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
 
@@ -16,7 +16,7 @@ def references_in(op: Operation) -> Iterator[SymbolRefAttr]:
 
 def _references_of(attribute: Attribute) -> Iterator[SymbolRefAttr]:
     match attribute:
-        case IntegerAttr():  # most attributes are; they have parts, but none that refers to anything
+        case IntegerAttr() | DenseArrayBase():  # most are; they have parts, but none that refers to anything
             pass
         case SymbolRefAttr():
             yield attribute

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -31,6 +30,7 @@ from tilewright.dialects.aiex.tasks import (
     DmaStartTaskOp,
 )
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.interned import i32_number
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import ops_of
@@ -172,7 +172,7 @@ class _Allocation:
                 if number is None:
                     self.refuse(task, place, len(reached))
                 owners[number] = task
-                bd.bd_id = IntegerAttr(number, i32)
+                bd.bd_id = i32_number(number)
 
     def refuse(self, task: DmaConfigureTaskOp, place: TileId, reached: int) -> NoReturn:
         (column, row), count = place, self.model.num_bds(*place)

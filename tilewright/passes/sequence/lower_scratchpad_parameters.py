@@ -74,15 +74,13 @@ class LowerScratchpadParametersPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
         ops = all_operations(op)
-        parameters = [child for child in ops if isinstance(child, ScratchpadParameterOp)]
+        parameters = ops_of(ops, ScratchpadParameterOp)
         _assign_entries(op, parameters, ops)
         by_name = {parameter.sym_name.data: parameter for parameter in parameters}
-        for transfer in ops:
-            if isinstance(transfer, DmaBdOp | NpuDmaMemcpyNdOp):
-                _name_entry(transfer, by_name)
-        for device in ops:
-            if isinstance(device, DeviceOp):
-                _lower_device(device, by_name)
+        for transfer in ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp):
+            _name_entry(transfer, by_name)
+        for device in ops_of(ops, DeviceOp):
+            _lower_device(device, by_name)
         if self.output_params_file:
             _write_file(self.output_params_file, parameters_text(parameters))
 
@@ -95,9 +93,9 @@ def _assign_entries(module: ModuleOp, parameters: Sequence[ScratchpadParameterOp
             "The scratchpad is a single hardware resource shared by all PDIs loaded by a runtime sequence.",
             *((parameter, f"parameter '{parameter.sym_name.data}'") for parameter in parameters),
         )
-    reads = {op.parameter.root_reference: op for op in ops if isinstance(op, ReadScratchpadParameterOp)}
-    transfers = [op for op in ops if isinstance(op, DmaBdOp | NpuDmaMemcpyNdOp)]
-    offsets = {op.offset_parameter.root_reference: op for op in transfers if op.offset_parameter is not None}
+    reads = {op.parameter.root_reference: op for op in ops_of(ops, ReadScratchpadParameterOp)}
+    transfers = ((op, op.offset_parameter) for op in ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp))
+    offsets = {parameter.root_reference: op for op, parameter in transfers if parameter is not None}
     for index, parameter in enumerate(parameters):
         name = parameter.sym_name
         if name in reads and name in offsets:

@@ -132,9 +132,20 @@ def _port(side: CopySide) -> Port:
     return Port(WireBundle.DMA, side.number)
 
 
+CHANNEL_USERS = (
+    DmaBody,
+    ShimDmaAllocationOp,
+    DmaConfigureTaskOp,
+    NpuPushQueueOp,
+    FlowOp,
+    PacketSourceOp,
+    PacketDestOp,
+)
+
+
 def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
     """The DMA channels that a design uses, each with an operation that does."""
-    for op in all_operations(device):
+    for op in ops_of(all_operations(device), *CHANNEL_USERS):
         match op:
             case DmaBody():
                 for start in ops_of(op.ops, DmaStartOp, DmaOp):
