@@ -20,6 +20,7 @@ from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_o
 from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import ops_of
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     FULL_GUARDS,
@@ -142,11 +143,11 @@ def _sequences(module: ModuleOp) -> list[RuntimeSequenceOp]:
 
 
 def devices_in(module: ModuleOp) -> list[DeviceOp]:
-    return [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
+    return ops_of(module.body.block.ops, DeviceOp)
 
 
 def sequences_in(device: DeviceOp) -> list[RuntimeSequenceOp]:
-    return [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    return ops_of(device.body.ops, RuntimeSequenceOp)
 
 
 MOST_SHOWN = 4

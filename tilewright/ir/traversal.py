@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+from typing import TypeVar, cast
+
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Block, Operation, Region
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 def all_operations(root: Operation | Region | Block) -> list[Operation]:
@@ -11,15 +18,15 @@ def all_operations(root: Operation | Region | Block) -> list[Operation]:
     A list: the program may change while it is gone through.
     """
     found: list[Operation] = []
-    match root:
-        case Operation():
-            found.append(root)
-            for region in root.regions:
-                _collect(region, found)
-        case Region():
-            _collect(root, found)
-        case Block():
-            _collect_block(root, found)
+    # these two have no subclasses: asked of an operation, which class it is costs more than all the rest
+    if type(root) is Block:
+        _collect_block(root, found)
+    elif type(root) is Region:
+        _collect(root, found)
+    elif isinstance(root, Operation):
+        found.append(root)
+        for region in root.regions:
+            _collect(region, found)
     return found
 
 
@@ -38,3 +45,24 @@ def _collect_block(block: Block, found: list[Operation]) -> None:
         for region in op.regions:
             _collect(region, found)
         op = op._next_op
+
+
+def ops_of(ops: Iterable[Operation], *kinds: type[OpT]) -> list[OpT]:
+    """The operations of some kinds, in order; a list, so that the program may change while it is gone through."""
+    found, is_wanted = list[OpT](), _answers(kinds)
+    for op in ops:
+        wanted = is_wanted.get(op.__class__)
+        if wanted is None:
+            wanted = isinstance(op, kinds)
+            # each that is not registered has a class of its own: remembering them would leak
+            if not isinstance(op, UnregisteredOp):
+                is_wanted[op.__class__] = wanted
+        if wanted:
+            found.append(cast(OpT, op))
+    return found
+
+
+@cache
+def _answers(kinds: tuple[type[Operation], ...]) -> dict[type[Operation], bool]:
+    """Whether a class is one of these kinds: they are abstract classes, of which Python asks slowly."""
+    return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -38,7 +38,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.create import initialize
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.interned import i32_number
-from tilewright.ir.traversal import all_operations
+from tilewright.ir.traversal import all_operations, ops_of
 
 from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer
 from .queue import FALSE, TRUE
@@ -67,9 +67,9 @@ class ConfiguredTask(TokenIssuer):
         return self.regions[0]
 
     @property
-    def descriptors(self) -> Iterator[DmaBdOp]:
+    def descriptors(self) -> Sequence[DmaBdOp]:
         """Every descriptor of the chain, in the order they are written."""
-        return (op for op in all_operations(self) if isinstance(op, DmaBdOp))
+        return ops_of(all_operations(self.chain), DmaBdOp)
 
     @property
     def first_descriptor(self) -> DmaBdOp | None:
@@ -160,7 +160,7 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
         return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
 
     def verify_(self) -> None:
-        if self.bd_ids and (count := sum(1 for _ in self.descriptors)) != len(self.bd_ids):
+        if self.bd_ids and (count := len(self.descriptors)) != len(self.bd_ids):
             raise VerifyException(f"expected one bd_id for each descriptor ({count}), got {len(self.bd_ids)}")
         tile = self.tile_like
         if tile is not None and tile.place is not None:

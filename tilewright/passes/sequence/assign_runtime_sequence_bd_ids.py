@@ -51,7 +51,7 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [found for found in all_operations(op) if isinstance(found, RuntimeSequenceOp)]:
+        for sequence in ops_of(all_operations(op), RuntimeSequenceOp):
             kinds = {type(nested) for nested in all_operations(sequence)}
             # one that draws from a pool takes its descriptors at run time
             if DmaBdPoolPopOp in kinds:

@@ -36,7 +36,7 @@ class FindOpenArgumentsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
+        for sequence in ops_of(op.body.ops, RuntimeSequenceOp):
             for transfer in _transfers(sequence):
                 fifo = lookup_symbol(op, transfer.fifo)
                 if transfer.buffer.owner is sequence.body.block and isinstance(fifo, ObjectFifoOp):

@@ -55,7 +55,7 @@ class GuardInstructionsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
+        for sequence in ops_of(op.body.ops, RuntimeSequenceOp):
             # A list, because guards are inserted into what is being walked.
             for found in ops_of(all_operations(sequence), *GUARDED):
                 # What is never executed is removed later, and does no harm.

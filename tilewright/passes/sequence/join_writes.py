@@ -27,6 +27,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ops_of
 
 Word: TypeAlias = "int | SSAValue"
 
@@ -67,7 +68,7 @@ class JoinWritesPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in (found for found in op.body.ops if isinstance(found, RuntimeSequenceOp)):
+        for sequence in ops_of(op.body.ops, RuntimeSequenceOp):
             regions = [region for inner in all_operations(sequence) for region in inner.regions]
             # All are found before the first is joined: until then, each symbol table is read once.
             with unchanging_symbols():

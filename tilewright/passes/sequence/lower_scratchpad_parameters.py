@@ -175,7 +175,7 @@ def _lower_synchronizations(
     sequence: RuntimeSequenceOp, parameters: int, entries: Sequence[Entry], locks: Sequence[SSAValue]
 ) -> None:
     """Have the firmware fill the buffers of the cores, and let the cores go on."""
-    markers = [op for op in all_operations(sequence) if isinstance(op, SyncScratchpadParametersFromHostOp)]
+    markers = ops_of(all_operations(sequence), SyncScratchpadParametersFromHostOp)
     for marker in markers:
         build = Emitter.before(marker)
         if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read
