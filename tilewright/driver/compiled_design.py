@@ -32,6 +32,7 @@ from tilewright.passes.pipelines import (
     pipeline_of,
     with_options,
 )
+from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
@@ -92,6 +93,11 @@ def design_from_text(text: str, name: str) -> Design:
 
 def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
+    with unhurried_collector():
+        return _design_of(source, pipeline, is_whole, host)
+
+
+def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None) -> Design:
     ctx = make_context()
     try:
         module = source.read(ctx)

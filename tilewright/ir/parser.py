@@ -7,7 +7,6 @@ attributes and types (`attribute_parser`), operations (`operation_parser`). Cust
 
 from __future__ import annotations
 
-import gc
 import struct
 import sys
 from collections.abc import Generator
@@ -26,11 +25,12 @@ from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Verify
 from tilewright.ir.limits import MAX_NESTING, MOST_SOURCE_BYTES
 from tilewright.ir.operation_parser import OperationParser
 from tilewright.ir.token_parser import SyntaxFault
+from tilewright.support.collector import unhurried_collector
 
 
 def parse_source(ctx: Context, text: str | bytes, filename: str) -> ModuleOp:
     """The module that a text holds, or is the body of; raises `DiagnosedError` if it holds none."""
-    with _unhurried_collector(), _deep_stack():
+    with unhurried_collector(), _deep_stack():
         parser = _parser(ctx, text, filename)
         try:
             return parser.parse_module()
@@ -98,18 +98,6 @@ def _stray_diagnostic(parser: OperationParser, error: Exception) -> Diagnostic:
     for at, note in error.notes:
         diagnostic.note(at, note)
     return diagnostic
-
-
-@contextmanager
-def _unhurried_collector() -> Generator[None]:
-    """Reading makes many objects and no garbage: looking for it again and again only costs."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager
