@@ -208,3 +208,29 @@ def insert_operation(op: Operation, before: Operation) -> None:
         block._first_op = op
     else:
         previous._next_op = op
+
+
+def erase_operation(op: Operation) -> None:
+    """`block.erase_op(op)` for an operation whose results nobody uses, and with nothing in its regions."""
+    block, previous, following = op.parent, op._prev_op, op._next_op
+    assert block is not None
+    if previous is None:
+        block._first_op = following
+    else:
+        previous._next_op = following
+    if following is None:
+        block._last_op = previous
+    else:
+        following._prev_op = previous
+    op.parent = op._prev_op = op._next_op = None
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):
+        before, after = use._prev_use, use._next_use
+        if before is None:
+            operand.first_use = after
+        else:
+            before._next_use = after
+        if after is not None:
+            after._prev_use = before
+    op._operand_uses = ()
+    if op._successors or op.regions:
+        op.drop_all_references()

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.ir.create import insert_operation
+from tilewright.ir.create import erase_operation, insert_operation
 from tilewright.rewrite.control_flow import post_order
 from tilewright.rewrite.effects import children
 
@@ -37,10 +37,13 @@ class LocatingRewriter(PatternRewriter):
         before = point.insert_before
         if before is None or not isinstance(op, Operation) or op.regions or op.parent is not None:
             return super().insert(op, point)
+        self._insert_before(op, before)
+        return op
+
+    def _insert_before(self, op: Operation, before: Operation) -> None:
         self.has_done_action = True
         insert_operation(op, before)
         self.handle_operation_insertion(op)
-        return op
 
     def handle_operation_insertion(self, op: Operation) -> None:
         self._locate(op)
@@ -72,9 +75,11 @@ class LocatingRewriter(PatternRewriter):
         safe_erase: bool = True,
     ) -> None:
         ops = (new_ops,) if isinstance(new_ops, Operation) else new_ops
-        point = InsertPoint.before(op)
         for new in ops:
-            self.insert(new, point)
+            if new.regions or new.parent is not None:
+                self.insert(new, InsertPoint.before(op))
+            else:
+                self._insert_before(new, op)
         if new_results is None:
             new_results = ops[-1].results if ops else ()
         if len(op.results) != len(new_results):
@@ -97,10 +102,14 @@ class LocatingRewriter(PatternRewriter):
             for block in [b for region in reversed(op.regions) for b in blocks_successors_first(region)]:
                 while block.last_op is not None:
                     self.erase(block.last_op, safe_erase=False)
-        if safe_erase and any(result.first_use for result in op.results):
+        is_used = any(result.first_use for result in op.results)
+        if safe_erase and is_used:
             raise ValueError(f"cannot erase '{op.name}': its results are in use")
         self.handle_operation_removal(op)
-        Rewriter.erase_op(op, safe_erase=safe_erase)
+        if is_used or op.parent is None:
+            Rewriter.erase_op(op, safe_erase=safe_erase)
+        else:
+            erase_operation(op)
 
     def erase_block(self, block: Block) -> None:
         """Erase a block that nothing branches to, and all that is in it."""

@@ -162,12 +162,7 @@ class DmaBdOp(IRDLOperation):
     @property
     def constant_dimensions(self) -> list[BdDimLayout] | None:
         """The access pattern, none if some of it is only known at run time; empty for a plain run of elements."""
-        sizes, strides = constant_values(self.mixed_sizes), constant_values(self.mixed_strides)
-        if None in sizes or None in strides:
-            return None
-        # upstream keeps both as unsigned 32 bits, so a negative number is a large one
-        pairs = cast("zip[tuple[int, int]]", zip(sizes, strides, strict=True))
-        return [BdDimLayout(size & WORD_MASK, stride & WORD_MASK) for size, stride in pairs]
+        return known_dimensions(self.mixed_sizes, self.mixed_strides)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -185,6 +180,18 @@ class DmaBdOp(IRDLOperation):
         from tilewright.dialects.aie.dma_bd_checks import verify_dma_bd
 
         verify_dma_bd(self)
+
+
+def known_dimensions(
+    mixed_sizes: Sequence[SSAValue | int], mixed_strides: Sequence[SSAValue | int]
+) -> list[BdDimLayout] | None:
+    """Loops of which all is known; none if some of it is not."""
+    sizes, strides = constant_values(mixed_sizes), constant_values(mixed_strides)
+    if None in sizes or None in strides:
+        return None
+    # upstream keeps both as unsigned 32 bits, so a negative number is a large one
+    pairs = cast("zip[tuple[int, int]]", zip(sizes, strides, strict=True))
+    return [BdDimLayout(size & WORD_MASK, stride & WORD_MASK) for size, stride in pairs]
 
 
 def split_optional_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAValue], Integers | None]:

@@ -175,6 +175,10 @@ class TileOp(_TileOp):
     def tile_type(self) -> TileType:
         return device_model(self).tile_type(*self.place)
 
+    @property
+    def resources(self) -> TileResources:
+        return device_model(self).tile_resources(*self.place)
+
     def result_names(self) -> Sequence[str | None]:
         column, row = self.place
         return [f"{_TILE_NAMES[self.tile_type]}_{column}_{row}"]

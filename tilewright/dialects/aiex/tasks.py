@@ -157,6 +157,8 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
     @property
     def runtime_ids(self) -> dict[DmaBdOp, SSAValue]:
         """The numbers of the descriptors; none if they are known, or will be, without running the program."""
+        if len(self._operands) == 1:  # the tile
+            return {}
         return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
 
     def verify_(self) -> None:
@@ -166,15 +168,15 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
         if tile is not None and tile.place is not None:
             self.verify_dimensions(tile)
         # descriptors that nothing leads to would take numbers and never be run
-        reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op.successors}
+        reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op._successors}
         for block in self.body.blocks:
             if block.last_op is None:
                 continue
             if block is not self.body.first_block and block not in reached:
                 text = "Block ending in this terminator does not form a chain with entry block."
                 raise VerifyError(text, at=block.last_op, bare=True)
-            for bd in block.walk() if tile is not None and not tile.is_shim_noc else ():
-                if isinstance(bd, DmaBdOp) and bd.burst_length.value.data != 0:
+            for bd in ops_of(all_operations(block), DmaBdOp):
+                if bd.burst_length.value.data != 0 and tile is not None and not tile.is_shim_noc:
                     raise VerifyError(BURST_NEEDS_SHIM, at=bd)
 
 

@@ -97,9 +97,9 @@ def channel_of(task: DmaConfigureTaskOp) -> Channel:
 
 def _place(task: DmaConfigureTaskOp) -> TileId:
     tile = task.tile_like
-    if tile is None or not tile.is_placed or tile.place is None:
+    if tile is None or not tile.is_placed or (place := tile.place) is None:
         fail_op(task, "Cannot assign buffer descriptors of a DMA task whose tile is not placed; run placement first.")
-    return tile.place
+    return place
 
 
 def _check_tokens(sequence: RuntimeSequenceOp) -> None:
@@ -146,7 +146,8 @@ class _Allocation:
         """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""
         place, _, channel = channel_of(task)
         owners, reached = self.owners.setdefault(place, {}), self.model.accessible_bds(*place, channel)
-        for bd in task.descriptors:
+        descriptors = task.descriptors
+        for bd in descriptors:
             if bd.bd_id is None:
                 continue
             number = bd.bd_id.value.data
@@ -166,7 +167,7 @@ class _Allocation:
         used = self.used.get(place, ())
         # The lowest first, as upstream, so that the same program gets the same numbers.
         free = (number for number in reached if number not in owners and number not in used)
-        for bd in task.descriptors:
+        for bd in descriptors:
             if bd.bd_id is None:
                 number = next(free, None)
                 if number is None:

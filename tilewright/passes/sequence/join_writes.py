@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from xdsl.context import Context
@@ -81,8 +82,7 @@ def _spans(block: Block) -> Iterator[WriteRun]:
     """Instructions that can be one, as nothing is done between them."""
     span: WriteRun | None = None
     for op in block.ops:
-        # These put nothing into the stream: they compute, or check.
-        if isinstance(op, Guard | GetGlobalOp) or (not op.regions and op.name.startswith("arith.")):
+        if _is_silent(type(op)):
             continue
         write = _write(op)
         if span is None or write is None or not span.take(write):
@@ -91,6 +91,12 @@ def _spans(block: Block) -> Iterator[WriteRun]:
             span = write
     if span is not None and len(span.ops) > 1:
         yield span
+
+
+@lru_cache(maxsize=1024)
+def _is_silent(kind: type[Operation]) -> bool:
+    """Whether operations of a kind put nothing into the stream: they compute, or check."""
+    return issubclass(kind, (Guard, GetGlobalOp)) or kind.name.startswith("arith.")
 
 
 def _write(op: Operation) -> WriteRun | None:

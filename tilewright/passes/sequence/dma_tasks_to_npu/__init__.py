@@ -38,10 +38,10 @@ from tilewright.rewrite.pass_bases import ops_of
 def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
     """Where a task runs."""
     tile = task.tile_like
-    if tile is None or not tile.is_placed or tile.place is None:
+    if tile is None or not tile.is_placed or (place := tile.place) is None:
         notes = ((task, "Task configured here."),) if user is not task else ()
         fail_op(user, "Cannot lower a DMA task whose tile is not placed; run placement first.", *notes)
-    return tile.place
+    return place
 
 
 Pushes: TypeAlias = dict[DmaConfigureTaskOp, list[NpuPushQueueOp]]

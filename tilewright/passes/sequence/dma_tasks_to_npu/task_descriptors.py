@@ -12,7 +12,7 @@ from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, known_dimensions
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import constant_values, device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
@@ -76,7 +76,7 @@ class TaskDescriptor:
         self.sizes, self.strides = bd.mixed_sizes, bd.mixed_strides
         self.length = bd.len if bd.has_values and bd.len is not None else bd.constant_len
         self.offset: Number = (bd.offset if bd.has_values else None) or bd.constant_offset or 0
-        self.dimensions = bd.constant_dimensions
+        self.dimensions = known_dimensions(self.sizes, self.strides)
         self.is_known = (
             (self.length is None or known(self.length) is not None)
             and known(self.offset) is not None
