@@ -21,6 +21,7 @@ from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_o
 from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import ops_of
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     FULL_GUARDS,
@@ -32,6 +33,7 @@ from tilewright.passes.pipelines import (
     pipeline_of,
     with_options,
 )
+from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
@@ -92,6 +94,11 @@ def design_from_text(text: str, name: str) -> Design:
 
 def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
+    with unhurried_collector():
+        return _design_of(source, pipeline, is_whole, host)
+
+
+def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None) -> Design:
     ctx = make_context()
     try:
         module = source.read(ctx)
@@ -143,11 +150,11 @@ def _sequences(module: ModuleOp) -> list[RuntimeSequenceOp]:
 
 
 def devices_in(module: ModuleOp) -> list[DeviceOp]:
-    return [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
+    return ops_of(module.body.block.ops, DeviceOp)
 
 
 def sequences_in(device: DeviceOp) -> list[RuntimeSequenceOp]:
-    return [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    return ops_of(device.body.ops, RuntimeSequenceOp)
 
 
 MOST_SHOWN = 4
