@@ -21,7 +21,7 @@ from tilewright.containers.xclbin import Xclbin
 from tilewright.device import DeviceModel
 from tilewright.txn.analysis import differences as stream_differences
 
-MOST_ALIGNED = 4_000_000
+MOST_ALIGNED = 1_000_000
 """Pairs of operations up to which moved ones are looked for."""
 LONGEST_TEXT = 160
 MOST_MEANINGS = 16

@@ -193,10 +193,7 @@ class Xclbin:
             for index in range(header.sections)
         ]
         parts = [span.part(head.offset, head.size, f"section {kind_name(head.kind)}") for head in heads]
-        for number, (head, place) in enumerate(zip(heads, _places([head.size for head in heads]), strict=True)):
-            if head.offset != place:
-                at = header.size_bytes() + XclbinSectionHeader.size_bytes() * number + 24
-                raise span.error(at, f"section {number} is at {head.offset:#x}; behind the one before it is {place:#x}")
+        _check_layout(span, heads)
         sections = [
             XclbinSection(head.kind, head.name, _read_content(head.kind, part))
             for head, part in zip(heads, parts, strict=True)
@@ -354,6 +351,21 @@ def _places(sizes: Iterable[int]) -> list[int]:
         found.append(at)
         at += size
     return found
+
+
+def _check_layout(span: Span, heads: list[XclbinSectionHeader]) -> None:
+    """Refuse sections that do not lie one behind the other with zeros between them."""
+    end = AxlfHeader.size_bytes() + XclbinSectionHeader.size_bytes() * len(heads)
+    for number, (head, place) in enumerate(zip(heads, _places([head.size for head in heads]), strict=True)):
+        at = AxlfHeader.size_bytes() + XclbinSectionHeader.size_bytes() * number
+        if head.offset != place:
+            text = f"section {number} is at {head.offset:#x}; behind the one before it is {place:#x}"
+            raise span.error(at + 24, text)
+        if any(head.reserved_20):
+            raise span.error(at + 20, f"reserved bytes of the header of section {number} are not zero")
+        if any(span.data[end:place]):
+            raise span.error(end, f"the padding before section {number} is not zero")
+        end = place + head.size
 
 
 def is_xclbin(data: bytes) -> bool:
