@@ -93,7 +93,7 @@ def show(name: str, data: bytes, container: Container, *, every_command: bool) -
     from tilewright.ir.escapes import console_text as escape
 
     console = Console(highlight=False)
-    console.print(f"[bold]{escape(name)}[/]: {escape(headline(container))}, {len(data)} bytes")
+    console.print(f"[bold]{escape(name)}[/]: {escape(headline(container))}, {len(data)} bytes", soft_wrap=True)
     for part in describe(container, MOST_COMMANDS if not every_command else None):
         # a line of text stays one, however narrow the terminal is
         console.print(part, soft_wrap=isinstance(part, str))
@@ -141,7 +141,7 @@ def describe(container: Container, most: int | None) -> Iterator[RenderableType]
             cdo = container.cdo if isinstance(container, Pdi) else container
             yield from effects(cdo.operations(), most)
         case ElfFile():
-            yield from elf(container)
+            yield from elf(container, most)
         case _:
             yield from xclbin(container)
 
@@ -204,8 +204,8 @@ def partition(file: Xclbin, content: AiePartition) -> Iterator[RenderableType]:
         yield from effects(pdi.image.cdo.operations(), 0)
 
 
-def elf(file: ElfFile) -> Iterator[RenderableType]:
-    from tilewright.containers.elf import SEGMENT_TYPES, PdiContent
+def elf(file: ElfFile, most: int | None) -> Iterator[RenderableType]:
+    from tilewright.containers.elf import SEGMENT_TYPES, ControlText, PdiContent
     from tilewright.ir.escapes import console_text as escape
 
     about = file.to_json()
@@ -239,6 +239,9 @@ def elf(file: ElfFile) -> Iterator[RenderableType]:
     for kernel in about.get("kernels", ()):
         yield f"kernel {escape(kernel['name'])}, instances {escape(', '.join(kernel['instances'])) or 'none'}"
     for section in file.sections:
+        if isinstance(section.content, ControlText):
+            yield f"\ncontrol code in {escape(section.name)}"
+            yield from effects([*section.content.stream.operations], most)
         if isinstance(section.content, PdiContent):
             yield f"\nPDI in {escape(section.name)}"
             yield from effects(section.content.pdi.cdo.operations(), 0)
