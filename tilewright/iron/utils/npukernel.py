@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
+from tilewright.device import Arch
 from tilewright.device.timing import timing_with
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.driver.compiled_design import Design, design_from_text
@@ -27,6 +28,8 @@ from tilewright.iron.utils.trace.parse import setup_text
 from tilewright.iron.utils.trace.utils import create_ctrl_pkt
 from tilewright.report.hardware_trace import trace_setups
 from tilewright.support.output_files import write_file
+
+NPU_NAMES = {Arch.AIE2: "npu1", Arch.AIE2p: "npu2"}
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,11 @@ class HostRuntime:
 
     def device(self) -> Any:
         return simulated_device()
+
+    @property
+    def npu_str(self) -> str:
+        """The generation of the device: `npu1` or `npu2`."""
+        return NPU_NAMES[simulated_device().arch]
 
     def load(self, npu_kernel: NPUKernel) -> NPUKernel:
         return npu_kernel
