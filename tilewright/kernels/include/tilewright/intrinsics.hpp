@@ -418,14 +418,15 @@ TILEWRIGHT_INLINE aie::accum<Tag, N> elements(const aie::vector<A, N * terms> &a
                                               const aie::accum<Tag, N> &acc, int sign) {
   using W = accum_lane_t<Tag>;
   constexpr unsigned L = step<W, N>;
+  using lane = arithmetic<W, L>;
   count(vector_mac, mac_issues(N * terms, bits_of<A> + bits_of<B>));
   aie::accum<Tag, N> result;
   for (unsigned i = 0; i < N; i += L) {
-    simd<W, L> sum = lanes<W, L, A>(&a, i) * lanes<W, L, B>(&b, i);
+    auto sum = lane::mul(lanes<W, L, A>(&a, i), lanes<W, L, B>(&b, i));
     for (unsigned term = 1; term < terms; ++term)
-      sum += lanes<W, L, A>(&a, i + term * N) * lanes<W, L, B>(&b, i + term * N);
+      sum = lane::add(sum, lane::mul(lanes<W, L, A>(&a, i + term * N), lanes<W, L, B>(&b, i + term * N)));
     const auto before = acc.template get<L>(i);
-    result.template put<L>(i, sign < 0 ? before - sum : before + sum);
+    result.template put<L>(i, sign < 0 ? lane::sub(before, sum) : lane::add(before, sum));
   }
   return result;
 }
@@ -435,14 +436,17 @@ template <unsigned M, unsigned K, unsigned N, class Tag, class A, class B>
 TILEWRIGHT_INLINE aie::accum<Tag, M * N> matrices(const aie::vector<A, M * K> &a, const aie::vector<B, K * N> &b,
                                                   const aie::accum<Tag, M * N> &acc, int sign) {
   using W = accum_lane_t<Tag>;
+  using lane = arithmetic<W, N>;
   count(vector_mac, mac_issues(M * K * N, bits_of<A> + bits_of<B>));
   aie::accum<Tag, M * N> result;
   for (unsigned row = 0; row < M; ++row) {
     simd<W, N> sum{};
-    for (unsigned k = 0; k < K; ++k)
-      sum += lanes<W, 1, A>(&a, row * K + k)[0] * lanes<W, N, B>(&b, k * N);
+    for (unsigned k = 0; k < K; ++k) {
+      const auto factor = lane::splat(static_cast<W>(static_cast<lane_t<A>>(a.get(row * K + k))));
+      sum = lane::add(sum, lane::mul(factor, lanes<W, N, B>(&b, k * N)));
+    }
     const auto before = acc.template get<N>(row * N);
-    result.template put<N>(row * N, sign < 0 ? before - sum : before + sum);
+    result.template put<N>(row * N, sign < 0 ? lane::sub(before, sum) : lane::add(before, sum));
   }
   return result;
 }
