@@ -109,7 +109,9 @@ def products() -> list[Case]:
     for m, k, n, a, b, lanes in ((4, 8, 4, "bfloat16", "bfloat16", "accfloat"), (4, 8, 8, "int8", "int8", "acc32"), (4, 4, 4, "int16", "int16", "acc64"), (4, 2, 8, "int16", "int16", "acc32"), (8, 8, 8, "uint8", "int8", "acc32")):  # fmt: skip
         shape, types, acc = f"{m}x{k}_{k}x{n}", (f"{a}x{m * k}", f"{b}x{k * n}"), f"{lanes}x{m * n}"
         tolerance = 1e-4 if lanes == "accfloat" else 0.0
-        cases.append(Case(f"mul {shape}", f"mul_{shape}(a, b)", types, acc, matrix(m, k, n, lanes), tolerance=tolerance))
+        cases.append(
+            Case(f"mul {shape}", f"mul_{shape}(a, b)", types, acc, matrix(m, k, n, lanes), tolerance=tolerance)
+        )
         cases.append(Case(f"mac {shape}", f"mac_{shape}(a, b, c)", (*types, acc), acc, matrix(m, k, n, lanes), tolerance=tolerance))  # fmt: skip
     return cases
 
@@ -208,6 +210,11 @@ void look_up(const int8 *table, const int32 *offsets, int16 *found) {
   v64int8 low, high;
   load_lut_2x_int8(table, table, *(const v16int32 *)offsets, low, high);
   *(v16int16 *)found = extract_v16int16(v32int16(shuffle(low, high, T16_16x4_lo)), 0);
+}
+void fetch(const int16 *table, const int32 *indices, int16 *found) {
+  const aie::lut<4, int16> entries(256, table, table);
+  aie::parallel_lookup<int32, aie::lut<4, int16>> lookup(entries);
+  *(v16int16 *)found = lookup.fetch(*(const v16int32 *)indices);
 }
 void exponential(const bfloat16 *x, bfloat16 *y) { *(v16bfloat16 *)y = to_v16bfloat16(getExpBf16(*(const v16bfloat16 *)x)); }
 void tangent(const bfloat16 *x, bfloat16 *y) { *(v16bfloat16 *)y = getTanhBf16(*(const v16bfloat16 *)x); }
@@ -335,6 +342,9 @@ def test_tables_have_each_row_twice(ports: ctypes.CDLL, tmp_path: Path, arch: st
     offsets, found = (4 * wanted).astype(np.int32), np.zeros(16, np.int16)
     library.look_up(*(array.ctypes.data_as(SELF) for array in (twice, offsets, found)))
     assert found.tolist() == table[wanted].tolist()
+    indices, fetched = wanted.astype(np.int32), np.zeros(16, np.int16)
+    library.fetch(*(array.ctypes.data_as(SELF) for array in (twice, indices, fetched)))
+    assert fetched.tolist() == found.tolist()
 
 
 def applied(library: ctypes.CDLL, name: str, x: np.ndarray) -> np.ndarray:

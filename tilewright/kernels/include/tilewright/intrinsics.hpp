@@ -6,6 +6,7 @@
 
 #include "tilewright/arithmetic.hpp"
 #include "tilewright/block_floats.hpp"
+#include "tilewright/lookup.hpp"
 #include "tilewright/reshape.hpp"
 
 #define TILEWRIGHT_LENGTHS(kind, E) kind(4, E) kind(8, E) kind(16, E) kind(32, E) kind(64, E) kind(128, E)
@@ -543,14 +544,7 @@ inline aie::accum<accfloat, 64> negmul_8x8_8x8T(const aie::block_vector<T, 64> &
 
 namespace tilewright {
 
-// Tables have each row twice, so that two banks can be read at once; an offset counts the bytes of both copies.
-#if defined(__AIE2P__) || defined(__AIEARCH__) && __AIEARCH__ >= 21
-constexpr unsigned table_row = 32;
-#else
-constexpr unsigned table_row = 16;
-#endif
-
-// Each offset gives 64 bits: an entry of so many bytes, and zeros.
+// Each offset gives 64 bits: an entry of so many bytes, and zeros. It counts the bytes of both copies of a row.
 template <unsigned entry, class I>
 TILEWRIGHT_INLINE void look_up(const void *table, const aie::vector<I, 16> &offsets, unsigned first, void *result) {
   char found[64] = {};
