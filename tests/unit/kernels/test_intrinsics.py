@@ -254,7 +254,7 @@ class Ports(ctypes.Structure):
     """`tilewright_core_state` with its callbacks."""
 
     _fields_ = (
-        *(("head%d" % i, U32) for i in range(4)),
+        *((f"head{i}", U32) for i in range(4)),
         ("counts", ctypes.c_uint64 * 32),
         ("self", SELF),
         ("cascade_put", MOVE),
