@@ -203,6 +203,7 @@ template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> transpose(const ve
   return tilewright::rearranged<T, N>([&](unsigned i) { return v.get(i % rows * columns + i / rows); });
 }
 
+// Kernels reach for this where `aie::transpose` would do.
 namespace detail {
 template <class T, unsigned N> struct transpose {
   static vector<T, N> run(const vector<T, N> &v, unsigned rows, unsigned columns) { return aie::transpose(v, rows, columns); }
