@@ -8,12 +8,16 @@ installed. `undo()` takes it back; `serving()` is for a block.
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 from tilewright.support.module_aliases import ModuleAliases, is_installed
 
 CHOICE = "TILEWRIGHT_AIE"
 """The variable of the environment that says whose `aie` programs import."""
+CHILDREN = Path(__file__).parent / "children"
+"""A folder with an `aie` that serves itself: on the PYTHONPATH of processes that a program starts."""
 OURS, INSTALLED = "tilewright", "installed"
 
 TARGETS = {
@@ -34,10 +38,11 @@ _aliases = ModuleAliases("aie", TARGETS, ABSENT, "mlir-aie")
 
 
 def serve() -> None:
-    """Serve `aie` from here on, unless the environment asks for the installed package."""
+    """Serve `aie` from here on, unless the environment asks for the installed package; to child processes, too."""
     match os.environ.get(CHOICE, OURS):
         case "" | "tilewright":
             _aliases.start()
+            _set_path([str(CHILDREN), *_path()])
         case "installed":
             if not is_installed("aie"):
                 raise ImportError(f"{CHOICE}={INSTALLED}, but mlir-aie is not installed: there is no package 'aie'")
@@ -48,11 +53,26 @@ def serve() -> None:
 def undo() -> None:
     """Serve `aie` no longer; what programs have imported stays what it is."""
     _aliases.stop()
+    _set_path(_path())
 
 
-def serving() -> AbstractContextManager[None]:
-    """Serve `aie` inside a `with`, whatever is installed or was imported before."""
-    return _aliases.started()
+@contextmanager
+def serving() -> Generator[None]:
+    """Serve `aie` inside a `with`, whatever is installed or was imported before; not to child processes."""
+    with _aliases.started():
+        yield
+
+
+def _path() -> list[str]:
+    """Folders of PYTHONPATH, without ours."""
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [folder for folder in folders if folder and folder != str(CHILDREN)]
+
+
+def _set_path(folders: list[str]) -> None:
+    os.environ["PYTHONPATH"] = os.pathsep.join(folders)
+    if not folders:
+        del os.environ["PYTHONPATH"]
 
 
 def target_of(name: str) -> str | None:

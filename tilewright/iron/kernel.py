@@ -206,8 +206,10 @@ class ExternalFunction(Kernel):
         """
         if source_file is None and source_string is None:
             refuse("source_file or source_string must be provided.", (None, "for an object file, use Kernel"))
-        if inline and (use_chess or symbol_prefix):
-            refuse(f"ExternalFunction '{name}': inline=True goes with neither use_chess nor symbol_prefix")
+        if inline and use_chess:
+            refuse(f"ExternalFunction '{name}': inline=True requires the Peano toolchain, use_chess=True is another")
+        if inline and symbol_prefix:
+            refuse(f"ExternalFunction '{name}': inline=True does not go with symbol_prefix")
         suffixes = (".ll", ".bc") if inline else (".o",)
         if inline and object_file_name and Path(object_file_name).suffix.lower() not in suffixes:
             refuse(
