@@ -268,7 +268,7 @@ template <tilewright::Register V> TILEWRIGHT_INLINE V shuffle(const V &a, const 
   const auto pick = tilewright::read<uint8_t, tilewright::register_bytes>(
       tilewright::shuffle_sources[mode < tilewright::shuffle_modes ? mode : shuffle_T512_1x2_lo].data());
   V result;
-  tilewright::write(&result, __builtin_shuffle(tilewright::bits_as<bytes>(a), tilewright::bits_as<bytes>(b), pick));
+  tilewright::write(&result, tilewright::pick_bytes(tilewright::bits_as<bytes>(a), tilewright::bits_as<bytes>(b), pick));
   return result;
 }
 template <tilewright::Register V> TILEWRIGHT_INLINE V shuffle(const V &a, unsigned mode) { return shuffle(a, a, mode); }
