@@ -166,7 +166,10 @@ def _translate(translation: Translation) -> tuple[bytes, list[str]]:
         raise CompilerError(f"there is no room for temporary files: {error.strerror}") from error
     with folder as name:
         source, out, read = (Path(name) / file for file in (translation.name, "out", "read"))
-        for path, data in ((source, translation.text), *((Path(name) / file, data) for file, data in translation.beside)):
+        for path, data in (
+            (source, translation.text),
+            *((Path(name) / file, data) for file, data in translation.beside),
+        ):
             path.write_bytes(data)
         inputs = [Path(name) / f"{number}.o" for number in range(len(translation.inputs))]
         for path, data in zip(inputs, translation.inputs, strict=True):
@@ -220,6 +223,24 @@ def portable_flags(flags: Iterable[str]) -> list[str]:
 
 
 _KEPT = ("-D", "-U", "-I", "-isystem", "-iquote", "-include", "-std=", "-ffast-math", "-fno-fast-math", "-fwrapv")
-_WITH_VALUE = frozenset({"-D", "-U", "-I", "-isystem", "-iquote", "-include", "-target", "-mllvm", "-Xclang", "-o", "-x"})
-_TARGET = ("-O", "-W", "-w", "-f", "-m", "-g", "--target", "--sysroot", "-target", "-nostd", "-c", "-v", "-aie", "-P", "+")
+_WITH_VALUE = frozenset(
+    {"-D", "-U", "-I", "-isystem", "-iquote", "-include", "-target", "-mllvm", "-Xclang", "-o", "-x"}
+)
+_TARGET = (
+    "-O",
+    "-W",
+    "-w",
+    "-f",
+    "-m",
+    "-g",
+    "--target",
+    "--sysroot",
+    "-target",
+    "-nostd",
+    "-c",
+    "-v",
+    "-aie",
+    "-P",
+    "+",
+)
 """What is about the core, about warnings or about output."""

@@ -35,7 +35,15 @@ _COMMON = (
     *("-D__AIENGINE__=2", "-DNDEBUG", f"-I{INCLUDE}"),
 )
 _FAST = ("-O3", "-march=native", "-g1", "-gdwarf-4")
-_CHECKED = ("-O1", "-g", "-gdwarf-4", "-fno-inline", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-DTILEWRIGHT_CHECKED")
+_CHECKED = (
+    "-O1",
+    "-g",
+    "-gdwarf-4",
+    "-fno-inline",
+    "-fno-omit-frame-pointer",
+    "-fno-optimize-sibling-calls",
+    "-DTILEWRIGHT_CHECKED",
+)
 _SANITIZERS = "-fsanitize=kernel-address,integer-divide-by-zero,bounds,alignment,null"
 _WRAPPED = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset"
 
@@ -172,7 +180,9 @@ def _plain_unit(source: KernelSource) -> Translation:
     """C, or an object that a compiler for this computer made: nothing is added to it."""
     assert source.path is not None
     if source.path.suffix not in PLAIN_SUFFIXES:
-        raise CompilerError(f"'{source.path.suffix}' is no kind of source: C++ (.cc, .cpp), C (.c) and objects (.o) are")
+        raise CompilerError(
+            f"'{source.path.suffix}' is no kind of source: C++ (.cc, .cpp), C (.c) and objects (.o) are"
+        )
     flags = ("-shared", "-fPIC", "-O2", *portable_flags(source.flags), f"-I{source.path.absolute().parent}")
     if source.path.suffix == ".c":
         return Translation(find_compiler("c"), source.path.read_bytes(), source.path.name, flags)
