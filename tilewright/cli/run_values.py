@@ -109,6 +109,9 @@ def filled(name: str, spec: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -
     """A new array, filled as `spec` says."""
     import numpy as np
 
+    if dtype.names is not None:  # any bytes are numbers that share an exponent
+        raw = filled(name, spec, (prod(shape) * dtype.itemsize,), np.dtype(np.uint8))
+        return raw.view(dtype).reshape(shape)
     if spec == "zeros":
         return np.zeros(shape, dtype)
     if spec == "arange":
