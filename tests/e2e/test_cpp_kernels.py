@@ -197,7 +197,7 @@ def test_files_of_kernels_are_given_by_name(model: str, folder: Path) -> None:
     path = written(folder, design(work, core("%low", call("work"), ("in", "out"))), mine=source)
     y, _ = run(path, model, kernels={"work": f"{folder}/mine.cc:other"})
     assert (y == -X).all()
-    with pytest.raises(tw.Error, match="'mine.txt' is no source"):
+    with pytest.raises(tw.Error, match=r"'mine\.txt' is no source"):
         run(path, model, kernels={"work": "mine.txt"})
 
 
@@ -220,7 +220,7 @@ def test_sources_of_a_checkout_are_taken_when_asked_for(folder: Path, monkeypatc
     kernels = folder / "checkout" / "aie_kernels" / "aie2"
     kernels.mkdir(parents=True)
     (kernels / "line.cc").write_text(ADD_ONE)
-    monkeypatch.setenv("TILEWRIGHT_AIE_KERNELS", str(folder / "checkout"))
+    monkeypatch.setenv("TILEWRIGHT_KERNEL_SOURCES", str(folder / "checkout"))
     path = written(folder, line_design('tilewright.source_file = "aie_kernels/aie2/line.cc"'))
     assert (run(path, "fast")[0] == X).all()
     monkeypatch.setenv("TILEWRIGHT_KERNELS", "source")
@@ -281,8 +281,9 @@ def test_a_kernel_that_crashes_does_not_take_the_process_with_it(model: str, fol
 
 
 def test_a_call_that_does_not_fit_the_source(folder: Path) -> None:
-    work = f'func.func private @again({LINE}, i32) attributes {{link_with = "kernels.o", tilewright.compile_flags = ["-DFACTOR=3"]}}'
+    again = f'func.func private @again({LINE}, i32) attributes {{link_with = "kernels.o", '
+    again += 'tilewright.compile_flags = ["-DFACTOR=3"]}'
     calls = f"%n = arith.constant 16 : i32\n      func.call @again(%a, %n) : ({LINE}, i32) -> ()"
-    declared = re.sub(r"func.func private @again.*", work, DECLARED)
+    declared = re.sub(r"func.func private @again.*", again, DECLARED)
     with pytest.raises(DiagnosedError, match="argument 1 is a pointer to an integer of 4 bytes, got i32"):
         run(written(folder, design(declared, core("%low", calls, ("in", "out")))), "fast")

@@ -89,10 +89,10 @@ class KernelCall:
             _check_arguments(self.kernel, self.op, arguments)
             self._is_checked = True
         with _reported(self.op):
-            kernel = self.kernel
-            result = (
-                kernel.begin(arguments, self.op.location) if isinstance(kernel, CoreFunction) else kernel(*arguments)
-            )
+            if isinstance(self.kernel, CoreFunction):
+                result = self.kernel.begin(arguments, self.op.location)
+            else:
+                result = self.kernel(*arguments)
         if isinstance(result, Generator):
             return self._rest(cast("Process[Any]", result), arguments)
         _take_results(self.caller.context, self.op, result, self._results)

@@ -321,10 +321,8 @@ class CoreFunction:
         self._slots = (ctypes.c_uint64 * max(len(parameters), 1))()
         self._given = (ctypes.c_uint64 * (RESULT_BYTES // SLOT_BYTES))()
         self._addresses = ctypes.addressof(self._slots), ctypes.addressof(self._given)
-        self._put = [
-            parameter.packer(type)
-            for parameter, type in zip(parameters, types or [None] * len(parameters), strict=True)
-        ]
+        known = types or [None] * len(parameters)
+        self._put = [parameter.packer(type) for parameter, type in zip(parameters, known, strict=True)]
         self._known = dict[int, tuple[npt.NDArray[Any], int]]()
 
     def begin(self, arguments: Sequence[Any], location: LocationAttr | None) -> Any:
@@ -428,14 +426,14 @@ class CoreFunction:
             raise KernelError(request.text.decode("utf-8", "replace"))
         if status == Outcome.WRONG_ACCESS:
             text = f"{'writes' if request.flag else 'reads'} {_access(request, arguments)}"
-            raise KernelFault(text, self._place(), FaultKind.OUTSIDE_MEMORY, self.kernel.source)
+            raise self._fault(text, FaultKind.OUTSIDE_MEMORY)
         if status == Outcome.UNDEFINED:
-            raise KernelFault(
-                request.text.decode("utf-8", "replace"), self._place(), FaultKind.CORE, self.kernel.source
-            )
-        text = _SIGNALS.get(request.kind, f"ends with signal {request.kind}")
+            raise self._fault(request.text.decode("utf-8", "replace"), FaultKind.CORE)
         hint = "" if self.library.image.is_checked else "; --kernels=checked says which access is wrong"
-        raise KernelFault(f"{text}{hint}", self._place(), FaultKind.CORE, self.kernel.source)
+        raise self._fault(f"{_SIGNALS.get(request.kind, f'ends with signal {request.kind}')}{hint}", FaultKind.CORE)
+
+    def _fault(self, text: str, kind: FaultKind) -> KernelFault:
+        return KernelFault(text, self._place(), kind, self.kernel.source)
 
     def _place(self) -> LocationAttr | None:
         """The innermost line that is the user's."""

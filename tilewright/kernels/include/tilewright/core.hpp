@@ -27,7 +27,7 @@ __attribute__((visibility("default"), used)) inline tilewright_core_state tilewr
 
 namespace tilewright {
 
-// Classes of counts; kernels/counts.py has the same names in the same order.
+// Classes of counts; OperationClass of device/vector_unit.py has the same names in the same order.
 enum count_class : unsigned {
   vector_mac,
   vector_alu,
