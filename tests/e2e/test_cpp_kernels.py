@@ -88,6 +88,7 @@ void fill_too_much(int32_t *in, int32_t *out) { __builtin_memset(out, in[0], 68)
 void load_too_much(int32_t *in, int32_t *out) { aie::store_v(out, aie::load_v<16>(in + 8)); }
 void divide(int32_t *in, int32_t *out) { out[0] = in[1] / in[0]; }
 void misalign(int32_t *in, int32_t *out) { *(int32_t *)((char *)out + 1) = 5; }
+void misalign_vector(int32_t *in, int32_t *out) { aie::store_v(out, aie::load_v<8>(in + 1)); }
 void look_up(int32_t *in, int32_t *out) { int t[4] = {1, 2, 3, 4}; out[0] = t[in[15]]; }
 void crash(int32_t *in, int32_t *out) { out[in[0] + (1 << 28)] = 1; }
 void marked(int32_t *in, int32_t *out) { event0(); aie::store_v(out, aie::load_v<16>(in)); event1(); }
@@ -251,6 +252,7 @@ WRONG = {
     "load_too_much": "reads 64 bytes at byte 32 of argument 0, which has 64 bytes",
     "divide": "divides by zero, or the smallest number by -1",
     "misalign": "uses a pointer that is not aligned for its type",
+    "misalign_vector": "loads or stores a vector at an address that is no multiple of 32",
     "look_up": "uses an index that its array does not have",
 }
 
