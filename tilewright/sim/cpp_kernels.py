@@ -349,12 +349,16 @@ class CoreFunction:
         assert self.port is not None and location is not None
         library, status, is_counted = self.library, int(Outcome.WAITS), False
         while status == Outcome.WAITS:
+            request = library.request
             # What was computed before takes its time first, so that others see things when they happen.
-            if cycles := self._counted():
+            cycles = self._counted()
+            if not cycles and not is_counted and (request.kind, request.number) == (Request.EVENT, 1):
+                cycles = self._uncounted(arguments)  # event 1 is the end of the work
+            if cycles:
                 is_counted = True
                 yield from self.port.spend(cycles)
             self.port.calling = self.name
-            yield from _SERVICES[Request(library.request.kind)](self.port, library.request, location)
+            yield from _SERVICES[Request(request.kind)](self.port, request, location)
             self.port.calling = None
             status = library.resume()
         if status != Outcome.FINISHED:
@@ -367,12 +371,16 @@ class CoreFunction:
         is_known = self._declared is None and any(counts)
         return vector_unit(self.library.image.arch).cycles(counts) if is_known else 0
 
+    def _uncounted(self, arguments: Sequence[Any]) -> int:
+        """Cycles of a whole call, as they are declared, or by its largest argument."""
+        if self._declared is not None:
+            return declared_cost(self._declared, arguments)
+        return UNCOUNTED_ELEMENT_CYCLES * max(_sizes(arguments), default=0)
+
     def _end(self, arguments: Sequence[Any], is_counted: bool = False) -> Any:
         self.cycles = self._counted()
-        if self._declared is not None:
-            self.cycles = declared_cost(self._declared, arguments)
-        elif not self.cycles and not is_counted:
-            self.cycles = UNCOUNTED_ELEMENT_CYCLES * max(_sizes(arguments), default=0)
+        if not self.cycles and not is_counted:
+            self.cycles = self._uncounted(arguments)
         return self._returned.value(bytes(self._given), self.result)
 
     def _pack(self, arguments: Sequence[Any]) -> None:
@@ -410,8 +418,7 @@ class CoreFunction:
     def _call_plainly(self, arguments: Sequence[Any]) -> Any:
         if self.kernel.checked:
             raise KernelError(f"{self.kernel.source.shown} cannot be checked: only C++ sources can")
-        estimate = UNCOUNTED_ELEMENT_CYCLES * max(_sizes(arguments), default=0)
-        self.cycles = estimate if self._declared is None else declared_cost(self._declared, arguments)
+        self.cycles = self._uncounted(arguments)
         known = [*self.types, *[None] * (len(arguments) - len(self.types))]
         # Each time: the function is shared by all places that call it, and ctypes keeps one result type.
         self._function.restype = None if self.result is None else _plain_result(self.result)
