@@ -177,7 +177,6 @@ class LoadedLibrary:
 
     def connect(self, with_core: bool, with_events: bool) -> None:
         """Let its kernels reach a core, and tell of events."""
-        _ensure_signal_stack()
         if self._connected != (with_core, with_events):
             self._dll.tilewright_connect(int(with_core), int(with_events))
             self._connected = with_core, with_events
@@ -197,14 +196,11 @@ class LoadedLibrary:
             return None
         return found if found.call else None
 
-    def take_counts(self) -> list[int]:
-        """The operations since this was asked last."""
-        found = list(self._counts)
-        self.clear_counts()
+    def take_counts(self) -> tuple[int, ...]:
+        """The operations since this was asked last, or since the call began."""
+        found = tuple(self._counts)
+        ctypes.memset(self._counts_address, 0, SLOT_BYTES * len(found))
         return found
-
-    def clear_counts(self) -> None:
-        ctypes.memset(self._counts_address, 0, SLOT_BYTES * len(OperationClass))
 
     def allow(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Tell checked code which memory it may use."""
@@ -302,6 +298,7 @@ class CoreFunction:
         self.kernel, self.library, self.port, self.types, self.result = kernel, library, port, types, result
         self.name, self.cycles = name or kernel.name, 0
         """The second is what the last call has yet to take."""
+        self._is_cpp = kernel.source.is_cpp
         self._declared = cast("int | Callable[..., int] | None", getattr(kernel, COST, None))
         if not kernel.source.is_cpp:
             if kernel.parameters is not None and port is not None:
@@ -324,12 +321,14 @@ class CoreFunction:
         known = types or [None] * len(parameters)
         self._put = [parameter.packer(type) for parameter, type in zip(parameters, known, strict=True)]
         self._known = dict[int, tuple[npt.NDArray[Any], int]]()
+        self._cycles_of = dict[tuple[int, ...], int]()
 
     def begin(self, arguments: Sequence[Any], location: LocationAttr | None) -> Any:
         """Call it: what it gives, or a process that does once it is over, if it waits for something."""
-        if not self.kernel.source.is_cpp:
+        if not self._is_cpp:
             return self._call_plainly(arguments)
         self._pack(arguments)
+        _ensure_signal_stack()
         library, port = self.library, self.port
         if port is not None:
             port.libraries.use(library)
@@ -368,8 +367,12 @@ class CoreFunction:
     def _counted(self) -> int:
         """Cycles of what was computed since this was asked last."""
         counts = self.library.take_counts()
-        is_known = self._declared is None and any(counts)
-        return vector_unit(self.library.image.arch).cycles(counts) if is_known else 0
+        if self._declared is not None:
+            return 0
+        # Most calls at one place do as much as the last one did.
+        if counts not in self._cycles_of:
+            self._cycles_of[counts] = vector_unit(self.library.image.arch).cycles(counts) if any(counts) else 0
+        return self._cycles_of[counts]
 
     def _uncounted(self, arguments: Sequence[Any]) -> int:
         """Cycles of a whole call, as they are declared, or by its largest argument."""
@@ -381,7 +384,7 @@ class CoreFunction:
         self.cycles = self._counted()
         if not self.cycles and not is_counted:
             self.cycles = self._uncounted(arguments)
-        return self._returned.value(bytes(self._given), self.result)
+        return None if self._returned.letter == "v" else self._returned.value(bytes(self._given), self.result)
 
     def _pack(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self._put):
