@@ -67,7 +67,8 @@ class DeviceKernels(Mapping[str, Kernel]):
         """A function of a file that the user names; all of one file are one library, and share its variables."""
         path, _ = file_and_function(name, given)
         files = {other: file_and_function(other, file) for other, file in self._own.items() if not callable(file)}
-        return self._sources.given(path, {other: symbol for other, (file, symbol) in files.items() if file == path})[name]
+        symbols = {other: symbol for other, (file, symbol) in files.items() if file == path}
+        return self._sources.given(path, symbols)[name]
 
     def _find(self, name: str) -> Kernel | None:
         """The source that the declaration names, before the library, or the other way round: see `KernelMode`."""

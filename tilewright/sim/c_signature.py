@@ -102,7 +102,7 @@ def signature_complaint(parameters: Sequence[CParameter | None], types: Sequence
     return None
 
 
-_KINDS = {"i": "an integer", "u": "an integer", "f": "a floating point number", "v": "nothing", "o": "a type of its own"}
+_KINDS = {"i": "an integer", "u": "an integer", "f": "a floating point number", "v": "nothing", "o": "an own type"}
 _FLOAT_LAYOUTS = {4: Struct("<f"), 8: Struct("<d")}
 
 

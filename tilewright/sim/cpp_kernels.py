@@ -113,6 +113,25 @@ def _loaded(data: bytes) -> ctypes.PyDLL:
         return ctypes.PyDLL(path)
 
 
+class _Symbol(ctypes.Structure):
+    """`Dl_info` of the C library."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def _home_of(function: Any) -> str | None:
+    """The file that a function was loaded from."""
+    found = _Symbol()
+    address = ctypes.cast(function, ctypes.c_void_p)
+    is_known = ctypes.PyDLL(None).dladdr(address, ctypes.byref(found))
+    return os.fsdecode(found.file) if is_known and found.file is not None else None
+
+
 @once
 def _signals() -> ctypes.PyDLL:
     """Catch signals from now on; what is none of a kernel's goes where it went before."""
@@ -164,8 +183,9 @@ class LoadedLibrary:
             self._connected = with_core, with_events
 
     def function(self, name: str) -> Any:
-        """The C function of a name; None if there is none."""
-        return getattr(self._dll, name, None)
+        """The C function of a name; None if there is none in the library itself: libm has an `exp`, too."""
+        found = getattr(self._dll, name, None)
+        return found if found is not None and _home_of(found) == self._dll._name else None
 
     def entry(self, name: str) -> _Entry | None:
         """What the runtime calls; None if the source has no such function, or one that only C++ can call."""
@@ -255,9 +275,9 @@ class CKernel:
             self._images[arch] = compile_source(self.source, arch, self.checked)
         return self._images[arch]
 
-    def for_core(self, port: CorePort, types: Sequence[Attribute], result: Attribute | None) -> CoreFunction:
-        """The function on a core, for calls with these types; `KernelError` if it does not take them."""
-        return CoreFunction(self, port.libraries.of(self.image(port.arch)), port, types, result)
+    def for_core(self, port: CorePort, name: str, types: Sequence[Attribute], result: Attribute | None) -> CoreFunction:
+        """The function on a core, for calls by a name with these types; `KernelError` if it does not take them."""
+        return CoreFunction(self, port.libraries.of(self.image(port.arch)), port, types, result, name)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it from Python; numbers and results are of the types that the source says."""
@@ -277,9 +297,10 @@ class CoreFunction:
         port: CorePort | None,
         types: Sequence[Attribute],
         result: Attribute | None,
+        name: str | None = None,
     ):
         self.kernel, self.library, self.port, self.types, self.result = kernel, library, port, types, result
-        self.name, self.cycles = kernel.name, 0
+        self.name, self.cycles = name or kernel.name, 0
         """The second is what the last call has yet to take."""
         self._declared = cast("int | Callable[..., int] | None", getattr(kernel, COST, None))
         if not kernel.source.is_cpp:
@@ -300,9 +321,8 @@ class CoreFunction:
         self._slots = (ctypes.c_uint64 * max(len(parameters), 1))()
         self._given = (ctypes.c_uint64 * (RESULT_BYTES // SLOT_BYTES))()
         self._addresses = ctypes.addressof(self._slots), ctypes.addressof(self._given)
-        self._put = [
-            parameter.packer(type) for parameter, type in zip(parameters, types or [None] * len(parameters), strict=True)
-        ]
+        known = types or [None] * len(parameters)
+        self._put = [parameter.packer(type) for parameter, type in zip(parameters, known, strict=True)]
         self._known = dict[int, tuple[npt.NDArray[Any], int]]()
 
     def begin(self, arguments: Sequence[Any], location: LocationAttr | None) -> Any:
@@ -333,7 +353,9 @@ class CoreFunction:
             if cycles := self._counted():
                 is_counted = True
                 yield from self.port.spend(cycles)
+            self.port.calling = self.name
             yield from _SERVICES[Request(library.request.kind)](self.port, library.request, location)
+            self.port.calling = None
             status = library.resume()
         if status != Outcome.FINISHED:
             self._fail(status, arguments)
@@ -404,12 +426,14 @@ class CoreFunction:
             raise KernelError(request.text.decode("utf-8", "replace"))
         if status == Outcome.WRONG_ACCESS:
             text = f"{'writes' if request.flag else 'reads'} {_access(request, arguments)}"
-            raise KernelFault(text, self._place(), FaultKind.OUTSIDE_MEMORY, self.kernel.source)
+            raise self._fault(text, FaultKind.OUTSIDE_MEMORY)
         if status == Outcome.UNDEFINED:
-            raise KernelFault(request.text.decode("utf-8", "replace"), self._place(), FaultKind.CORE, self.kernel.source)
-        text = _SIGNALS.get(request.kind, f"ends with signal {request.kind}")
+            raise self._fault(request.text.decode("utf-8", "replace"), FaultKind.CORE)
         hint = "" if self.library.image.is_checked else "; --kernels=checked says which access is wrong"
-        raise KernelFault(f"{text}{hint}", self._place(), FaultKind.CORE, self.kernel.source)
+        raise self._fault(f"{_SIGNALS.get(request.kind, f'ends with signal {request.kind}')}{hint}", FaultKind.CORE)
+
+    def _fault(self, text: str, kind: FaultKind) -> KernelFault:
+        return KernelFault(text, self._place(), kind, self.kernel.source)
 
     def _place(self) -> LocationAttr | None:
         """The innermost line that is the user's."""
