@@ -41,6 +41,9 @@ ALLOWED: dict[str, set[str]] = {
     "driver": VOCABULARY | {"rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
     "iron": VOCABULARY | {"native", "kernels", "driver", "report"},
     "designs": VOCABULARY | {"iron", "driver"},
+    # It serves `iron` by name, and a process that a served program starts asks for it by name.
+    "as_aie": {"support"},
+    "children": set(),
     "air": VOCABULARY | {"rewrite", "gpu", "report", "passes", "passes.*"},
 }
 """The command line and the root package join everything, so they have no row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, MemRefType, VectorType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -202,5 +202,17 @@ class CastOp(IRDLOperation):
             raise VerifyException("the bitwidth of resource and result should be equal")
 
 
-OPS = [AddElemOp, BroadcastOp, CastOp, MacElemOp, MaxOp, MinOp, MulElemOp, SrsOp, SubElemOp, UpdOp, UpsOp]
+OPS: list[type[Operation]] = [
+    AddElemOp,
+    BroadcastOp,
+    CastOp,
+    MacElemOp,
+    MaxOp,
+    MinOp,
+    MulElemOp,
+    SrsOp,
+    SubElemOp,
+    UpdOp,
+    UpsOp,
+]
 AIEVEC = Dialect("aievec", OPS, [])

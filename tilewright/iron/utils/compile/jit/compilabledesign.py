@@ -279,7 +279,7 @@ class CompilableDesign:
         return []
 
     def get_pdi_path(self, device_name: str | None = None) -> Path | None:
-        """The PDI file of a device of the design, if there is one."""
+        """The PDI file of the device called `device_name`, or of the only one, if there is a file."""
         return next(iter(self.get_pdi_paths()), None)
 
     @property
@@ -314,7 +314,7 @@ class CompilableDesign:
 
     @classmethod
     def from_json(cls, json_str: str, generator: Generator | None = None) -> CompilableDesign:
-        """A design of its text and its function."""
+        """A design of its text, `json_str`, and its function, `generator`."""
         if generator is None:
             raise ValueError("generator must be supplied to CompilableDesign.from_json(): the text does not have it")
         data = json.loads(json_str)
