@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
-from xdsl.irdl.operations import BaseAttrAccessor, SingleAttrAccessor, VarIRConstruct
+from xdsl.irdl.operations import BaseAttrAccessor, BeforeVariadicSingleAccessor, SingleAttrAccessor, VarIRConstruct
 
 from tilewright.ir.interned import array_numbers
 
@@ -115,13 +115,21 @@ def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
     for name, accessor in list(vars(op_class).items()):
         if isinstance(accessor, BaseAttrAccessor) and accessor.construct is VarIRConstruct.OPERAND:
             type.__setattr__(op_class, name, _segment_property(accessor))
+        elif isinstance(accessor, BeforeVariadicSingleAccessor) and accessor.construct is VarIRConstruct.OPERAND:
+            type.__setattr__(op_class, name, _operand_property(accessor.idx))
     return op_class
+
+
+@cache
+def _operand_property(number: int) -> property:
+    # of its base class: a sequence of values has a method in Python for this
+    return property(lambda op: tuple.__getitem__(op._operands, number))
 
 
 def _segment_property(accessor: BaseAttrAccessor) -> property:
     """One of the operands of an operation that says in an attribute how many belong to each name."""
     if isinstance(accessor, SingleAttrAccessor) and accessor.idx == 0:
-        return property(lambda op: op._operands[0])  # whatever the numbers
+        return _operand_property(0)  # whatever the numbers
 
     def segment(op: Operation) -> Any:
         sizes = cast("DenseArrayBase[Any]", accessor.option.container(op)[accessor.option.attribute_name])

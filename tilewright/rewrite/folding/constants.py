@@ -7,6 +7,7 @@ as two's complement.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -34,7 +35,7 @@ INDEX_WIDTH = 64
 
 I1 = i1
 Number: TypeAlias = int | float
-TRUE = IntegerAttr(1, I1)
+TRUE, FALSE = IntegerAttr(1, I1), IntegerAttr(0, I1)
 
 
 def constant_of(value: SSAValue) -> Attribute | None:
@@ -171,7 +172,13 @@ def int_attr(bits: int, type: Attribute) -> Attribute:
     number = bits if unsigned else signed(bits, width)
     if is_shaped(type):
         return splat_attr(number, type)
-    return IntegerAttr(number, cast(IntegerType | IndexType, type))
+    return scalar_attr(number, cast(IntegerType | IndexType, type))
+
+
+@lru_cache(maxsize=1 << 13)
+def scalar_attr(number: int, type: IntegerType | IndexType) -> Attribute:
+    """Few differ, and xDSL takes long to make one."""
+    return IntegerAttr(number, type)
 
 
 def float_attr(value: float, type: Attribute) -> Attribute:
@@ -192,6 +199,8 @@ def zero_attr(type: Attribute) -> Attribute:
 
 
 def bool_attr(value: bool, type: Attribute = I1) -> Attribute:
+    if type is I1:
+        return TRUE if value else FALSE
     return int_attr(int(value), type)
 
 
