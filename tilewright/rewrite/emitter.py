@@ -69,7 +69,7 @@ def known(number: Number) -> int | None:
     if isinstance(number, int):
         return number
     constant = constant_of(number)
-    return constant.value.data if isinstance(constant, IntegerAttr) else None
+    return constant.value.data if constant is not None and isinstance(constant, IntegerAttr) else None
 
 
 class SharedConstants:

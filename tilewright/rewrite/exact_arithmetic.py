@@ -38,6 +38,8 @@ class Numbers:
         if (constant := known(number)) is not None:
             return self.emit.constant(constant, type)
         assert isinstance(number, SSAValue)
+        if number.type is type:
+            return number
         if isinstance(number.type, IndexType):
             return self.emit.cast(arith.IndexCastOp, number, type)
         bits, wanted = cast(IntegerType, number.type).bitwidth, type.bitwidth

@@ -40,9 +40,9 @@ TRUE, FALSE = IntegerAttr(1, I1), IntegerAttr(0, I1)
 
 def constant_of(value: SSAValue) -> Attribute | None:
     """The attribute that `value` is known to be, where a constant operation defines it."""
-    if not isinstance(value, OpResult):
+    if value.__class__ is not OpResult:  # an argument
         return None
-    op = value.op
+    op = cast(OpResult, value).op
     if not facts_of(op).constant:
         return None
     # most constants keep it there; xDSL's way to ask is much slower
@@ -51,11 +51,12 @@ def constant_of(value: SSAValue) -> Attribute | None:
 
 
 def as_integer(attribute: Attribute | None) -> IntegerAttr | None:
-    return cast(IntegerAttr, attribute) if isinstance(attribute, IntegerAttr) else None
+    # asked first, here and below: most values are no constants, and asking None for its class takes long
+    return cast(IntegerAttr, attribute) if attribute is not None and isinstance(attribute, IntegerAttr) else None
 
 
 def as_float(attribute: Attribute | None) -> FloatAttr | None:
-    return cast(FloatAttr, attribute) if isinstance(attribute, FloatAttr) else None
+    return cast(FloatAttr, attribute) if attribute is not None and isinstance(attribute, FloatAttr) else None
 
 
 def as_scalar(attribute: Attribute | None) -> IntegerAttr | FloatAttr | None:
@@ -64,7 +65,9 @@ def as_scalar(attribute: Attribute | None) -> IntegerAttr | FloatAttr | None:
 
 
 def as_dense(attribute: Attribute | None) -> DenseIntOrFPElementsAttr | None:
-    return cast(DenseIntOrFPElementsAttr, attribute) if isinstance(attribute, DenseIntOrFPElementsAttr) else None
+    if attribute is None or not isinstance(attribute, DenseIntOrFPElementsAttr):
+        return None
+    return cast(DenseIntOrFPElementsAttr, attribute)
 
 
 def as_integer_type(type: Attribute) -> IntegerType | None:
@@ -115,6 +118,8 @@ def _splat(attribute: Attribute | None) -> Any:
 
 def int_bits(attribute: Attribute | None) -> int | None:
     """The bits of an integer attribute, or of each element of a splat of integers."""
+    if attribute is None:
+        return None
     integer = as_integer(attribute)
     number = integer.value.data if integer is not None else _splat(attribute)
     width = int_width(cast(Any, attribute).type) if number is not None else None
@@ -267,7 +272,7 @@ Rule: TypeAlias = "Callable[[Any, Attribute | None], Folded]"
 
 
 def is_poison(attribute: Attribute | None) -> bool:
-    return isinstance(attribute, ub.PoisonAttr)
+    return attribute is not None and isinstance(attribute, ub.PoisonAttr)
 
 
 def folder_with(rules: Sequence[Rule], otherwise: Callable[[Operation], Folded]) -> Callable[[Operation], Folded]:
@@ -311,4 +316,5 @@ OpT = TypeVar("OpT", bound=Operation)
 
 def defining(value: SSAValue, cls: type[OpT]) -> OpT | None:
     """The operation that defines `value`, if it is a `cls`."""
-    return value.op if isinstance(value, OpResult) and isinstance(value.op, cls) else None
+    op = cast(OpResult, value).op if value.__class__ is OpResult else None
+    return op if op is not None and isinstance(op, cls) else None
