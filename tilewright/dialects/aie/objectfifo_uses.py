@@ -24,10 +24,9 @@ from tilewright.device import ObjectFifoPort
 from tilewright.dialects._ods import ParentOp, enum_value, i32_attr, op_definition
 from tilewright.dialects.aie.attributes import OBJECT_FIFO_PORT, BDDimLayoutArrayAttr
 from tilewright.dialects.aie.core import INDEX, CoreOp
-from tilewright.dialects.aie.lookup import constant_value, parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import arith_constant, constant_value, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp, find_fifo, wrong
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
-from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import VerifyError
 
 SYMBOLS = ArrayAttr[SymbolRefAttr]
@@ -295,7 +294,7 @@ class ObjectFifoRegisterProcessOp(_FifoUser):
 
 def _numbers(pattern: SSAValue) -> list[int]:
     # unrolled into calls, so the numbers have to be known
-    constant = pattern.owner.value if isinstance(pattern.owner, ConstantOp) else None
+    constant = arith_constant(pattern)
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         raise VerifyException("patterns must be constants")
     return [cast(int, number) for number in constant.iter_values()]
