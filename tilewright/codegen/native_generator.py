@@ -112,7 +112,11 @@ def _push(body: GeneratorBody, op: tasks.DmaBdPoolPushOp) -> None:
     room = builder.icmp_signed("<", free, index(len(op.numbers(body.emitter.model))))
     text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
     body.fail_unless(room, free, NativeGuard("", text, op.location))
-    builder.store(body[op.bd_id], builder.gep(ids, [free], source_etype=I32))
+    place = free
+    if op.last is not None:  # below all others
+        body.move_words(builder.gep(ids, [index(1)], source_etype=I32), ids, free)
+        place = index(0)
+    builder.store(body[op.bd_id], builder.gep(ids, [place], source_etype=I32))
     builder.store(builder.add(free, index(1)), head)
 
 

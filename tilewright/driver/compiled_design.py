@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, FLOAT_ARGUMENTS, RuntimeSequenceOp
@@ -258,23 +259,28 @@ class Design:
         levels: Levels | None = None,
         model: str = "fast",
         timing: Parameters | None = None,
+        kernel_mode: str | None = None,
     ) -> LoadedDevice:
         """A simulated device with this design on it; its `run` can be called again without loading anew.
 
         Args:
             device: the name of one of `devices`; without one the first is meant
-            kernels: Python functions by the names of external functions that cores call
+            kernels: Python functions, or `FILE.cc[:FUNCTION]`, by the names of external functions that cores call
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
             model: `fast`, or `plain` for the slow one that says what the fast one has to give
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
+            kernel_mode: `source` for C++ sources even where the library has a kernel, `library` for the other way
+                round, `checked` for sources whose accesses are checked; without one, what TILEWRIGHT_KERNELS says
         """
         from tilewright.device.timing import timing_with
         from tilewright.driver.loaded_device import LoadedDevice
+        from tilewright.kernels.sources import KernelMode
         from tilewright.sim.models import Model
 
         found = self.device(device)
         clock = timing_with(found.model.arch, timing)
-        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock)
+        mode = KernelMode.named(kernel_mode)
+        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock, mode)
 
     @at_user_line
     def run(
@@ -289,6 +295,7 @@ class Design:
         progress: Callable[[Progress], None] | None = None,
         model: str = "fast",
         timing: Parameters | None = None,
+        kernel_mode: str | None = None,
         **named: Array | float | None,
     ) -> RunResult:
         """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
@@ -297,7 +304,7 @@ class Design:
             arguments: the sequence's arguments in its order; arrays are buffers, integers scalars
             named: the same by name, where no option has that name
             sequence: its name; without one the first is meant
-            kernels: Python functions by the names of external functions that cores call
+            kernels: Python functions, or `FILE.cc[:FUNCTION]`, by the names of external functions that cores call
             txn: words to run instead of the sequence's own, or the contents of a file with some
             scratchpad: values of scratchpad parameters by name; those that are not named are 0
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
@@ -305,12 +312,13 @@ class Design:
             progress: called now and then with how far it has come
             model: `fast`, or `plain` for the slow one that says what the fast one has to give
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
+            kernel_mode: which of several kernels of a name is taken: see `load`
 
         Raises:
             Hang: where nothing can move any more; the text says what waits for what
             Fault: for what the hardware would do wrong silently
         """
-        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing)
+        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing, kernel_mode)
         others: dict[str, Any] = {"max_cycles": max_cycles, "progress": progress, **named}
         return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, **others)
 
@@ -343,14 +351,10 @@ class Design:
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
-        module = self.module.clone()  # the conversion consumes it
         wanted = self.operation(sequence)
         name = public_name(wanted)
-        # a header has one function; the device around it stays, which the words depend on
-        for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):
-            if original is not wanted:
-                copy.detach()
-                copy.erase()
+        # a header has one function, and the conversion consumes what it is given
+        module = _copy_with(self.module, wanted)
         convert = ConvertAIEXToEmitCPass(
             StyleName.READABLE, function_name=self.cpp_function(name), keep_buffers=keep_buffers
         )
@@ -406,6 +410,33 @@ class Design:
             known = ", ".join(self._operations) or "none"
             raise UnknownNameError(f"no runtime sequence {name!r}; there is {known}")
         return self._operations[name]
+
+
+def _copy_with(module: ModuleOp, wanted: RuntimeSequenceOp) -> ModuleOp:
+    """A copy that has one sequence of all, and whatever else is there: words depend on the device around."""
+    values, copies = dict[SSAValue, SSAValue](), list[tuple[Operation, Operation]]()
+
+    def copy(op: Operation) -> Operation:
+        is_around = isinstance(op, ModuleOp | DeviceOp)
+        new = op.clone_without_regions(values) if is_around else op.clone(values, clone_operands=False)
+        copies.append((op, new))
+        if is_around:
+            kept = (
+                child
+                for child in op.regions[0].block.ops
+                if child is wanted or not isinstance(child, RuntimeSequenceOp)
+            )
+            new.regions[0].add_block(Block([copy(child) for child in kept]))
+        return new
+
+    copied = copy(module)
+    assert isinstance(copied, ModuleOp)
+    # in a device values may stand after their uses
+    for original, new in copies:
+        if not isinstance(original, ModuleOp | DeviceOp):
+            for old, made in zip(original.walk(), new.walk(), strict=True):
+                made.operands = [values.get(operand, operand) for operand in old.operands]
+    return copied
 
 
 class _CppNames(NamedTuple):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError, VerifyException
 
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, VerifyError, fail, location_of
@@ -27,13 +29,24 @@ from tilewright.ir.operation_parser import OperationParser
 from tilewright.ir.token_parser import SyntaxFault
 from tilewright.support.collector import unhurried_collector
 
+T = TypeVar("T")
+
 
 def parse_source(ctx: Context, text: str | bytes, filename: str) -> ModuleOp:
     """The module that a text holds, or is the body of; raises `DiagnosedError` if it holds none."""
+    return _parse(ctx, text, filename, OperationParser.parse_module)
+
+
+def parse_attribute(ctx: Context, text: str) -> Attribute:
+    """The attribute or type that a text describes; raises `DiagnosedError` if it is none."""
+    return _parse(ctx, text, "<text>", OperationParser.parse_attribute)
+
+
+def _parse(ctx: Context, text: str | bytes, filename: str, read: Callable[[OperationParser], T]) -> T:
     with unhurried_collector(), _deep_stack():
         parser = _parser(ctx, text, filename)
         try:
-            return parser.parse_module()
+            return read(parser)
         except ParseError as error:
             raise CompileError([_parse_diagnostic(parser, error)]) from error
         except _FROM_WRONG_INPUT as error:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import (
     IntegerAttr,
     SymbolRefAttr,
+    UnitAttr,
     i32,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -297,16 +298,28 @@ class DmaBdPoolPopOp(PoolUser):
 
 @op_definition
 class DmaBdPoolPushOp(PoolUser):
-    """Give a descriptor back to its tile's pool."""
+    """Give a descriptor back to its tile's pool, which takes the one that came back last first; or, as `last`, never
+    before all others.
+    """
 
     name = "aiex.dma_bd_pool_push"
 
     bd_id = operand_def(i32)
+    last = opt_prop_def(UnitAttr)
 
     assembly_format = "`(` $column `,` $row `)` `bd_id` $bd_id attr-dict `:` type($bd_id)"
 
-    def __init__(self, place: TileId, bd_id: SSAValue, channel: int | None = None, first: int | None = None):
-        super().__init__(properties=_pool(place, channel, first), operands=[bd_id])
+    def __init__(
+        self,
+        place: TileId,
+        bd_id: SSAValue,
+        channel: int | None = None,
+        first: int | None = None,
+        *,
+        is_last: bool = False,
+    ):
+        properties = _pool(place, channel, first) | {"last": UnitAttr() if is_last else None}
+        super().__init__(properties=properties, operands=[bd_id])
 
 
 OPS: Sequence[type[Operation]] = [
