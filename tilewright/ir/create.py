@@ -116,20 +116,22 @@ def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
         if isinstance(accessor, BaseAttrAccessor) and accessor.construct is VarIRConstruct.OPERAND:
             type.__setattr__(op_class, name, _segment_property(accessor))
         elif isinstance(accessor, BeforeVariadicSingleAccessor) and accessor.construct is VarIRConstruct.OPERAND:
-            type.__setattr__(op_class, name, _operand_property(accessor.idx))
+            type.__setattr__(op_class, name, _OperandAccessor(accessor.construct, accessor.idx))
     return op_class
 
 
-@cache
-def _operand_property(number: int) -> property:
-    # of its base class: a sequence of values has a method in Python for this
-    return property(lambda op: tuple.__getitem__(op._operands, number))
+class _OperandAccessor(BeforeVariadicSingleAccessor):
+    """One of the operands of an operation, by its number."""
+
+    def __get__(self, obj: Operation, objtype: type[Operation] | None = None) -> SSAValue:
+        # of its base class: a sequence of values has a method in Python for this
+        return tuple.__getitem__(obj._operands, self.idx)
 
 
 def _segment_property(accessor: BaseAttrAccessor) -> property:
     """One of the operands of an operation that says in an attribute how many belong to each name."""
     if isinstance(accessor, SingleAttrAccessor) and accessor.idx == 0:
-        return _operand_property(0)  # whatever the numbers
+        return property(lambda op: op._operands[0])  # whatever the numbers
 
     def segment(op: Operation) -> Any:
         sizes = cast("DenseArrayBase[Any]", accessor.option.container(op)[accessor.option.attribute_name])
