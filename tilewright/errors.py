@@ -51,6 +51,10 @@ class CacheWarning(UserWarning):
     """The cache is not used, because others could have written what is in it. Things only take longer."""
 
 
+class KernelWarning(UserWarning):
+    """The source of a kernel does not compile here, and the library's kernel of that name is used; says why."""
+
+
 def near_match(name: object, known: Iterable[str]) -> str:
     """The question behind a name that nothing has, if it is close to one that something has."""
     close = get_close_matches(str(name), list(known), 1)

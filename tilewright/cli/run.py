@@ -67,7 +67,11 @@ add_arguments = arguments(
         "--set": values("NAME=INT", "the value of a scalar argument"),
         "--arg": values("NAME=SPEC", "what a buffer holds at first"),
         "--scratchpad": values("NAME=INT", "the value of a scratchpad parameter"),
-        "--kernel": values("NAME=FILE:FUNCTION", "an external kernel"),
+        "--kernel": values("NAME=FILE[:FUNCTION]", "an external kernel, of a Python file or a C++ source"),
+        "--kernels": {
+            "choices": ("auto", "source", "library", "checked"),
+            "help": "C++ sources or the library's kernels first; checked: sources, with each access checked",
+        },
         "--txn": value("FILE", "carry out this stream instead of the sequence's own words"),
         "--section": SECTION,
         "--device": value("D", "without DESIGN: the device (default: what the stream says)"),
@@ -213,7 +217,8 @@ def _on_design(args: Namespace) -> SimulatorRun:
     scratchpad = _scratchpad(design, args)
     kernels = _kernels(design, args)
     try:
-        device = design.load(design.device_of(args.sequence), kernels, _levels(args), args.model, _parameters(args))
+        name, levels, clock = design.device_of(args.sequence), _levels(args), _parameters(args)
+        device = design.load(name, kernels, levels, args.model, clock, args.kernels)
     except DiagnosedError as error:
         error.sources.update(source.texts)
         raise
@@ -225,7 +230,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     return SimulatorRun(device, partial(device.run, *arrays, **what), buffers, dict(source.texts))
 
 
-def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any]]:
+def _kernels(design: Design, args: Namespace) -> dict[str, Callable[..., Any] | str]:
     from tilewright.errors import UnknownNameError
     from tilewright.kernels.binding import check_kernels
 
@@ -254,7 +259,7 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
 
     if args.txn is None:
         raise usage("give a DESIGN, or a stream to run on a bare device: --txn FILE")
-    for flag in ("sequence", "set", "scratchpad", "kernel"):
+    for flag in ("sequence", "set", "scratchpad", "kernel", "kernels"):
         if getattr(args, flag):
             raise usage(f"--{flag} needs a DESIGN")
     code = _control_code(args)

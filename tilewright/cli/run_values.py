@@ -109,6 +109,9 @@ def filled(name: str, spec: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -
     """A new array, filled as `spec` says."""
     import numpy as np
 
+    if dtype.names is not None:  # any bytes are numbers that share an exponent
+        raw = filled(name, spec, (prod(shape) * dtype.itemsize,), np.dtype(np.uint8))
+        return raw.view(dtype).reshape(shape)
     if spec == "zeros":
         return np.zeros(shape, dtype)
     if spec == "arange":
@@ -209,15 +212,17 @@ def _numbered_array(argument: int, spec: str, needed: int, size: str | None) -> 
     return filled(str(argument), spec, (count // dtype.itemsize,), dtype)
 
 
-def load_kernel(name: str, where: str) -> Callable[..., Any]:
-    """A function of a Python file, or of a C source that is compiled for this computer."""
+def load_kernel(name: str, where: str) -> Callable[..., Any] | str:
+    """A function of a Python file; a C++ source as it is named, since what is compiled depends on the device."""
     from importlib.util import module_from_spec, spec_from_file_location
-
-    from tilewright.sim.kernels import CKernel
 
     path, _, function = where.partition(":")
     if not path.endswith(".py"):
-        return CKernel(path, function or name)
+        from tilewright.kernels.binding import file_and_function
+
+        if not (file := file_and_function(name, where)[0]).is_file():
+            raise InputError(f"cannot open kernel file '{file}'")
+        return where
     spec = spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None or not Path(path).is_file():
         raise InputError(f"cannot open kernel file '{path}'")

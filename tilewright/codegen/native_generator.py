@@ -22,6 +22,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.dialects.arith.meaning import DIVISION_BY_ZERO, DIVISIONS, MEANING, RESIZES
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.native import arithmetic, casts, loops
 from tilewright.native.lowering import Handler
 from tilewright.native.values import I32, I64, POINTER, index
@@ -43,7 +44,7 @@ def check_generator(sequence: RuntimeSequenceOp, names: Sequence[str]) -> None:
             name, wanted = names[argument.index], f"integers of 1 to {SCALAR_BITS[-1]} bits, index, and memrefs"
             taken = f"@{sequence.sym_name.data} is {argument.type}; a sequence takes {wanted}"
             fail(argument, f"argument {name} of {taken}")
-    for op in sequence.walk():
+    for op in all_operations(sequence):
         known = op.name in HANDLERS or op.name in TERMINATORS or is_emitted(op)
         if op is not sequence and not known:
             fail_op(op, "has no native translation", (op, remedy(op)))

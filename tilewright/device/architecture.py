@@ -72,6 +72,7 @@ class Architecture:
     bd_iteration: bool = True
     mem_tile_pad_value: bool = False  # the mem tile's CONSTANT_PAD_VALUE register
     block_formats: Mapping[str, BlockFormat] | None = None
+    compression_group_bytes: int = 32  # one mask of a DMA's compression; both by digests in mlir-aie's dma_compression
     lanes_alternate: bool = False  # a core's own memory is its west window in even rows, its east window in odd ones
 
 
@@ -192,6 +193,7 @@ AIE2P = replace(
     arch=Arch.AIE2p,
     shim_bursts={64: 0, 128: 1, 256: 2, 512: 3},
     mem_tile_pad_value=True,
+    compression_group_bytes=64,
     block_formats={
         "v8bfp16ebs8": BlockFormat(elements=8, mantissa_bits=8, exponent_bits=8),
         "v16bfp16ebs16": BlockFormat(elements=16, mantissa_bits=8, exponent_bits=8),

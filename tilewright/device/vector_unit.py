@@ -7,10 +7,39 @@ A with r rows and s columns, of B with s rows and t columns, and takes several o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 from .enums import Arch
+
+
+class OperationClass(IntEnum):
+    """Operations of the vector unit that a compiled kernel counts, in the order of its counters: core.hpp."""
+
+    VECTOR_MAC = 0
+    VECTOR_ALU = 1
+    VECTOR_SHUFFLE = 2
+    VECTOR_CONVERT = 3
+    LOAD = 4
+    STORE = 5
+    LOOKUP = 6
+    SCALAR_FLOAT = 7
+    CASCADE = 8
+    STREAM = 9
+
+
+ISSUE_SLOTS: Sequence[tuple[Sequence[OperationClass], int]] = (
+    ((OperationClass.VECTOR_MAC, OperationClass.VECTOR_ALU), 1),
+    ((OperationClass.VECTOR_SHUFFLE,), 1),
+    # A conversion goes with a load or a store, as one instruction, so it has no share in their slots.
+    ((OperationClass.VECTOR_CONVERT,), 1),
+    ((OperationClass.LOAD, OperationClass.LOOKUP), 2),
+    ((OperationClass.STORE,), 1),
+    ((OperationClass.CASCADE,), 1),
+    ((OperationClass.STREAM,), 1),
+)
+"""Classes that share a slot of the instruction word, and how many of them one instruction has (AM020 ch. 4)."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +77,15 @@ class VectorUnit:
     """Of a transcendental function."""
     scalar_mac_cycles: int = 10
     """A load, its seven cycles until use, a multiplication of two and an addition of one (AM020 ch. 4)."""
+    loop_cycles: int = 8
+    """Before a pipelined loop is full and after it: mlir-aie's guide, section 4c, measures 72 for 64 stores."""
+
+    def cycles(self, counts: Sequence[int]) -> int:
+        """How long operations take, by class, if they are one pipelined loop: as long as the busiest slot is busy."""
+        busiest = max(-(-sum(counts[kind] for kind in kinds) // width) for kinds, width in ISSUE_SLOTS)
+        # Functions of single numbers wait for each other.
+        functions = counts[OperationClass.SCALAR_FLOAT] * self.scalar_mac_cycles
+        return busiest + functions + (self.loop_cycles if busiest else 0)
 
 
 _AIE2_BLOCKS = {

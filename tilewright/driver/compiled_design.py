@@ -21,6 +21,7 @@ from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_o
 from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import ops_of
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     FULL_GUARDS,
@@ -32,6 +33,7 @@ from tilewright.passes.pipelines import (
     pipeline_of,
     with_options,
 )
+from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
@@ -92,6 +94,11 @@ def design_from_text(text: str, name: str) -> Design:
 
 def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
+    with unhurried_collector():
+        return _design_of(source, pipeline, is_whole, host)
+
+
+def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None) -> Design:
     ctx = make_context()
     try:
         module = source.read(ctx)
@@ -143,11 +150,11 @@ def _sequences(module: ModuleOp) -> list[RuntimeSequenceOp]:
 
 
 def devices_in(module: ModuleOp) -> list[DeviceOp]:
-    return [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
+    return ops_of(module.body.block.ops, DeviceOp)
 
 
 def sequences_in(device: DeviceOp) -> list[RuntimeSequenceOp]:
-    return [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    return ops_of(device.body.ops, RuntimeSequenceOp)
 
 
 MOST_SHOWN = 4
@@ -252,23 +259,28 @@ class Design:
         levels: Levels | None = None,
         model: str = "fast",
         timing: Parameters | None = None,
+        kernel_mode: str | None = None,
     ) -> LoadedDevice:
         """A simulated device with this design on it; its `run` can be called again without loading anew.
 
         Args:
             device: the name of one of `devices`; without one the first is meant
-            kernels: Python functions by the names of external functions that cores call
+            kernels: Python functions, or `FILE.cc[:FUNCTION]`, by the names of external functions that cores call
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
             model: `fast`, or `plain` for the slow one that says what the fast one has to give
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
+            kernel_mode: `source` for C++ sources even where the library has a kernel, `library` for the other way
+                round, `checked` for sources whose accesses are checked; without one, what TILEWRIGHT_KERNELS says
         """
         from tilewright.device.timing import timing_with
         from tilewright.driver.loaded_device import LoadedDevice
+        from tilewright.kernels.sources import KernelMode
         from tilewright.sim.models import Model
 
         found = self.device(device)
         clock = timing_with(found.model.arch, timing)
-        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock)
+        mode = KernelMode.named(kernel_mode)
+        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock, mode)
 
     @at_user_line
     def run(
@@ -283,6 +295,7 @@ class Design:
         progress: Callable[[Progress], None] | None = None,
         model: str = "fast",
         timing: Parameters | None = None,
+        kernel_mode: str | None = None,
         **named: Array | float | None,
     ) -> RunResult:
         """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
@@ -291,7 +304,7 @@ class Design:
             arguments: the sequence's arguments in its order; arrays are buffers, integers scalars
             named: the same by name, where no option has that name
             sequence: its name; without one the first is meant
-            kernels: Python functions by the names of external functions that cores call
+            kernels: Python functions, or `FILE.cc[:FUNCTION]`, by the names of external functions that cores call
             txn: words to run instead of the sequence's own, or the contents of a file with some
             scratchpad: values of scratchpad parameters by name; those that are not named are 0
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
@@ -299,12 +312,13 @@ class Design:
             progress: called now and then with how far it has come
             model: `fast`, or `plain` for the slow one that says what the fast one has to give
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
+            kernel_mode: which of several kernels of a name is taken: see `load`
 
         Raises:
             Hang: where nothing can move any more; the text says what waits for what
             Fault: for what the hardware would do wrong silently
         """
-        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing)
+        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing, kernel_mode)
         others: dict[str, Any] = {"max_cycles": max_cycles, "progress": progress, **named}
         return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, **others)
 

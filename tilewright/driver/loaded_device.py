@@ -33,7 +33,8 @@ from tilewright.driver.compiled_design import Design
 from tilewright.driver.device_configuration import configuration_stream
 from tilewright.driver.run_result import RunResult
 from tilewright.errors import CallError, InUseError, near_match
-from tilewright.kernels.binding import DeviceKernels, check_kernels
+from tilewright.kernels.binding import DeviceKernels, Given, check_kernels
+from tilewright.kernels.sources import KernelMode
 from tilewright.native.host_arrays import check_array, lent
 from tilewright.passes.control.number_pdis import pdi_numbers
 from tilewright.report.hardware_trace import trace_setups
@@ -52,7 +53,8 @@ from tilewright.support.tracebacks import at_user_line
 from tilewright.txn import decode
 from tilewright.txn.containers import ControlCode
 
-Kernels = Mapping[str, Callable[..., Any]]
+Kernels = Mapping[str, Given]
+KernelsOf = Callable[[DeviceOp], DeviceKernels]
 Array = npt.NDArray[Any]
 Levels = Mapping[str, str]
 """What is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`."""
@@ -118,11 +120,13 @@ class LoadedDevice(SimulatedDevice):
         levels: Levels,
         model: Model | str = Model.FAST,
         timing: Timing | None = None,
+        kernel_mode: KernelMode | None = None,
     ):
         """`Design.load` makes one: a `device` of a `design`, with `kernels`, `levels`, a `model` and its `timing`."""
         check_kernels(kernels, design.module)
         self.design = design
         self.kernels = kernels
+        self._kernel_mode = KernelMode.named(None) if kernel_mode is None else kernel_mode
         self._device = device
         self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], LocatedStream] | None = None
         # trace units are modelled by the plain model alone
@@ -132,7 +136,7 @@ class LoadedDevice(SimulatedDevice):
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
         # No method of this object: what the machine holds must not keep it, or neither would ever go.
-        prepare = partial(_prepare, machine, self.design, self.kernels)
+        prepare = partial(_prepare, machine, self.design, partial(DeviceKernels, self.kernels, mode=self._kernel_mode))
         devices = {op.sym_name.data: op for op in self.design.device_ops}
         # a sequence may load the image of another device of the design, by its number
         images: Images = {numbers[name]: partial(prepare, op) for name, op in devices.items()}
@@ -202,7 +206,7 @@ class LoadedDevice(SimulatedDevice):
 
 
 def _prepare(
-    machine: Machine, design: Design, kernels: Kernels, device: DeviceOp, programs: DeviceOp | None = None
+    machine: Machine, design: Design, kernels: KernelsOf, device: DeviceOp, programs: DeviceOp | None = None
 ) -> Image:
     """Give cores on a machine the `programs` of a device, else of the `device` that the image configures."""
     bind_cores(machine, design, kernels, device if programs is None else programs)
@@ -210,9 +214,9 @@ def _prepare(
     return Image(decode(configuration.words), configuration.locations)
 
 
-def bind_cores(machine: Machine, design: Design, kernels: Kernels, device: DeviceOp) -> None:
+def bind_cores(machine: Machine, design: Design, kernels: KernelsOf, device: DeviceOp) -> None:
     """Give the cores of a device their programs, and its locks their names."""
-    of_device = DeviceKernels(kernels, device)
+    of_device = kernels(device)
     for op in device.body.ops:
         if isinstance(op, CoreOp) and op.place is not None:
             _bind_core(design.core_program(op), machine.tiles[op.place], of_device)
@@ -221,7 +225,7 @@ def bind_cores(machine: Machine, design: Design, kernels: Kernels, device: Devic
             machine.tiles[op.place].locks[op.number].name = op.sym_name.data
 
 
-def _bind_core(program: CoreProgram, tile: Tile, kernels: Kernels) -> None:
+def _bind_core(program: CoreProgram, tile: Tile, kernels: DeviceKernels) -> None:
     """Give a core its program; the functions that it calls are found when it does."""
     port = TileCorePort(tile, kernels)
     tile.program = BoundCore(program, port)

@@ -7,11 +7,11 @@ attributes and types (`attribute_parser`), operations (`operation_parser`). Cust
 
 from __future__ import annotations
 
-import gc
 import struct
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -20,20 +20,33 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, PyRDLError, VerifyException
 
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, VerifyError, fail, location_of
 from tilewright.ir.limits import MAX_NESTING, MOST_SOURCE_BYTES
 from tilewright.ir.operation_parser import OperationParser
 from tilewright.ir.token_parser import SyntaxFault
+from tilewright.support.collector import unhurried_collector
+
+T = TypeVar("T")
 
 
 def parse_source(ctx: Context, text: str | bytes, filename: str) -> ModuleOp:
     """The module that a text holds, or is the body of; raises `DiagnosedError` if it holds none."""
-    with _unhurried_collector(), _deep_stack():
+    return _parse(ctx, text, filename, OperationParser.parse_module)
+
+
+def parse_attribute(ctx: Context, text: str) -> Attribute:
+    """The attribute or type that a text describes; raises `DiagnosedError` if it is none."""
+    return _parse(ctx, text, "<text>", OperationParser.parse_attribute)
+
+
+def _parse(ctx: Context, text: str | bytes, filename: str, read: Callable[[OperationParser], T]) -> T:
+    with unhurried_collector(), _deep_stack():
         parser = _parser(ctx, text, filename)
         try:
-            return parser.parse_module()
+            return read(parser)
         except ParseError as error:
             raise CompileError([_parse_diagnostic(parser, error)]) from error
         except _FROM_WRONG_INPUT as error:
@@ -98,18 +111,6 @@ def _stray_diagnostic(parser: OperationParser, error: Exception) -> Diagnostic:
     for at, note in error.notes:
         diagnostic.note(at, note)
     return diagnostic
-
-
-@contextmanager
-def _unhurried_collector() -> Generator[None]:
-    """Reading makes many objects and no garbage: looking for it again and again only costs."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager

@@ -61,7 +61,7 @@ class Buffer(Emitted[Any]):
         self._address = address
         self._tile = tile
         self._is_pinned = tile is not None  # kept apart: a worker may give it a tile later
-        self._owner: Worker | None = None
+        self._owner_worker: Worker | None = None
 
     @property
     def tile(self) -> Tile | None:
@@ -85,12 +85,12 @@ class Buffer(Emitted[Any]):
 
     def give_to(self, worker: Worker) -> None:
         """Let a worker have it: on the worker's own tile unless it has one. Only one that has may be shared."""
-        if self._owner is not None and self._owner is not worker and not self._is_pinned:
+        if self._owner_worker is not None and self._owner_worker is not worker and not self._is_pinned:
             refuse(
                 f"Buffer '{self.name}' has no explicit tile and is shared across Workers",
                 (self.where, "say where it is: Buffer(..., tile=...)"),
             )
-        self._owner = self._owner or worker  # the first one says where it is
+        self._owner_worker = self._owner_worker or worker  # the first one says where it is
         self.place_on(worker.tile)
 
     def place_on(self, tile: Tile) -> None:

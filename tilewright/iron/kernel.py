@@ -206,11 +206,16 @@ class ExternalFunction(Kernel):
         """
         if source_file is None and source_string is None:
             refuse("source_file or source_string must be provided.", (None, "for an object file, use Kernel"))
-        if inline and (use_chess or symbol_prefix):
-            refuse(f"ExternalFunction '{name}': inline=True goes with neither use_chess nor symbol_prefix")
+        if inline and use_chess:
+            refuse(f"ExternalFunction '{name}': inline=True requires the Peano toolchain, use_chess=True is another")
+        if inline and symbol_prefix:
+            refuse(f"ExternalFunction '{name}': inline=True does not go with symbol_prefix")
         suffixes = (".ll", ".bc") if inline else (".o",)
         if inline and object_file_name and Path(object_file_name).suffix.lower() not in suffixes:
-            refuse(f"ExternalFunction '{name}': inline=True makes LLVM IR: .ll or .bc, not '{object_file_name}'")
+            refuse(
+                f"ExternalFunction '{name}': inline=True emits LLVM IR, so object_file_name must end in '.ll' (textual "
+                f"LLVM IR) or '.bc' (bitcode); got '{object_file_name}'."
+            )
         symbol = f"{symbol_prefix}_{name}" if symbol_prefix else name
         file = object_file_name or symbol + suffixes[0]
         super().__init__(symbol, file, arg_types, link_with_mode="merge" if inline else None)
@@ -221,7 +226,7 @@ class ExternalFunction(Kernel):
 
     def _emit(self) -> FuncOp:
         function = super()._emit()
-        function.op.attributes.update(self._declaration().attributes)
+        self._declaration().attach(function.function)
         return function
 
     def _declaration(self) -> Declaration:

@@ -88,7 +88,7 @@ def _fail_to_choose(path: Path, programs: Mapping[str, Any], modules: int) -> No
 def _run(path: Path, name: str) -> ModuleType:
     """Run a file as a module of its own; what it prints is not ours to show."""
     try:
-        code = compile(path.read_bytes(), str(path), "exec")
+        code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
     except SyntaxError as error:
         fail(_at(path, error.lineno or 1, error.offset or 1), f"SyntaxError: {error.msg}")
     module = ModuleType(name)

@@ -116,6 +116,10 @@ class Worker(ObjectFifoEndpoint, Resolvable):
         return [arg for arg in self.flat_fn_args if isinstance(arg, Buffer)]
 
     @property
+    def _buffers(self) -> list[Buffer]:
+        return self.buffers  # tests of upstream's look at it
+
+    @property
     def _function_name(self) -> str:
         return f"'{getattr(self.core_fn, '__name__', 'without a function')}'"
 

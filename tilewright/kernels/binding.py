@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,24 @@ from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.func import PRINTS, CallOp, FuncOp
-from tilewright.errors import ArgumentError, UnknownNameError, near_match
+from tilewright.errors import ArgumentError, KernelWarning, UnknownNameError, near_match
 from tilewright.ir.diagnostics import fail
 from tilewright.kernels.declaration import Declaration
 from tilewright.kernels.definition import DTYPES, Call, Definition, MemoryArg, Parameter
 from tilewright.kernels.registry import definitions
+from tilewright.kernels.sources import DeviceSources, KernelMode
+from tilewright.native.cpp_compiler import CPP_SUFFIXES, NoCompilerError
 from tilewright.native.host_arrays import NotInNumPy, dtype_of, shown
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.core_kernels import refuse_call
-from tilewright.sim.kernels import CallingCore, CKernel, KernelError, costs, on_core
+from tilewright.sim.kernel_sources import PLAIN_SUFFIXES
+from tilewright.sim.kernels import CallingCore, KernelError, costs, on_core
+from tilewright.support.tracebacks import user_stack_level
 
 Kernel = Callable[..., Any]
-_PORTABLE = ("-D", "-U", "-I", "-std=")
-"""Flags that mean the same to the compiler of this computer."""
+Given = Kernel | str | os.PathLike[str]
+"""What a user brings: a function, or `FILE.cc[:FUNCTION]`."""
+SOURCE_SUFFIXES = CPP_SUFFIXES | PLAIN_SUFFIXES
 SHOWN_LINES = 4
 """Of a compiler's message: an error, its line of the source, and what points there."""
 
@@ -38,54 +44,83 @@ SHOWN_LINES = 4
 class DeviceKernels(Mapping[str, Kernel]):
     """Looks a kernel up when a core first calls it; what the user brings comes first."""
 
-    def __init__(self, own: Mapping[str, Kernel], device: DeviceOp):
-        self._own = own
+    def __init__(self, own: Mapping[str, Given], device: DeviceOp, mode: KernelMode | None = None):
         self._device = device
+        self._mode = KernelMode.named(None) if mode is None else mode
+        self._declarations = declarations_of(device)
+        self._sources = DeviceSources(device, self._declarations, self._mode)
+        self._own = own
         self._bound = dict[str, Kernel]()
 
     def __getitem__(self, name: str) -> Kernel:
-        if name in self._own:
-            return self._own[name]
+        given = self._own.get(name)
+        if given is not None and not isinstance(given, str | os.PathLike):
+            return given
         if name not in self._bound:
-            found = self._find(name)
+            found = self._find(name) if given is None else self._brought(name, given)
             if found is None:
                 raise KeyError(name)
             self._bound[name] = found
         return self._bound[name]
 
+    def _brought(self, name: str, given: str | os.PathLike[str]) -> Kernel:
+        """A function of a file that the user names; all of one file are one library, and share its variables."""
+        path, _ = file_and_function(name, given)
+        files = {other: file_and_function(other, file) for other, file in self._own.items() if not callable(file)}
+        return self._sources.given(path, {other: symbol for other, (file, symbol) in files.items() if file == path})[name]
+
     def _find(self, name: str) -> Kernel | None:
-        """The source that the declaration names, if it compiles here, before the library."""
-        declaration = self._declarations().get(name)
+        """The source that the declaration names, before the library, or the other way round: see `KernelMode`."""
+        declaration = self._declarations.get(name)
         if declaration is None:
             return None
         # `print_` of the front end: no source could say what the text is.
         if isinstance(text := declaration.attributes.get(PRINTS), StringAttr):
             return _printer(text.data)
+        in_library = bool(definitions(name))
+        if in_library and self._mode is KernelMode.LIBRARY:
+            return bind(declaration, self._device)
         try:
-            if (from_source := source_kernel(Declaration.of(declaration))) is not None:
+            if (from_source := self._sources.kernel(declaration)) is not None:
                 return from_source
         except KernelError as error:
-            # AMD's intrinsics do not compile here; the library's function of that name stands in for such a source.
-            if not definitions(name):
-                return unusable_kernel(error)
-        return bind(declaration, self._device) if definitions(name) else None
+            # The library stands in for a source that only a compiler for cores takes, unless sources are asked for.
+            if not in_library or self._mode.prefers_sources:
+                raise
+            if not isinstance(error.__cause__, NoCompilerError):
+                text = f"the library's @{name} is used: {_with_first_error(str(error).splitlines())}"
+                warnings.warn(text, KernelWarning, stacklevel=user_stack_level())
+        return bind(declaration, self._device) if in_library else None
 
     def __iter__(self) -> Iterator[str]:
-        found = [name for name in self._declarations() if name not in self._own and self._find(name) is not None]
+        found = [name for name in self._declarations if name not in self._own and self._find(name) is not None]
         return iter([*self._own, *found])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _declarations(self) -> dict[str, FuncOp]:
-        """Functions without a body, of the device or the module around it."""
-        module = self._device.parent_op()
-        outside = module.regions[0].block.ops if module is not None else ()
-        functions: list[Operation] = [*outside, *self._device.body.ops]
-        return {op.sym_name.data: op for op in functions if isinstance(op, FuncOp) and not op.body.blocks}
+
+def declarations_of(device: DeviceOp) -> dict[str, FuncOp]:
+    """Functions without a body, of the device or the module around it."""
+    module = device.parent_op()
+    outside = module.regions[0].block.ops if module is not None else ()
+    functions: list[Operation] = [*outside, *device.body.ops]
+    return {op.sym_name.data: op for op in functions if isinstance(op, FuncOp) and not op.body.blocks}
 
 
-def check_kernels(own: Mapping[str, Kernel], module: ModuleOp) -> None:
+def file_and_function(name: str, given: str | os.PathLike[str]) -> tuple[Path, str]:
+    """`FILE.cc[:FUNCTION]`: the file, and the function, which without one has the name that cores call."""
+    text = os.fspath(given)
+    path, colon, symbol = text.rpartition(":")
+    if not colon or Path(text).suffix in SOURCE_SUFFIXES:
+        path, symbol = text, name
+    if Path(path).suffix not in SOURCE_SUFFIXES:
+        kinds = ", ".join(sorted(SOURCE_SUFFIXES))
+        raise ArgumentError(f"kernel {name!r}: {path!r} is no source or object for this computer: {kinds}")
+    return Path(path).absolute(), symbol
+
+
+def check_kernels(own: Mapping[str, Given], module: ModuleOp) -> None:
     """Complain about kernels that nothing in a design calls: most likely their names are misspelt."""
     given: object = own
     if not isinstance(given, Mapping):
@@ -96,8 +131,10 @@ def check_kernels(own: Mapping[str, Kernel], module: ModuleOp) -> None:
     # A function with a body is code of the core itself: a kernel of its name would never be called.
     known = [name for name in names if name not in functions or not functions[name].body.blocks]
     for name, kernel in own.items():
-        if not callable(kernel):
-            raise ArgumentError(f"kernel {name!r} has to be a function, got {shown(kernel)}")
+        if isinstance(kernel, str | os.PathLike):
+            file_and_function(name, kernel)
+        elif not callable(kernel):
+            raise ArgumentError(f"kernel {name!r} has to be a function or the file of one, got {shown(kernel)}")
         if name not in known:
             text = f"no core calls a kernel {name!r}{near_match(name, known)}"
             _refuse_calls([call for call in calls if call.callee.string_value() not in own], functions, text)
@@ -233,38 +270,6 @@ def _complaint(definition: Definition, call: Call) -> str | None:
         if memory.size is not None and size != memory.size:
             return f"always works on {memory.size} elements of '{memory.name}', which has {size}"
     return definition.check(call) if definition.check is not None else None
-
-
-def source_kernel(declaration: Declaration) -> CKernel | None:
-    """The function of the declaration's source; `KernelError` if that does not compile here, None if there is none."""
-    name = declaration.symbol or declaration.name
-    flags = [flag for flag in declaration.flags if flag.startswith(_PORTABLE)]
-    if declaration.source is not None:
-        return _compiled(declaration.source, name, flags)
-    return None if declaration.source_file is None else CKernel(declaration.source_file, name, flags)
-
-
-def _compiled(source: str, name: str, flags: Sequence[str]) -> CKernel:
-    """The kernel of a source that is text: the compiler wants a file."""
-    try:
-        folder = TemporaryDirectory(prefix="tilewright-")
-    except OSError as error:
-        raise KernelError(f"its source cannot be written: {error.strerror}") from error
-    with folder:
-        path = Path(folder.name) / "kernel.cc"
-        # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
-        path.write_bytes(source.encode("utf-8", "surrogateescape"))
-        return CKernel(path, name, flags)
-
-
-def unusable_kernel(error: KernelError) -> Any:
-    """A kernel that says why there is none, once it is called."""
-    said = _with_first_error(str(error).splitlines())
-
-    def kernel(*_arguments: Any) -> None:
-        raise KernelError(f"{said}\nor bring a Python function of that name: run(..., kernels={{...}})")
-
-    return kernel
 
 
 def _with_first_error(lines: Sequence[str]) -> str:

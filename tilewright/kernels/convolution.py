@@ -25,18 +25,18 @@ from tilewright.kernels.definition import (
 )
 from tilewright.kernels.numbers import saturated, shifted, wide
 
-_GROUP = 8  # channels that stand together
+GROUP = 8  # channels that stand together
 _TOP, _BOTTOM = 0, 2
 SIZES = [ScalarArg("input_width"), ScalarArg("input_channels"), ScalarArg("output_channels")]
 _UP = "positive_inf"
 Sums = npt.NDArray[np.int64]
-_EVEN = "conv_even"
-_TAPS = 9
+EVEN = "conv_even"
+TAPS = 9
 
 
-def _line_of(call: Call, line: Array, width: int, channels: int) -> Sums:
+def line_of(call: Call, line: Array, width: int, channels: int) -> Sums:
     """A line as (width, channels)."""
-    grouped = wide(call.part(line, width * channels)).reshape(channels // _GROUP, width, _GROUP)
+    grouped = wide(call.part(line, width * channels)).reshape(channels // GROUP, width, GROUP)
     return grouped.swapaxes(0, 1).reshape(width, channels)
 
 
@@ -44,15 +44,15 @@ def _weights_of(call: Call, weights: Array, inputs: int, outputs: int, taps: int
     """Weights as (taps, inputs, outputs), from an output channel on."""
     skipped = first * inputs * taps
     found = wide(call.part(weights, skipped + outputs * inputs * taps)[skipped:])
-    grouped = found.reshape(outputs // _GROUP, inputs // _GROUP, taps, _GROUP, _GROUP)
+    grouped = found.reshape(outputs // GROUP, inputs // GROUP, taps, GROUP, GROUP)
     # Groups of inputs, then inputs in a group, likewise outputs: both become one axis each.
     return grouped.transpose(2, 1, 3, 0, 4).reshape(taps, inputs, outputs)
 
 
-def _store_line(call: Call, output: Array, sums: Sums, shift: int, rounding: str) -> None:
+def store_line(call: Call, output: Array, sums: Sums, shift: int, rounding: str) -> None:
     """Sums of (width, channels) to where a line stands."""
     width, channels = sums.shape
-    grouped = sums.reshape(width, channels // _GROUP, _GROUP).swapaxes(0, 1).reshape(-1)
+    grouped = sums.reshape(width, channels // GROUP, GROUP).swapaxes(0, 1).reshape(-1)
     call.part(output, sums.size)[:] = saturated(shifted(grouped, shift, rounding), output.dtype)
 
 
@@ -66,7 +66,7 @@ def _pointwise_sums(
     call: Call, sources: Sequence[Array], weights: Array, width: int, inputs: int, outputs: int
 ) -> Sums:
     """A 1 x 1 convolution of channels that come in one piece or in two halves."""
-    lines = [_line_of(call, source, width, inputs // len(sources)) for source in sources]
+    lines = [line_of(call, source, width, inputs // len(sources)) for source in sources]
     return np.concatenate(lines, axis=1) @ _weights_of(call, weights, inputs, outputs)[0]
 
 
@@ -74,7 +74,7 @@ def _pointwise(rounding: str) -> Function:
     def function(
         call: Call, source: Array, weights: Array, output: Array, width: int, inputs: int, outputs: int, scale: int
     ) -> None:
-        _store_line(call, output, _pointwise_sums(call, [source], weights, width, inputs, outputs), scale, rounding)
+        store_line(call, output, _pointwise_sums(call, [source], weights, width, inputs, outputs), scale, rounding)
 
     return function
 
@@ -117,7 +117,7 @@ def _dense_taps(
 
 
 def square(stride: int = 1, rounding: str = _UP, read_taps: Callable[..., Sums] = _dense_taps) -> Function:
-    """A 3 x 3 convolution at every place, or every other one; taps are (height, width, inputs, outputs)."""
+    """A 3 x 3 convolution at every place, or every other one."""
 
     def function(
         call: Call,
@@ -136,14 +136,18 @@ def square(stride: int = 1, rounding: str = _UP, read_taps: Callable[..., Sums] 
         channel_offset: int,
     ) -> None:
         taps = read_taps(call, weights, inputs, outputs, (kernel_height, kernel_width), channel_offset)
-        lines = [_line_of(call, line, width, taps.shape[2]) for line in (first, second, third)]
-        _store_line(call, output, _square_sums(lines, taps, check, stride), scale, rounding)
+        lines = [line_of(call, line, width, taps.shape[2]) for line in (first, second, third)]
+        store_line(call, output, square_sums(lines, taps, check, stride), scale, rounding)
 
     return function
 
 
-def _square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1) -> Sums:
-    """Outside of the picture are zeros: beside each line, above the top and below the bottom."""
+def square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1) -> Sums:
+    """Taps are (height, width, inputs, outputs), or (height, width, channels) where each channel is on its own.
+
+    Outside of the picture are zeros: beside each line, above the top and below the bottom.
+    """
+    apply = np.matmul if taps.ndim == 4 else np.multiply
     width = len(lines[0]) // stride
     total = np.zeros((width, taps.shape[-1]), np.int64)
     for row, line in enumerate(lines):
@@ -151,7 +155,7 @@ def _square_sums(lines: Sequence[Sums], taps: Sums, check: int, stride: int = 1)
         if (row, check) not in ((0, _TOP), (2, _BOTTOM)):
             padded = np.pad(line, ((1, 1), (0, 0)))
             shifts = [padded[tap : tap + width * stride : stride] for tap in range(taps.shape[1])]
-            total += sum(shift @ weights for shift, weights in zip(shifts, taps[row], strict=True))
+            total += sum(apply(shift, weights) for shift, weights in zip(shifts, taps[row], strict=True))
     return total
 
 
@@ -172,7 +176,7 @@ def with_skip(rounding: str = _UP) -> Function:
         *sources, weights, output, skip, width, inputs, outputs, scale, skip_scale = arguments
         # The C++ source saturates before it adds the skip, so a sum over 127 is lost even if the skip is negative.
         sums = _as_i8(_pointwise_sums(call, sources, weights, width, inputs, outputs), scale, rounding)
-        _store_line(call, output, sums + _line_of(call, skip, width, outputs), skip_scale, rounding)
+        store_line(call, output, sums + line_of(call, skip, width, outputs), skip_scale, rounding)
 
     return function
 
@@ -196,7 +200,7 @@ def _projected_skip(
     sums = _as_i8(_pointwise_sums(call, [first, second], weights, width, inputs, outputs), scale)
     # The scale of the projection is its own: the two are brought to one unit before they are added.
     added = _pointwise_sums(call, [skip], weights[inputs * outputs :], width, skip_inputs, outputs)
-    _store_line(call, output, sums + _as_i8(added, skip_conv_scale), skip_scale, _UP)
+    store_line(call, output, sums + _as_i8(added, skip_conv_scale), skip_scale, _UP)
 
 
 for _element in ("i8", "ui8"):
@@ -266,7 +270,7 @@ def patches(
     call.part(output, sums.size)[:] = saturated(shifted(sums, scale, "symmetric_inf"), output.dtype)
 
 
-def _cost(taps: int, with_inputs: bool = True) -> Callable[..., int]:
+def product_cost(taps: int, with_inputs: bool = True) -> Callable[..., int]:
     """A product after the other: for each place, output and, unless each channel is on its own, input."""
 
     def cycles(call: Call, *arguments: Any) -> int:
@@ -277,7 +281,7 @@ def _cost(taps: int, with_inputs: bool = True) -> Callable[..., int]:
 
 
 for _name, _source, _output in (("conv2dk1_relu_i8_ui8", "i8", "ui8"), ("conv2dk1_ui8_i8", "ui8", "i8")):
-    define_pointwise(_name, _source, _output, _EVEN, _cost(1))
+    define_pointwise(_name, _source, _output, EVEN, product_cost(1))
 for _element in ("ui8", "i8"):
     _memory = [
         MemoryArg("input0", "ui8"),
@@ -288,30 +292,29 @@ for _element in ("ui8", "i8"):
     define(
         f"conv2dk1_skip_ui8_{_element}_i8",
         [*_memory, *SIZES, ScalarArg("scale"), ScalarArg("skip_scale")],
-        _cost(1),
+        product_cost(1),
         "output = 1 x 1 convolution of input0, and skip",
-    )(with_skip(_EVEN))
+    )(with_skip(EVEN))
 
 
 define(
     "conv2dk3_stride2_i8",
     square_parameters("i8"),
-    _cost(_TAPS),
+    product_cost(TAPS),
     "output = 3 x 3 convolution of three lines, at every other place",
-)(square(stride=2, rounding=_EVEN))
+)(square(stride=2, rounding=EVEN))
 
 
-def _depthwise_taps(call: Call, weights: Array, _inputs: int, channels: int, *_: Any) -> Sums:
+def depthwise_taps(call: Call, weights: Array, _inputs: int, channels: int, *_: Any) -> Sums:
     """Each channel with weights of its own, which stand as (channels / 8, 3, 3, 8)."""
-    taps = wide(call.part(weights, channels * _TAPS)).reshape(channels // 8, 3, 3, 8)
-    # As a dense convolution with zeros off the diagonal: slower, but the same sums as all others.
-    return np.eye(channels, dtype=np.int64) * taps.transpose(1, 2, 0, 3).reshape(3, 3, 1, channels)
+    taps = wide(call.part(weights, channels * TAPS)).reshape(channels // GROUP, 3, 3, GROUP)
+    return taps.transpose(1, 2, 0, 3).reshape(3, 3, channels)
 
 
 for _stride, _places in ((1, "every place"), (2, "every other place")):
     define(
         f"conv2dk3_dw_stride{_stride}_relu_ui8_ui8",
         square_parameters("ui8"),
-        _cost(_TAPS, with_inputs=False),
+        product_cost(TAPS, with_inputs=False),
         f"output = 3 x 3 convolution of each channel of three lines, at {_places}",
-    )(square(_stride, _EVEN, _depthwise_taps))
+    )(square(_stride, EVEN, depthwise_taps))

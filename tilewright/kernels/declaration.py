@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
@@ -49,6 +49,14 @@ class Declaration:
             found[COMPILE_FLAGS] = ArrayAttr([StringAttr(flag) for flag in self.flags])
         return found
 
+    def attach(self, function: FuncOp) -> None:
+        """Let a declaration say this, beside its first argument: its own attributes are as mlir-aie prints them."""
+        count, own = len(function.function_type.inputs), dict(self.attributes)
+        if count == 0:
+            function.attributes.update(own)
+        elif own:
+            function.arg_attrs = ArrayAttr([DictionaryAttr(own), *[DictionaryAttr({})] * (count - 1)])
+
     @property
     def macros(self) -> dict[str, str]:
         """`-DNAME=VALUE` as NAME: VALUE."""
@@ -57,15 +65,20 @@ class Declaration:
         return {name: value if equals else "1" for name, equals, value in pairs}
 
 
+def _attribute(function: FuncOp, key: str) -> Attribute | None:
+    first = next(iter(function.arg_attrs or ()), None)
+    return function.attributes.get(key) or (None if first is None else first.data.get(key))
+
+
 def _text(function: FuncOp, key: str) -> str | None:
-    found = function.attributes.get(key)
+    found = _attribute(function, key)
     if found is not None and not isinstance(found, StringAttr):
         fail(function, f"'{key}' is {quoted(found)}, but should be a string")
     return None if found is None else found.data
 
 
 def _flags(function: FuncOp) -> list[str]:
-    found = function.attributes.get(COMPILE_FLAGS)
+    found = _attribute(function, COMPILE_FLAGS)
     if found is None:
         return []
     if not isa(found, ArrayAttr[StringAttr]):

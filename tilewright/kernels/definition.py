@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device.vector_unit import VectorUnit
+from tilewright.dialects.aiex.attributes import BlockFloatType
+from tilewright.native.host_arrays import dtype_of
 from tilewright.sim.kernels import KernelError
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -28,6 +30,7 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "ui32": np.dtype(np.uint32),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "f32": np.dtype(np.float32),
+    "v8bfp16ebs8": dtype_of(BlockFloatType("v8bfp16ebs8")),
 }
 
 

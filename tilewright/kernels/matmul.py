@@ -155,7 +155,14 @@ def rows_of(call: Call, a: Array, b: Array, c: Array) -> tuple[Array, Array, Arr
 
 def _scalar_product(call: Call, a: Array, b: Array, c: Array) -> None:
     left, right, target = rows_of(call, a, b, c)
-    target[:] = product_of(left, right, target, 1)
+    if c.dtype.kind == "i":
+        target[:] = _integer_sum(left, right, target)
+        return
+    # The source's sum has the type of c: bf16 is rounded after each product. It begins at zero, and c joins it last.
+    total = np.zeros(target.shape, c.dtype)
+    for column, row in zip(left.T.astype(np.float32), right.astype(np.float32), strict=True):
+        total = (total + np.multiply.outer(column, row)).astype(c.dtype)
+    target[:] = (target.astype(np.float32) + total).astype(c.dtype)
 
 
 def scalar_cost(call: Call, *_arguments: Any) -> int:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.kernels.definition import Array
+from tilewright.kernels.definition import DTYPES, Array
 
 Floats = npt.NDArray[np.float32]
 BF16 = np.dtype(ml_dtypes.bfloat16)
 BLOCK = 8
+BLOCK_DTYPE = DTYPES["v8bfp16ebs8"]
+_EXPONENT_BIAS = 127
 _MANTISSA_BITS = 7  # and a sign
+_ROUNDINGS: Mapping[str, Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]] = {
+    "floor": np.floor,
+    "positive_inf": lambda values: np.floor(values + 0.5),
+    "symmetric_inf": lambda values: np.trunc(values + np.copysign(0.5, values)),
+    "conv_even": np.rint,
+}
 
 
 def wide(array: Array) -> npt.NDArray[np.int64]:
@@ -62,13 +71,32 @@ def bf16_step(values: Array | float | np.floating[Any]) -> Floats:
     return bf16(values).astype(np.float32)
 
 
-def rounded_blocks(matrix: Array, axis: int) -> npt.NDArray[np.float32]:
-    """What is left of numbers that become `bfp16ebs8` in blocks along an axis: rounded to nearest even."""
-    values = np.moveaxis(matrix.astype(np.float32), axis, -1)
-    blocks = values.reshape(*values.shape[:-1], -1, BLOCK)
-    # Eight numbers share the exponent of the greatest of them.
-    _, exponents = np.frexp(np.abs(blocks).max(axis=-1, keepdims=True))
-    unit = np.ldexp(np.float32(1), exponents - _MANTISSA_BITS)
+def block_floats(values: Array, rounding: str = "floor") -> Array:
+    """Numbers as `bfp16ebs8`: records of an exponent and the mantissas of eight neighbours of the last axis."""
+    blocks = values.astype(np.float64).reshape(*values.shape[:-1], -1, BLOCK)
+    greatest = np.abs(blocks).max(axis=-1)
+    found = np.zeros(blocks.shape[:-1], BLOCK_DTYPE)
+    # Eight numbers share the exponent of the greatest of them, which has its first bit before the point.
+    found["exponent"] = np.clip(np.frexp(greatest)[1] - 1 + _EXPONENT_BIAS, 0, 255) * (greatest > 0)
+    scaled = _ROUNDINGS[rounding](blocks / _units(found))
     limit = (1 << _MANTISSA_BITS) - 1
-    rounded = np.clip(np.rint(blocks / unit), -limit - 1, limit) * unit
-    return np.moveaxis(rounded.reshape(values.shape).astype(np.float32), -1, axis)
+    found["mantissas"] = np.clip(scaled, -limit - 1, limit)
+    return found
+
+
+def block_values(blocks: Array) -> Floats:
+    """The numbers of blocks, which stand one after another along the last axis."""
+    numbers = blocks["mantissas"] * _units(blocks)
+    return numbers.reshape(*blocks.shape[:-1], -1).astype(np.float32)
+
+
+def _units(blocks: Array) -> npt.NDArray[np.float64]:
+    """What the last bit of the mantissas stands for."""
+    exponents = blocks["exponent"].astype(np.int32) - _EXPONENT_BIAS - (_MANTISSA_BITS - 1)
+    return np.ldexp(1.0, exponents)[..., np.newaxis]
+
+
+def rounded_blocks(matrix: Array, axis: int) -> Floats:
+    """What is left of numbers that become `bfp16ebs8` in blocks along an axis: rounded to nearest even."""
+    values = np.moveaxis(matrix, axis, -1)
+    return np.moveaxis(block_values(block_floats(values, "conv_even")), -1, axis)

@@ -9,7 +9,16 @@ from importlib import import_module
 
 from tilewright.kernels.definition import LIBRARY, Definition
 
-_MODULES = "activation", "convolution", "elementwise", "matmul", "reduction", "vision"
+_MODULES = (
+    "activation",
+    "block_floats",
+    "bottleneck",
+    "convolution",
+    "elementwise",
+    "matmul",
+    "reduction",
+    "vision",
+)
 _PREFIX = re.compile("v?[0-9a-f]{8,}_")
 """What stands before the name of a kernel that is compiled for one set of parameters: a digest of them."""
 

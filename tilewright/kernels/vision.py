@@ -24,6 +24,7 @@ from tilewright.kernels.numbers import saturated, shifted, wide, wrapped
 
 _CHANNELS = 4  # red, green, blue, alpha
 _OPAQUE = 255
+_FILTER_STEP = 32  # pixels that the filter makes at once
 
 
 def _define_lines_and_tiles(
@@ -239,7 +240,11 @@ def filter2d(call: Call, first: Array, second: Array, third: Array, out: Array, 
     # The vector unit multiplies bytes: 12 bits behind the point become 4, which is the shift at the end.
     weights = wide(kernel).reshape(3, 3) >> 8
     total = np.zeros(count, np.int64)
+    # Vectors of 32 pixels keep the last one for the next: from the third on it is the last but one, as the source has it.
+    seams = np.arange(2 * _FILTER_STEP, count, _FILTER_STEP)
     for row, line in zip(weights, (first, second, third), strict=True):
         padded = np.pad(wide(call.part(line, count)), 1, mode="edge")
-        total += sum(weight * padded[column : column + count] for column, weight in enumerate(row))
+        left = padded[:count].copy()
+        left[seams] = padded[seams - 1]
+        total += row[0] * left + row[1] * padded[1 : count + 1] + row[2] * padded[2 : count + 2]
     call.part(out, count)[:] = saturated(shifted(total, 4), out.dtype)

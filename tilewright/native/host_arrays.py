@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
+from tilewright.dialects.aiex.attributes import BlockFloatType
 from tilewright.errors import ArgumentError
 
 _FLOATS: dict[type[Attribute], npt.DTypeLike] = {
@@ -72,6 +73,9 @@ def dtype_of(type: Attribute) -> np.dtype[Any]:
             return np.dtype(f"{'u' if unsigned else ''}int{width}") if type.width.data > 1 else np.dtype(np.bool_)
         case IndexType():
             return np.dtype(np.int64)
+        case BlockFloatType():
+            # the shared exponent stands first
+            return np.dtype([("exponent", np.uint8), ("mantissas", np.int8, (type.format.elements,))])
         case _:
             if type.__class__ not in _FLOATS:
                 raise NotInNumPy(f"NumPy has no type like {type}")
@@ -136,10 +140,10 @@ def _check_elements(what: str, array: Array, type: MemRefType[Attribute]) -> Non
     # Raw bytes stand for anything, but elements have to be whole.
     if array.dtype == RAW and array.nbytes >= needed and array.nbytes % size_bytes == 0:
         return
-    names = [dtype.name for dtype in accepted]
+    names = [dtype.name if dtype.names is None else _described(dtype) for dtype in accepted]
     least = f"at least {needed} raw bytes" if needed else f"raw bytes, a multiple of {size_bytes}"
     given = f"{array.nbytes} raw bytes" if array.dtype == RAW else _described(array.dtype)
-    remedy = f"; convert it first: .astype({spelt(accepted[0])})" if accepted else ""
+    remedy = f"; convert it first: .astype({spelt(accepted[0])})" if accepted and accepted[0].names is None else ""
     takes = ", ".join([*names, f"or {least} (uint8)"] if names else [f"{least} (uint8)"])
     raise ArgumentError(f"{what} is of type {type}, which takes {takes}, got {given}{remedy}")
 

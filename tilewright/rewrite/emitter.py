@@ -10,7 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    UnknownLoc,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -65,18 +75,22 @@ class SharedConstants:
     def __init__(self) -> None:
         self._values: dict[Block, dict[int | float | tuple[int | float, Attribute], SSAValue]] = {}
         self._starts: dict[Block, Block] = {}
+        self._last: Block | None = None
 
     def get(self, builder: Builder, value: int | float, type: Attribute) -> SSAValue:
         block = builder.insertion_point.block
-        if block not in self._starts:
-            self._starts[block] = _sequence_start(block)
-        start = self._starts[block]
-        values = self._values.setdefault(start, {})
+        # most are for the block that the one before was for
+        if block is not self._last:
+            if block not in self._starts:
+                self._starts[block] = _sequence_start(block)
+            self._last, self._start = block, self._starts[block]
+            self._of_last = self._values.setdefault(self._start, {})
         # the type is hashed field by field, and nearly all are of this very object
         key = value if type is i32 else (value, type)
-        found = values.get(key)
+        found = self._of_last.get(key)
         if found is None:
-            found = values[key] = builder.insert(constant_op(value, type), InsertPoint.at_start(start)).results[0]
+            place = InsertPoint.at_start(self._start)
+            found = self._of_last[key] = builder.insert(constant_op(value, type), place).results[0]
         return found
 
 
@@ -105,7 +119,7 @@ class Emitter:
         *,
         constants: SharedConstants | None = None,
     ):
-        self.location = location or UnknownLoc()
+        self.location = location or UNKNOWN_LOC
         # a PatternRewriter is a Builder that locates by itself, with the operation that its pattern matched
         self._builder = (
             at if isinstance(at, PatternRewriter) else Builder(at, operation_insertion_handler=[self._locate])

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device import LockAction, TileId, WireBundle
+from tilewright.device import Arch, LockAction, Side, TileId, WireBundle
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import CascadeControl
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.func import CallOp
 from tilewright.ir.run_errors import Fault
 from tilewright.sim.core_port import Kernel
+from tilewright.sim.cpp_kernels import CKernel, CoreLibraries
 from tilewright.sim.engine import Pause, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.fifo import Beat
@@ -46,7 +48,16 @@ class TileCorePort:
         self.machine = tile.machine
         self.kernels = kernels
         self.reached = 0
+        self.libraries = CoreLibraries()
         self.part = tile.machine.part_ids.number(PartKind.CORE, tile.place)
+
+    @property
+    def arch(self) -> Arch:
+        return self.machine.model.arch
+
+    @property
+    def hears_events(self) -> bool:
+        return self.machine.events is not None
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         if buffer.place is None or buffer.address is None:
@@ -56,8 +67,10 @@ class TileCorePort:
         return self.machine.tiles[buffer.place].memory[start : start + buffer.size_bytes]
 
     def acquire(self, lock: LockOp, amount: int, action: LockAction, location: LocationAttr) -> Process[None]:
-        found, asker = self.lock(lock), CoreAsker(self.tile.place, location)
-        at_least = action is LockAction.AcquireGreaterEqual
+        return self._acquire(self.lock(lock), amount, action is LockAction.AcquireGreaterEqual, location)
+
+    def _acquire(self, found: Lock, amount: int, at_least: bool, location: LocationAttr) -> Process[None]:
+        asker = CoreAsker(self.tile.place, location)
         self._instruction("INSTR_LOCK_ACQUIRE_REQ")
         waits = found.value < amount if at_least else found.value != amount
         if waits:
@@ -70,6 +83,45 @@ class TileCorePort:
     def release(self, lock: LockOp, amount: int, location: LocationAttr) -> None:
         self._instruction("INSTR_LOCK_RELEASE_REQ")
         self.lock(lock).release(amount, CoreAsker(self.tile.place, location))
+
+    def use_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
+        lock = self._numbered_lock(number, location)
+        if is_acquire:
+            yield from self._acquire(lock, abs(amount), amount < 0, location)
+        else:
+            self._instruction("INSTR_LOCK_RELEASE_REQ")
+            lock.release(amount, CoreAsker(self.tile.place, location))
+
+    def _numbered_lock(self, number: int, location: LocationAttr) -> Lock:
+        """A lock as instructions number it: in the order of the sides that a core sees, its own last."""
+        count = len(self.tile.locks)
+        place = None
+        if 0 <= number < count * len(Side):
+            place = self.machine.model.memory_tile(*self.tile.place, Side(number // count))
+        if place is None:
+            raise Fault(f"{self.tile} has no lock {number} that its core can reach", location, kind=FaultKind.CORE)
+        return self.machine.tiles[TileId(*place)].locks[number % count]
+
+    def read_register(self, address: int, location: LocationAttr) -> Process[int]:
+        yield 1  # what the DMAs of this cycle do is done
+        return self.tile.read(self._register(address, location))
+
+    def write_register(self, address: int, value: int, location: LocationAttr) -> Process[None]:
+        self.tile.write(self._register(address, location), value, location)
+        yield 1
+
+    def _register(self, address: int, location: LocationAttr) -> int:
+        if not 0 <= address < 1 << self.machine.model.architecture.row_shift or address % WORD_BYTES:
+            raise Fault(f"{self.tile} has no register {address:#x}", location, kind=FaultKind.CORE)
+        return address
+
+    def raises_events(self, call: CallOp) -> bool:
+        """Whether the kernel that is called raises its own events."""
+        kernel = self.kernels.get(call.callee.string_value())
+        return isinstance(kernel, CKernel) and kernel.source.is_cpp
+
+    def raise_event(self, number: int) -> None:
+        self._instruction(f"INSTR_EVENT_{number}")
 
     def _instruction(self, event: str) -> None:
         """An instruction that trace units know as an event."""
@@ -103,12 +155,15 @@ class TileCorePort:
         offset = self.tile.table.cascade_control
         return self.tile.register(offset) if offset is not None else 0
 
-    def put_stream(self, channel: int, data: bytes, location: LocationAttr) -> Process[None]:
+    def put_stream(
+        self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False
+    ) -> Process[None]:
         outlet = self.tile.switch.slaves[PortName(WireBundle.Core, channel)]
         words = np.frombuffer(data, dtype=np.uint32).tolist()
-        for word in words:
-            # Never the last: TLAST of a core's stream is another instruction, which no operation stands for.
-            yield from outlet.pass_on(Beat(word, False), CoreAsker(self.tile.place, location))
+        for number, word in enumerate(words, 1):
+            # No operation says so, but a kernel can: TLAST of a core's stream is another instruction.
+            beat = Beat(word, is_last and number == len(words))
+            yield from outlet.pass_on(beat, CoreAsker(self.tile.place, location))
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]:
         inlet = self.tile.switch.masters[PortName(WireBundle.Core, channel)]

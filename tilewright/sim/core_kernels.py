@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import inspect
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from struct import Struct
@@ -12,7 +13,7 @@ from typing import Any, NoReturn, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, MemRefType, StringAttr, VectorType
 from xdsl.ir import Attribute
 
 from tilewright.dialects.aie.data_layout import element_bytes
@@ -20,14 +21,16 @@ from tilewright.dialects.func import CallOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.dialects.vector.types import element_type
 from tilewright.errors import ArgumentError
-from tilewright.ir.diagnostics import fail
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, fail
 from tilewright.ir.run_errors import Fault
 from tilewright.ir.shown import quoted
 from tilewright.native.host_arrays import NotInNumPy, dtype_of, is_float, shown
 from tilewright.sim.core_port import CorePort, Kernel
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import FaultKind
-from tilewright.sim.kernels import CallingCore, CKernel, KernelError, cost_of, wants_core
+from tilewright.sim.cpp_kernels import CKernel, CoreFunction, KernelFault
+from tilewright.sim.kernel_sources import SourceError
+from tilewright.sim.kernels import CallingCore, KernelError, cost_of, wants_core
 
 WRAP = (1 << 64) - 1
 
@@ -59,8 +62,8 @@ class KernelCall:
 
     def __init__(self, caller: Caller, op: CallOp, places: Sequence[int]):
         self.caller, self.op = caller, op
-        self.kernel = _find_kernel(caller, op)
         _check_types(op)
+        self.kernel = _find_kernel(caller, op)
         # Readers take their slots in the order of the arguments; results have what is left.
         slots = iter(places)
         self._arguments = [_reader(caller, op, operand.type, slots) for operand in op.arguments]
@@ -85,15 +88,21 @@ class KernelCall:
         if not self._is_checked:
             _check_arguments(self.kernel, self.op, arguments)
             self._is_checked = True
-        result = _invoke(self.kernel, self.op, arguments)
+        with _reported(self.op):
+            kernel = self.kernel
+            result = kernel.begin(arguments, self.op.location) if isinstance(kernel, CoreFunction) else kernel(*arguments)
         if isinstance(result, Generator):
             return self._rest(cast("Process[Any]", result), arguments)
         _take_results(self.caller.context, self.op, result, self._results)
-        return cost_of(self.kernel, arguments)
+        return self._cycles(arguments)
+
+    def _cycles(self, arguments: Sequence[Any]) -> int:
+        return self.kernel.cycles if isinstance(self.kernel, CoreFunction) else cost_of(self.kernel, arguments)
 
     def _rest(self, kernel: Process[Any], arguments: Sequence[Any]) -> Process[None]:
-        result = yield from kernel
-        if cycles := cost_of(self.kernel, arguments):
+        with _reported(self.op):
+            result = yield from kernel
+        if cycles := self._cycles(arguments):
             yield from self.caller.port.spend(cycles)
         _take_results(self.caller.context, self.op, result, self._results)
 
@@ -107,18 +116,45 @@ def _check_types(op: CallOp) -> None:
             fail(op, f"passes {quoted(type)} to or from @{op.callee.string_value()}, but {error}")
 
 
-def _invoke(kernel: Kernel, op: CallOp, arguments: list[Any]) -> Any:
+@contextmanager
+def _reported(op: CallOp) -> Generator[None]:
+    """Say at the call what is wrong with a kernel, or in the kernel with a note at the call, if the line is known."""
     try:
-        if not isinstance(kernel, CKernel):
-            return kernel(*arguments)
-        result = op.result_types[0] if op.results else None
-        return kernel(*arguments, types=[operand.type for operand in op.arguments], result=result)
+        yield
+    except SourceError as error:
+        raise source_failure(error, op) from error
     except KernelError as error:
         fail(op, f"cannot call @{op.callee.string_value()}: {error}")
+    except KernelFault as error:
+        text = f"@{op.callee.string_value()} {error.text}"
+        notes = [] if error.location is None else [(op, "it is called here")]
+        fault = Fault(text, error.location or op, notes, error.kind)
+        fault.sources.update(error.sources)
+        raise fault from error
 
 
-def _find_kernel(caller: Caller, op: CallOp) -> Kernel:
-    kernel = caller.port.kernel(op.callee.string_value())
+def source_failure(error: SourceError, op: CallOp) -> DiagnosedError:
+    """A source that does not compile, as an error at its own line."""
+    name, position = op.callee.string_value(), error.position
+    if position is None:
+        text = f"cannot call @{name}: {error}"
+        return DiagnosedError([Diagnostic(Severity.ERROR, text, op.location)])
+    file, line, column = position
+    at = FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    # All of what the compiler says: the first error is often not the one to mend.
+    found = Diagnostic(Severity.ERROR, f"{error.first}\n{error.message}", at)
+    found.note(op, f"@{name} is called here, and its source is compiled for it")
+    failure = DiagnosedError([found])
+    failure.sources.update(error.sources)
+    return failure
+
+
+def _find_kernel(caller: Caller, op: CallOp) -> Kernel | CoreFunction:
+    with _reported(op):
+        kernel = caller.port.kernel(op.callee.string_value())
+        if isinstance(kernel, CKernel):
+            result = op.result_types[0] if op.results else None
+            return kernel.for_core(caller.port, op.operand_types, result)
     return kernel if kernel is not None else refuse_call(op, caller.core)
 
 
@@ -133,12 +169,9 @@ def refuse_call(op: CallOp, core: object, *notes: tuple[CallOp, str]) -> NoRetur
     )
 
 
-def _check_arguments(kernel: Kernel, op: CallOp, arguments: list[Any]) -> None:
-    if isinstance(kernel, CKernel):
-        try:
-            kernel.check([operand.type for operand in op.arguments])
-        except KernelError as error:
-            fail(op, f"cannot call @{op.callee.string_value()}: {error}")
+def _check_arguments(kernel: Kernel | CoreFunction, op: CallOp, arguments: list[Any]) -> None:
+    # What C++ takes was found out when it was bound.
+    if isinstance(kernel, CoreFunction):
         return
     try:
         signature = inspect.signature(kernel)

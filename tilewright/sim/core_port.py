@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device import LockAction
+from tilewright.device import Arch, LockAction
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.func import CallOp
 from tilewright.sim.engine import Process
 from tilewright.sim.trace import TraceEvent
+
+if TYPE_CHECKING:
+    from tilewright.sim.cpp_kernels import CoreLibraries
 
 Kernel = Callable[..., Any]
 """An external kernel: gets NumPy views of memrefs and Python numbers, gives what the function gives. A generator is a
@@ -25,6 +29,16 @@ class CorePort(Protocol):
 
     reached: int
     """The number of the place that the program has come to, among those where it reaches out of the core."""
+    libraries: CoreLibraries
+    """Compiled kernels that it has called."""
+
+    @property
+    def arch(self) -> Arch: ...
+
+    @property
+    def hears_events(self) -> bool:
+        """Whether a trace unit may record what a kernel raises."""
+        ...
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         """The bytes of a buffer on this or a neighbouring tile: the memory itself, which stays where it is."""
@@ -40,11 +54,31 @@ class CorePort(Protocol):
 
     def get_cascade(self, size_bytes: int, location: LocationAttr) -> Process[bytes]: ...
 
-    def put_stream(self, channel: int, data: bytes, location: LocationAttr) -> Process[None]:
-        """Write one word, or four."""
+    def put_stream(
+        self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False
+    ) -> Process[None]:
+        """Write one word, or four; the last of a packet may be marked as such."""
         ...
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]: ...
+
+    def use_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
+        """Use a lock by the number that instructions have for it; to acquire -n is to wait for n or more."""
+        ...
+
+    def read_register(self, address: int, location: LocationAttr) -> Process[int]:
+        """Read a register of the tile, as a core can."""
+        ...
+
+    def write_register(self, address: int, value: int, location: LocationAttr) -> Process[None]: ...
+
+    def raises_events(self, call: CallOp) -> bool:
+        """Whether a kernel tells of its events itself, by `raise_event`; otherwise its call and its end are both."""
+        ...
+
+    def raise_event(self, number: int) -> None:
+        """An instruction of a kernel that is an event: 0 or 1."""
+        ...
 
     def record(self, event: TraceEvent, a: int = 0, b: int = 0) -> None:
         """Write down that something happens on the core."""

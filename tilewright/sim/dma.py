@@ -17,6 +17,7 @@ from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection, TileId
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
 from tilewright.device.timing import Timing
+from tilewright.sim.compression import Expansion, compressed, most_words
 from tilewright.sim.descriptors import PIECE_WORDS, Addresses, BdLock, BufferDescriptor
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, FaultPolicy
@@ -94,6 +95,7 @@ class DmaTile(Protocol):
     def inlet(self, channel: Channel) -> Process[Fifo]: ...
     def token_outlet(self) -> Slave: ...
     def controller_id(self, direction: DmaDirection, channel: int) -> int: ...
+    def compression_group(self, direction: DmaDirection, channel: int) -> int | None: ...
     def bursts(self, direction: DmaDirection) -> Bursts | None: ...
     def start_cost(self, direction: DmaDirection) -> int: ...
     def end_cost(self, direction: DmaDirection) -> int: ...
@@ -341,7 +343,9 @@ class Channel:
         yield from self._await_first_word()
         self.tile.begin_access(descriptor.addresses, self)
         if self.direction is DmaDirection.MM2S:
-            yield from self._send(descriptor, self.tile.gather(descriptor.addresses(), self, self.transfer))
+            words = self.tile.gather(descriptor.addresses(), self, self.transfer)
+            group = self.compression_group(descriptor.compressed)
+            yield from self._send(descriptor, words if group is None else compressed(words, group))
             self.tile.end_access(self)
         else:
             words = yield from self._receive(descriptor)
@@ -350,6 +354,10 @@ class Channel:
             self.tile.scatter(descriptor.addresses(), words, self, self.transfer)
             if cost := self.tile.end_cost(self.direction):
                 yield cost
+
+    def compression_group(self, compressed: bool) -> int | None:
+        """The bytes that have one mask; None where words go as they are. Descriptor and channel both have to say so."""
+        return self.tile.compression_group(self.direction, self.number) if compressed else None
 
     def _await_first_word(self) -> Process[None]:
         """Host memory is asked as soon as a task is in the queue, so only the first of several waits for all of it."""
@@ -380,18 +388,29 @@ class Channel:
             self.tile.scatter(descriptor.addresses()[: self._moved], words[: self._moved], self, self.transfer)
 
     def _receive(self, descriptor: BufferDescriptor) -> Process[Words]:
-        inlet, count = (yield from self.tile.inlet(self)), descriptor.length
-        # Words come into memory all at once, after the last: `memory_watch` says when that could be seen.
-        words = np.empty(count, dtype=np.uint32)
-        self._arriving = descriptor, words
-        for index in range(count):
+        inlet = yield from self.tile.inlet(self)
+        group = self.compression_group(descriptor.compressed)
+        if group is None:
+            # Words come into memory all at once, after the last: `memory_watch` says when that could be seen.
+            words = np.empty(descriptor.length, dtype=np.uint32)
+            self._arriving = descriptor, words
+            yield from self._take_words(inlet, words, 0, descriptor.length)
+            return words
+        expansion = Expansion(descriptor.length, group)
+        stream = np.empty(most_words(descriptor.length, group), dtype=np.uint32)
+        while not expansion.is_done:
+            yield from self._take_words(inlet, stream, self._moved, expansion.total)
+            expansion.advance(stream)
+        return expansion.words
+
+    def _take_words(self, inlet: Fifo, words: Words, first: int, count: int) -> Process[None]:
+        for index in range(first, count):
             yield from self._take_turn(index, count)
             beat = yield from inlet.head(self.transfer)
             words[index] = beat.word
             inlet.pop()
             self._count(index + 1, index == 0)
             yield 1
-        return words
 
     def _take_turn(self, at: int, count: int) -> Process[None]:
         """Host memory is shared: each burst of words waits until there is room for it."""

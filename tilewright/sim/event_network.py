@@ -136,11 +136,12 @@ class EventNetwork:
         elif event in (TraceEvent.WAIT, TraceEvent.GO) and core.tile.program is not None:
             op = core.tile.program.program.code.stops[stop].op
             if isinstance(op, CallOp):
-                first, second = (
-                    ("INSTR_CALL", "INSTR_EVENT_0") if event is TraceEvent.WAIT else ("INSTR_EVENT_1", "INSTR_RETURN")
-                )
-                core.pulse(first)
-                core.pulse(second)
+                pulses = _CALL if event is TraceEvent.WAIT else _RETURN
+                # A kernel in C++ raises the numbered ones where it says so.
+                own = core.tile.program.port.raises_events(op)
+                for name in pulses:
+                    if not own or not name.startswith("INSTR_EVENT"):
+                        core.pulse(name)
             elif event is TraceEvent.WAIT and isinstance(op, EventOp):
                 core.pulse(f"INSTR_EVENT_{op.val.value.data}")
             elif event is TraceEvent.WAIT and (name := _INSTRUCTIONS.get(type(op))):

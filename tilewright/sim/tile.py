@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.bd import BD_LAYOUTS, ShimBd
-from tilewright.device.layout import WORD_BYTES
+from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.device.registers import (
     PROGRAM_MEMORY_BYTES,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 OTHER_MODES = {
     "fot_mode": "finish-on-TLAST",
     "enable_out_of_order": "out-of-order",
-    "compression_enable": "compression",
     "pause_stream": "stream pause",
     "pause_mem": "memory pause",
 }
@@ -121,7 +120,8 @@ class Tile:
         if is_descriptor:
             self.machine.descriptor_touched(self, role.number)
             # Writing the same value changes nothing for the task in flight.
-            if value != self._registers.get(offset, 0):
+            changed = value ^ self._registers.get(offset, 0)
+            if changed and not self._is_compression(role.number, offset, changed):
                 self._check_unused(role.number, location)
         self._registers[offset] = value
         self._authors[offset] = location
@@ -219,6 +219,15 @@ class Tile:
         """
         *_, last = channel.chain(channel.latest.start_bd if channel.latest else 0)
         return last
+
+    def _is_compression(self, bd: int, offset: int, changed: int) -> bool:
+        """Whether a write changes only how words go through the stream: no harm comes of that between two runs.
+
+        mlir-aie's dma_compression does so to descriptors that run in circles.
+        """
+        field = getattr(BD_LAYOUTS[self.type], "enable_compression", None)
+        at = offset - self.table.bds[bd]
+        return isinstance(field, Field) and at == WORD_BYTES * field.word and changed == field.mask
 
     def _check_unused(self, bd: int, location: LocationAttr) -> None:
         """A descriptor that a task in flight still needs must not change."""
@@ -424,6 +433,11 @@ class Tile:
 
     def controller_id(self, direction: DmaDirection, channel: int) -> int:
         return self._control(direction, channel)["controller_id"]
+
+    def compression_group(self, direction: DmaDirection, channel: int) -> int | None:
+        """The bytes that have one mask, where a channel is to compress what its descriptors say."""
+        enabled = self._control(direction, channel).get("compression_enable")
+        return self.model.architecture.compression_group_bytes if enabled else None
 
     def _control(self, direction: DmaDirection, channel: int) -> dict[str, int]:
         return self.table.channel_control.decode([self.register(self.table.control(direction)[channel])])

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
+from itertools import islice
 from types import FrameType, FunctionType, TracebackType
 from typing import ParamSpec, TypeVar
 
@@ -20,7 +21,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 SHOW_ALL = "TILEWRIGHT_TRACEBACK"
-_OURS = ("tilewright.", "xdsl.", "contextlib", "functools")
+_OURS = ("tilewright.", "xdsl.", "contextlib", "functools", "runpy")
 
 
 def at_user_line(function: Callable[P, R]) -> Callable[P, R]:
@@ -64,10 +65,14 @@ _CALLED_BY_USERS = frozenset(f"__{name}__" for name in _OPERATORS.split())
 
 def _is_users(error: Exception) -> bool:
     """Whether an error is about a user's program: raised for its author, or by one of its lines."""
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
+    last = _last(error.__traceback__)
     return isinstance(error, Error) or (last is not None and not _is_ours(last.tb_frame))
+
+
+def _last(trace: TracebackType | None) -> TracebackType | None:
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
 
 
 def _is_users_cause(error: Exception) -> bool:
@@ -88,6 +93,38 @@ def _users(trace: TracebackType | None) -> TracebackType | None:
         # tracebacks are linked from the outermost call inwards
         kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return kept
+
+
+def users_traceback(error: Exception) -> Exception:
+    """An error that ends a user's program, with the lines of the program alone, as are those that it came of."""
+    if os.environ.get(SHOW_ALL, "0") not in ("", "0"):
+        return error
+    seen, open = set[int](), list[BaseException | None]([error])
+    while open:
+        found = open.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        open += [found.__cause__, found.__context__]
+        last = _last(found.__traceback__)
+        # the message alone would not say that it is no error of the program's own
+        if last is not None and _is_ours(last.tb_frame) and not isinstance(found, Error | ImportError):
+            place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+            found.add_note(f"raised inside tilewright, {place}; {SHOW_ALL}=1 in the environment shows all lines")
+        found.__traceback__ = _users(found.__traceback__)
+    return error
+
+
+def users_place(error: BaseException) -> tuple[str, int, int] | None:
+    """File, line and column of the user's line that an error came through last, if there is one."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        found, trace = (found if _is_ours(trace.tb_frame) else trace), trace.tb_next
+    if found is None:
+        return None
+    code = found.tb_frame.f_code
+    column = next(islice(code.co_positions(), found.tb_lasti // 2, None), (None,) * 4)[2]
+    return code.co_filename, found.tb_lineno, 1 if column is None else column + 1
 
 
 def _is_ours(frame: FrameType) -> bool:

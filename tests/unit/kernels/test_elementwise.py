@@ -172,6 +172,18 @@ def test_filter_repeats_the_ends_of_lines(lines: tuple[Array, Array, Array], wei
         assert out[place] == min(255, max(0, total))
 
 
+def test_filter_takes_the_pixel_but_one_at_its_seams() -> None:
+    """A line of 128 is made in four steps: the last two see the pixel before the one on their left."""
+    lines = [np.zeros(128, np.uint8) for _ in range(3)]
+    lines[1][:] = np.arange(128)
+    out, left = np.zeros(128, np.uint8), np.zeros(9, np.int16)
+    left[3] = 16 << 8
+    call("filter2dLine", *lines, out, 128, left)
+    wanted = [max(0, x - 1) for x in range(128)]
+    wanted[64], wanted[96] = 62, 94
+    assert out.tolist() == wanted
+
+
 def test_bits() -> None:
     a, b, out = np.array([12, 255], np.uint8), np.array([10, 128], np.uint8), np.zeros(2, np.uint8)
     call("bitwiseANDLine", a, b, out, 2)

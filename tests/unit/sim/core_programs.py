@@ -11,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
-from tilewright.device import LockAction
+from tilewright.device import Arch, LockAction
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import LockOp
+from tilewright.dialects.func import CallOp
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
 from tilewright.ir.verifier import verify
 from tilewright.sim.core import CoreProgram, core_process
 from tilewright.sim.core_port import Kernel
+from tilewright.sim.cpp_kernels import CoreLibraries
 from tilewright.sim.engine import Process
 from tilewright.sim.trace import TraceEvent
 
@@ -54,6 +56,10 @@ class FakeTile:
     log: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
     cycles: int = 0
     reached: int = 0
+    arch: Arch = Arch.AIE2p
+    hears_events: bool = False
+    libraries: CoreLibraries = field(default_factory=CoreLibraries)
+    registers: dict[int, int] = field(default_factory=dict[int, int])
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         assert buffer.sym_name is not None
@@ -76,13 +82,33 @@ class FakeTile:
         yield 0
         return self.cascade.pop(0)
 
-    def put_stream(self, channel: int, data: bytes, location: LocationAttr) -> Process[None]:
-        self.log.append(("put_stream", channel, data))
+    def put_stream(
+        self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False
+    ) -> Process[None]:
+        self.log.append(("put_stream", channel, data, *(("last",) if is_last else ())))
         yield 0
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]:
         yield 0
         return self.stream.pop(0)
+
+    def use_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
+        self.log.append(("acquire" if is_acquire else "release", number, amount))
+        yield 0
+
+    def read_register(self, address: int, location: LocationAttr) -> Process[int]:
+        yield 0
+        return self.registers.get(address, 0)
+
+    def write_register(self, address: int, value: int, location: LocationAttr) -> Process[None]:
+        self.registers[address] = value
+        yield 0
+
+    def raises_events(self, call: CallOp) -> bool:
+        return True
+
+    def raise_event(self, number: int) -> None:
+        self.log.append(("event", number, self.cycles))
 
     def spend(self, cycles: int) -> Process[None]:
         self.cycles += cycles

@@ -34,7 +34,7 @@ def test_scalars_are_no_buffers() -> None:
     assert [host.argument(index) for index in range(5)] == [source, target, trace, trace, None]
 
 
-@pytest.mark.parametrize("field, mode", [(16, "finish-on-TLAST"), (3, "out-of-order"), (4, "compression")])
+@pytest.mark.parametrize("field, mode", [(16, "finish-on-TLAST"), (3, "out-of-order")])
 def test_a_mode_that_is_not_modelled_is_said(field: int, mode: str) -> None:
     machine = tw.compile(DESIGNS / "mem_tile_ring.mlir").load().machine
     tile = machine.tiles[TileId(0, 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -39,7 +39,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.create import initialize
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.interned import i32_number
-from tilewright.ir.traversal import all_operations
+from tilewright.ir.traversal import all_operations, ops_of
 
 from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer
 from .queue import FALSE, TRUE
@@ -68,9 +68,9 @@ class ConfiguredTask(TokenIssuer):
         return self.regions[0]
 
     @property
-    def descriptors(self) -> Iterator[DmaBdOp]:
+    def descriptors(self) -> Sequence[DmaBdOp]:
         """Every descriptor of the chain, in the order they are written."""
-        return (op for op in all_operations(self) if isinstance(op, DmaBdOp))
+        return ops_of(all_operations(self.chain), DmaBdOp)
 
     @property
     def first_descriptor(self) -> DmaBdOp | None:
@@ -158,24 +158,26 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
     @property
     def runtime_ids(self) -> dict[DmaBdOp, SSAValue]:
         """The numbers of the descriptors; none if they are known, or will be, without running the program."""
+        if len(self._operands) == 1:  # the tile
+            return {}
         return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
 
     def verify_(self) -> None:
-        if self.bd_ids and (count := sum(1 for _ in self.descriptors)) != len(self.bd_ids):
+        if self.bd_ids and (count := len(self.descriptors)) != len(self.bd_ids):
             raise VerifyException(f"expected one bd_id for each descriptor ({count}), got {len(self.bd_ids)}")
         tile = self.tile_like
         if tile is not None and tile.place is not None:
             self.verify_dimensions(tile)
         # descriptors that nothing leads to would take numbers and never be run
-        reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op.successors}
+        reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op._successors}
         for block in self.body.blocks:
             if block.last_op is None:
                 continue
             if block is not self.body.first_block and block not in reached:
                 text = "Block ending in this terminator does not form a chain with entry block."
                 raise VerifyError(text, at=block.last_op, bare=True)
-            for bd in block.walk() if tile is not None and not tile.is_shim_noc else ():
-                if isinstance(bd, DmaBdOp) and bd.burst_length.value.data != 0:
+            for bd in ops_of(all_operations(block), DmaBdOp):
+                if bd.burst_length.value.data != 0 and tile is not None and not tile.is_shim_noc:
                     raise VerifyError(BURST_NEEDS_SHIM, at=bd)
 
 

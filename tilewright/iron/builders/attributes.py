@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -158,6 +159,40 @@ _CONVERTERS: dict[type[Attribute], Callable[[Any], Attribute | None]] = {
     DenseArrayBase: lambda value: DenseArrayBase.from_list(i32, [int(part) for part in value]),
     TypeAttribute: convert_type,
 }
+
+
+def _integer(width: int) -> Callable[[Any], Attribute]:
+    return lambda value: integer_attr(int(value), IntegerType(width))
+
+
+class AttrBuilder:
+    """Attributes of Python values, by the names that MLIR's definitions have for them."""
+
+    _NAMED: ClassVar[dict[str, Callable[[Any], Attribute | None]]] = {
+        **{kind.__name__: make for kind, make in _CONVERTERS.items()},
+        **{f"I{width}Attr": _integer(width) for width in (8, 16, 32, 64)},
+        "BoolAttr": lambda value: BoolAttr.from_bool(bool(value)),
+        "StrAttr": _CONVERTERS[StringAttr],
+        "SymbolNameAttr": _CONVERTERS[StringAttr],
+        "FlatSymbolRefAttr": _symbol,
+        "TypeAttr": convert_type,
+    }
+
+    @classmethod
+    def contains(cls, attribute_kind: str) -> bool:
+        return attribute_kind in cls._NAMED
+
+    @classmethod
+    def get(cls, attribute_kind: str) -> Callable[..., Attribute]:
+        """A function that makes attributes of a kind, such as `PacketInfoAttr`."""
+        make = cls._NAMED.get(attribute_kind)
+        if make is None:
+            refuse(f"there is no builder for '{attribute_kind}'", (None, f"there are {', '.join(cls._NAMED)}"))
+
+        def build(value: Any, context: Any = None) -> Attribute:
+            return make(value) or refuse(f"{value!r} cannot be a {attribute_kind}")
+
+        return build
 
 
 def _guess(value: Any) -> Attribute | None:

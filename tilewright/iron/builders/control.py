@@ -7,6 +7,8 @@ the turn. That is found out by comparing the variables before and after the body
 from __future__ import annotations
 
 import ast
+import sys
+import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -21,11 +23,12 @@ from tilewright.dialects import scf
 from tilewright.dialects._syntax import INDEX
 from tilewright.ir.diagnostics import Diagnostic, Severity, diagnose
 from tilewright.iron.builders.handles import OpView, RegionView, Value, ssa_of, value_of
-from tilewright.iron.builders.location import refuse, syntax_tree, user_frame, user_location
+from tilewright.iron.builders.location import UPSTREAM, refuse, syntax_tree, user_frame, user_location
 from tilewright.iron.builders.module import deferred_errors
 from tilewright.iron.builders.operations import InsertionPoint, build, is_inside, is_terminated
 from tilewright.iron.builders.scalars import as_index, constant
 from tilewright.iron.builders.types import is_list, is_number, numpy_type
+from tilewright.support.tracebacks import user_stack_level
 
 
 def for_(
@@ -165,6 +168,10 @@ def names_in_use() -> Mapping[str, Any]:
     return {name: value for name, value in variables.items() if is_number(value) or isinstance(value, Value)}
 
 
+class LoopWarning(UserWarning):
+    """A loop of the program computes with what a variable was before it."""
+
+
 def check_carried(before: Mapping[str, Any], body: Block) -> None:
     """Refuse a loop whose body goes on computing with what a variable was before the loop."""
     frame = user_frame()
@@ -192,8 +199,13 @@ def _initial_text(name: str, before: Any, after: Value) -> str:
 def _refuse(name: str, initial: str, loop: ast.For) -> None:
     turns, variable = ast.unparse(loop.iter), ast.unparse(loop.target)
     start = turns[:-1] if turns.endswith(")") else turns
+    text = f"'{name}' does not go from one turn of this loop to the next: its body is built once"
+    # mlir-aie builds such loops, and what its programs say is what they get
+    if UPSTREAM in sys.modules:
+        warnings.warn(f"{text}; `range_(..., iter_args=[...])` carries it", LoopWarning, user_stack_level())
+        return
     refuse(
-        f"'{name}' does not go from one turn of this loop to the next: its body is built once",
+        text,
         (None, f"carry it: `for {variable}, {name}, result in {start}, iter_args=[{initial}]):`"),
         (None, f"end the body with `yield_([{name}])`, and use `result` behind the loop"),
         at=user_location(),

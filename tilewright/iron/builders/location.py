@@ -18,12 +18,24 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, Location
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Where, diagnose
 from tilewright.support.lazy import setting
 
+UPSTREAM = "aie"
+"""The package that programs for mlir-aie import, whoever serves it."""
 _BETWEEN = ("tilewright.iron", "tilewright.support.tracebacks", "contextlib", "functools", "numpy")
 """Modules whose frames stand between the user's line and us."""
 
 
 class UsageError(CompileError, ValueError):
     """A line of the user's program asks for what cannot be built."""
+
+    def __str__(self) -> str:
+        # programs for mlir-aie print and compare the words alone; the line is in `diagnostics`, and in the traceback
+        if UPSTREAM in sys.modules:
+            return "\n".join(diagnostic.text for diagnostic in self.diagnostics)
+        return super().__str__()
+
+
+class UsageTypeError(UsageError, TypeError):
+    """One that is about how something is called, where mlir-aie raises a TypeError."""
 
 
 _fixed: ContextVar[LocationAttr | None] = ContextVar("location", default=None)
@@ -93,17 +105,21 @@ def given_location(given: LocationAttr | Location | None) -> LocationAttr:
     return user_location() if asked is None else asked
 
 
-def refuse(text: str, *notes: tuple[Where, str], at: LocationAttr | None = None) -> NoReturn:
+def refuse(
+    text: str, *notes: tuple[Where, str], at: LocationAttr | None = None, kind: type[UsageError] = UsageError
+) -> NoReturn:
     """Raise a `UsageError` about the user's line."""
-    raise usage_error(text, *notes, at=at)
+    raise usage_error(text, *notes, at=at, kind=kind)
 
 
-def usage_error(text: str, *notes: tuple[Where, str], at: LocationAttr | None = None) -> UsageError:
+def usage_error(
+    text: str, *notes: tuple[Where, str], at: LocationAttr | None = None, kind: type[UsageError] = UsageError
+) -> UsageError:
     where = user_location() if at is None else at
     error: Diagnostic = diagnose(Severity.ERROR, where, text)
     for place, note in notes:
         error.note(where if place is None else place, note)
-    return UsageError([error])
+    return kind([error])
 
 
 def _is_between(frame: FrameType) -> bool:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    IntegerType,
     LocationAttr,
     MemRefType,
     SymbolRefAttr,
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from tilewright.dialects import memref as ops
+from tilewright.dialects.aie.data_layout import element_bytes
 from tilewright.dialects.memref.views import subview_type
 from tilewright.iron.builders.attributes import symbol_name
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of, value_of
@@ -247,6 +249,38 @@ def subview(
     if kind is None:
         refuse("this buffer's layout has no strides, so it has no parts")
     return MemRefValue(build(ops.SubviewOp, results=[kind], source=source, loc=loc, ip=ip, **static).results[0])
+
+
+def view(
+    source: Any,
+    shape: Sequence[int],
+    dtype: Any = None,
+    shift: Any = 0,
+    memory_space: Any = None,
+    *,
+    loc: Any = None,
+    ip: Any = None,
+) -> MemRefValue:
+    """`memref.view`: bytes of a buffer as an array of elements, from the element numbered `shift` on.
+
+    Args:
+        source: a flat buffer of `i8`
+        shape: that of the array
+        dtype: the type of its elements; `i8` unless given
+        shift: how many such elements stand before it; may be a number of the program
+        memory_space: that of the source unless given
+    """
+    given = memref_type(source)
+    if given.get_num_dims() != 1 or given.element_type != IntegerType(8):
+        refuse(f"a view is of bytes, a flat buffer of i8, not of {given}")
+    element = given.element_type if dtype is None else convert_type(dtype)
+    sizes = [as_int(size, "a size of the view") for size in as_list(shape, "the shape of a view")]
+    space = given.memory_space if memory_space is None else memory_space
+    kind = MemRefType(element, sizes, memory_space=space)
+    first = as_index(shift * element_bytes(kind))
+    return MemRefValue(
+        build(ops.ViewOp, results=[kind], source=source, byte_shift=first, sizes=[], loc=loc, ip=ip).result
+    )
 
 
 def global_(

@@ -30,6 +30,24 @@ def deferred_errors() -> list[Diagnostic]:
     return [] if found is None else found
 
 
+class Context:
+    """Nothing is kept in it: programs have all dialects."""
+
+    allow_unregistered_dialects = False
+
+    def append_dialect_registry(self, registry: object) -> None:
+        """What a registry has is there already."""
+
+    def load_all_available_dialects(self) -> None:
+        """They are loaded when a program mentions them."""
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
+
 class Module:
     """A program under construction."""
 
@@ -54,6 +72,10 @@ class Module:
     @property
     def operation(self) -> ModuleView:
         return ModuleView(self)
+
+    @property
+    def context(self) -> Context:
+        return Context()
 
     @property
     def body(self) -> Block:

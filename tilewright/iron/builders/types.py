@@ -220,8 +220,10 @@ def integer_attr(value: int, type: IntegerType | IndexType) -> IntegerAttr[Integ
 
 
 def elements(values: Any, shaped: Any) -> Attribute:
-    """An array's contents as a constant of a tensor or buffer type; numbers that the element type cannot hold are
-    refused."""
+    """An array's contents as a constant of a tensor or buffer type, one value for all elements or one for each.
+
+    Numbers that the element type cannot hold are refused.
+    """
     element_type, shape = shaped.element_type, shaped.get_shape()
     kind = numpy_type(element_type)
     if kind is None:
@@ -234,6 +236,8 @@ def elements(values: Any, shaped: Any) -> Attribute:
     # fractions are rounded to the type, whole numbers have to stay what they are
     if given.dtype.kind in "iub" and not np.array_equal(converted.astype(given.dtype), given):
         refuse(f"initial values do not fit in {element_type}")
-    if given.size != prod(shape):
+    if given.size not in (1, prod(shape)):
         refuse(f"initial values of shape {given.shape} do not fill {shaped}")
-    return DenseIntOrFPElementsAttr(shaped, BytesAttr(np.ascontiguousarray(converted).tobytes()))
+    # one value stands for all of them
+    filled = np.full(shape, converted.reshape(-1)[0], kind) if given.size == 1 else np.ascontiguousarray(converted)
+    return DenseIntOrFPElementsAttr(shaped, BytesAttr(filled.tobytes()))

@@ -5,7 +5,7 @@ import numpy as np
 # upstream's programs take all of these from here, even NumPy
 from tilewright.device import LockAction, LockBlocking
 from tilewright.dialects.aie.trace import ComboLogic, EdgeTrigger, TraceMode
-from tilewright.iron.builders.attributes import bd_dim_layout, bd_pad_layout
+from tilewright.iron.builders.attributes import AttrBuilder, bd_dim_layout, bd_pad_layout
 from tilewright.iron.builders.functions import call, external_func
 from tilewright.iron.builders.memrefs import MemRefValue
 from tilewright.iron.builders.scalars import ScalarValue, constant
@@ -113,11 +113,16 @@ from tilewright.iron.placed.trace import (
     trace_start_config,
     trace_stop,
 )
+from tilewright.iron.placed.translations import (
+    generate_control_packets,
+    translate_npu_to_binary,
+)
 
 __all__ = [
     "AIEArch",
     "AIEDevice",
     "AIETileType",
+    "AttrBuilder",
     "BDChainOp",
     "BufferOp",
     "CascadeDir",
@@ -176,6 +181,7 @@ __all__ = [
     "external_buffer",
     "external_func",
     "flow",
+    "generate_control_packets",
     "get_cascade",
     "get_stream",
     "get_target_model",
@@ -216,6 +222,7 @@ __all__ = [
     "trace_start",
     "trace_start_config",
     "trace_stop",
+    "translate_npu_to_binary",
     "use_lock",
     "wire",
 ]

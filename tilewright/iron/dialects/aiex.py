@@ -4,6 +4,7 @@ import numpy as np
 
 # upstream's programs take all of these from here, the other dialects too
 from tilewright.device import LockAction
+from tilewright.iron.builders.attributes import AttrBuilder
 from tilewright.iron.builders.types import v8bfp16ebs8, v16bfp16ebs16
 from tilewright.iron.dialects import aie
 from tilewright.iron.extras import types as T
@@ -70,6 +71,7 @@ from tilewright.iron.placed.tiles import (
 )
 
 __all__ = [
+    "AttrBuilder",
     "BDChainOp",
     "DMAChannelDir",
     "DMAConfigureTaskForOp",

@@ -6,8 +6,11 @@ from enum import IntEnum
 from functools import partial
 from typing import Any
 
+from xdsl.ir import Attribute
+
 from tilewright.dialects import arith as ops
 from tilewright.iron.builders.arithmetic import INTEGER_PREDICATES
+from tilewright.iron.builders.handles import OpView, plain
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, binary, cast_to, cmpf, cmpi, index_cast
 from tilewright.iron.builders.scalars import constant as _constant
@@ -58,6 +61,18 @@ fptoui = cast_to(ops.FPToUIOp)
 bitcast = cast_to(ops.BitcastOp)
 
 
+class ConstantOp(OpView):
+    """`arith.constant` as an operation: its type, and its number or attribute."""
+
+    OP = ops.ConstantOp
+
+    def __init__(self, result: Any, value: Any, *, loc: Any = None, ip: Any = None):
+        number = plain(value) if isinstance(value, Attribute) else value
+        made = _constant(number, result, loc=loc, ip=ip).owner
+        assert isinstance(made, OpView)
+        super().__init__(made.op)
+
+
 def constant(result: Any, value: Any = None, *, loc: Any = None, ip: Any = None) -> ScalarValue:
     """`arith.constant`, the type first as in MLIR's bindings; `extras.dialects.arith` has the value first."""
     return _constant(result, loc=loc, ip=ip) if value is None else _constant(value, result, loc=loc, ip=ip)
@@ -73,6 +88,7 @@ def select(condition: Any, true_value: Any, false_value: Any, *, loc: Any = None
 
 __all__ = [
     "CmpIPredicate",
+    "ConstantOp",
     "ScalarValue",
     "addf",
     "addi",

@@ -11,6 +11,7 @@ from tilewright.iron.builders.memrefs import (
     load,
     store,
     subview,
+    view,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "load",
     "store",
     "subview",
+    "view",
 ]

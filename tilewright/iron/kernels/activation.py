@@ -16,7 +16,8 @@ _TILE = 1024  # the length that the sources of these kernels have written into t
 
 def _function(factory: str, name: str, file: str, tile_size: int, count: int, *others: Any) -> LibraryFunction:
     need_tile_size(factory, tile_size, _TILE)
-    return LibraryFunction(name, source_of(file), [array(tile_size, bfloat16)] * count + [*others])
+    types = [array(tile_size, bfloat16)] * count + [*others]
+    return LibraryFunction(name, source_of(file), types, uses_tables=True)
 
 
 def softmax(tile_size: int = _TILE) -> LibraryFunction:

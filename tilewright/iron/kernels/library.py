@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,13 @@ from tilewright.kernels.declaration import Declaration
 
 ELEMENTS = {np.int8: "i8", np.uint8: "ui8", np.int16: "i16", np.int32: "i32", bfloat16: "bf16", np.float32: "f32"}
 """How the names of kernels call NumPy's types."""
+KERNELS_VARIABLE, FROM_SOURCE = "TILEWRIGHT_KERNELS", "source"
+SOURCES_VARIABLE = "TILEWRIGHT_KERNEL_SOURCES"
+"""Names the folder with mlir-aie's kernels in C++: its `aie_kernels`."""
+_TABLES = "aie_runtime_lib/AIE2"
+"""Beside that folder: the tables of functions for cores that have no instructions for them."""
+_EXTERN_CACHE: dict[object, ExternalFunction] = {}
+"""Upstream's tests clear it; nothing is kept here."""
 BIT_WIDTHS = {np.dtype(np.uint8): 8, np.dtype(np.int16): 16, np.dtype(np.int32): 32}
 
 
@@ -36,13 +45,34 @@ class LibraryFunction(ExternalFunction):
     put_get: Kernel
 
     def __init__(
-        self, name: str, source: str, arg_types: Sequence[Any], flags: Sequence[str] = (), use_chess: bool = False
+        self,
+        name: str,
+        source: str,
+        arg_types: Sequence[Any],
+        flags: Sequence[str] = (),
+        use_chess: bool = False,
+        *,
+        object_file: str | None = None,
+        uses_tables: bool = False,
     ):
         super().__init__(name, source_file=source, arg_types=arg_types, compile_flags=list(flags), use_chess=use_chess)
+        # one file for each set of sizes and flags, or one that companions share
+        self.object_file_name = object_file or f"{name}_{self.content_digest()}.o"
+        self._uses_tables = uses_tables
 
     def _declaration(self) -> Declaration:
-        """The library has the function, so no source is compiled."""
-        return Declaration(self.name, self.compile_flags)
+        """With its source only if sources are asked for and there: the library has the function."""
+        found = _source_path(self.source_file or "")
+        symbol = None if self.name == self.original_name else self.original_name
+        if found is None:
+            return Declaration(self.name, self.compile_flags)
+        root = _sources_folder()
+        flags = [*self.compile_flags, f"-I{root.parent}", f"-I{found.parent}"]
+        tables = root.parent / _TABLES
+        if self._uses_tables and found.parent.name == "aie2" and tables.is_dir():
+            text = f'#include "{found}"\n#include "{tables / "lut_based_ops.cpp"}"\n'
+            return Declaration(self.name, [*flags, f"-I{tables}"], text, None, symbol)
+        return Declaration(self.name, flags, None, str(found), symbol)
 
     def resolve(self, loc: Any = None, ip: Any = None) -> None:
         # one name can be declared once, whatever sizes a source is compiled for
@@ -60,6 +90,20 @@ class LibraryFunction(ExternalFunction):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LibraryFunction) and other.content_digest() == self.content_digest()
+
+
+def _sources_folder() -> Path:
+    return Path(os.environ.get(SOURCES_VARIABLE, "")).absolute()
+
+
+def _source_path(source: str) -> Path | None:
+    """The file of a kernel, where sources are wanted before the library and there are any."""
+    if os.environ.get(KERNELS_VARIABLE) != FROM_SOURCE or not os.environ.get(SOURCES_VARIABLE):
+        return None
+    _, folder, file = source.split("/", 2)
+    # kernels without a version for an architecture have one for all, or that of the first
+    tried = [_sources_folder() / part / file for part in (folder, "aie2", "generic")]
+    return next((path for path in tried if path.is_file()), None)
 
 
 def current_unit() -> VectorUnit:

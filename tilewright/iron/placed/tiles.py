@@ -11,7 +11,7 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie import core as core_ops
 from tilewright.dialects.aie import tiles as ops
 from tilewright.iron.builders.handles import OpView
-from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.location import UsageTypeError, refuse
 from tilewright.iron.builders.operations import build, builder, region_op
 
 AIEDevice = DeviceName
@@ -58,7 +58,8 @@ class Core(OpView):
         if link_with is not None:
             refuse(
                 "Core() no longer accepts link_with. Set link_with= on each external_func() declaration instead; the "
-                "aie-assign-core-link-files pass aggregates them onto the core."
+                "aie-assign-core-link-files pass aggregates them onto the core.",
+                kind=UsageTypeError,
             )
         settings: dict[str, Any] = {"stack_size": stack_size, "dynamic_objfifo_lowering": dynamic_objfifo_lowering}
         super().__init__(build(core_ops.CoreOp, results=[INDEX], regions=[Region()], tile=tile, **settings))

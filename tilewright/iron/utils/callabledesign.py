@@ -138,6 +138,18 @@ class CallableDesign:
         """See `CompilableDesign.compile`."""
         return self.compilable.compile(**files)
 
+    def get_artifacts(self) -> tuple[Path, Path | None] | None:
+        """See `CompilableDesign.get_artifacts`."""
+        return self.compilable.get_artifacts()
+
+    def get_pdi_paths(self) -> list[Path]:
+        """See `CompilableDesign.get_pdi_paths`."""
+        return self.compilable.get_pdi_paths()
+
+    def get_pdi_path(self, device_name: str | None = None) -> Path | None:
+        """See `CompilableDesign.get_pdi_path`."""
+        return self.compilable.get_pdi_path(device_name)
+
     def design(self, **compile_kwargs: Any) -> Design:
         """The compiled design for these compile-time arguments: for its words, its C++, or runs with more options."""
         return self._design(self._split(compile_kwargs)[0])

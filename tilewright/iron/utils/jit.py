@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from inspect import Parameter
@@ -9,10 +10,11 @@ from typing import Any, overload
 
 from tilewright.errors import CallError
 from tilewright.iron.utils.callabledesign import CallableDesign
-from tilewright.iron.utils.compile.jit.compilabledesign import Generator, config_param_names
+from tilewright.iron.utils.compile.jit.compilabledesign import Generator, setting_names
 from tilewright.iron.utils.compile.jit.introspection import EMPTY, Parameters, parameters_of
 
-_SETTINGS = config_param_names(CallableDesign)
+_logger = logging.getLogger("aie.utils.callabledesign")  # programs for mlir-aie set its level
+_SETTINGS = setting_names(CallableDesign)
 
 
 @overload
@@ -54,6 +56,8 @@ def _check(function: Generator, parameters: Parameters, arguments: dict[str, Any
             f"    * DispatchTime[T] = default, with T such as np.int32: a number of each call.\n"
             f"    * In / Out / InOut if it is a tensor."
         )
+    if unbound := [n for n in compile_time if n not in arguments and parameters.default(n) is EMPTY]:
+        _logger.debug("%r has parameters with no defaults and no pre-bound values: %s", name, unbound)
     if positional := [n for n in compile_time if _may_be_positional(parameters, n) and n not in arguments]:
         shown = ", ".join(f"{parameter}: CompileTime[...]" for parameter in positional)
         raise CallError(

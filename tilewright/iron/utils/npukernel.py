@@ -12,18 +12,23 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
+from tilewright.device import Arch
 from tilewright.device.timing import timing_with
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.driver.compiled_design import Design, design_from_text
 from tilewright.driver.run_result import RunResult
-from tilewright.errors import CallError, near_match
+from tilewright.errors import CallError, Error, near_match
 from tilewright.iron.utils.hostruntime import bfloat16_safe_allclose
 from tilewright.iron.utils.hostruntime.current_device import simulated_device
 from tilewright.iron.utils.hostruntime.tensor_class import array_of
+from tilewright.iron.utils.tensor_factory import tensor, zeros
 from tilewright.iron.utils.trace.config import TraceConfig
 from tilewright.iron.utils.trace.parse import setup_text
+from tilewright.iron.utils.trace.utils import create_ctrl_pkt
 from tilewright.report.hardware_trace import trace_setups
 from tilewright.support.output_files import write_file
+
+NPU_NAMES = {Arch.AIE2: "npu1", Arch.AIE2p: "npu2"}
 
 
 @dataclass(frozen=True)
@@ -165,20 +170,98 @@ def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any])
     return ordered
 
 
+CORE_STATUS, TRACE_STATUS = 0x32004, 0x340D8
+CONTROL_WORDS = 8
+
+
+class HostRuntimeError(Error, RuntimeError):
+    """A design cannot be run as it was asked for."""
+
+
 class HostRuntime:
     """The simulated NPU, as scripts for real ones use it."""
 
     def device(self) -> Any:
         return simulated_device()
 
+    @property
+    def npu_str(self) -> str:
+        """The generation of the device: `npu1` or `npu2`."""
+        return NPU_NAMES[simulated_device().arch]
+
     def load(self, npu_kernel: NPUKernel) -> NPUKernel:
         return npu_kernel
 
-    def run(self, kernel_handle: NPUKernel, args: Sequence[Any], **kwargs: Any) -> KernelResult:
+    def run(
+        self,
+        kernel_handle: NPUKernel,
+        args: Sequence[Any],
+        trace_config: TraceConfig | None = None,
+        fail_on_error: bool = True,
+        only_if_loaded: bool = False,
+        **kwargs: Any,
+    ) -> KernelResult:
+        """Run a design on tensors; numbers by the names that the sequence has for them."""
         return kernel_handle(*args, **kwargs)
 
-    def load_and_run(self, npu_kernel: NPUKernel, run_args: Sequence[Any], **kwargs: Any) -> KernelResult:
-        return npu_kernel(*run_args, **kwargs)
+    def load_and_run(
+        self, npu_kernel: NPUKernel, run_args: Sequence[Any], **kwargs: Any
+    ) -> tuple[NPUKernel, KernelResult]:
+        """Run a design on tensors, and write what it traced; gives what `load` and `run` give."""
+        handle = self.load(npu_kernel)
+        return handle, self.run(handle, run_args, **kwargs)
+
+    @staticmethod
+    def read_insts(insts_path: str | Path) -> np.ndarray[Any, Any]:
+        """The words of a file with instructions."""
+        if Path(insts_path).suffix.lower() != ".bin":
+            raise HostRuntimeError("Unsupported file extension for instruction file: expected .bin")
+        return np.frombuffer(Path(insts_path).read_bytes(), np.uint32)
+
+    read_insts_binary = read_insts
+
+    @staticmethod
+    def prepare_args_for_trace(args: list[Any], trace_config: TraceConfig) -> list[Any]:
+        """Give tensors room for a trace: behind the last one, or in another one behind all of them."""
+        size = trace_config.trace_size
+        if trace_config.reuse_output_buffer:
+            used = array_of(args.pop()).nbytes if args else 0
+            args.append(zeros(used + size, dtype=np.uint8))
+            return args
+        if trace_config.enable_ctrl_pkts:
+            # headers of packets that read words, so that a run's state is in the trace, too
+            reads = [create_ctrl_pkt(1, 0, address) for address in (CORE_STATUS, TRACE_STATUS)]
+            args.append(tensor(np.array(reads + [0] * (CONTROL_WORDS - len(reads)), np.uint32)))
+        args.append(zeros(size * (4 if trace_config.enable_ctrl_pkts else 1), dtype=np.uint8))
+        return args
+
+    @staticmethod
+    def extract_trace_from_args(args: list[Any], trace_config: TraceConfig) -> tuple[Any, Any]:
+        """The words of a trace, and those of control packets if there are any; the last output without them."""
+        data = array_of(args[-1]).reshape(-1).view(np.uint8)
+        if trace_config.reuse_output_buffer:
+            dtype = np.dtype(trace_config.last_tensor_dtype)
+            used = int(np.prod(trace_config.last_tensor_shape)) * dtype.itemsize
+            args[-1] = data[:used].view(dtype).reshape(trace_config.last_tensor_shape).copy()
+            data = data[used:].copy()
+        trace, others = data[: trace_config.trace_size], data[trace_config.trace_size :]
+        return trace.view(np.uint32), others.view(np.uint32) if trace_config.enable_ctrl_pkts else None
+
+    @staticmethod
+    def process_trace(trace_buffer: Any, ctrl_buffer: Any, trace_config: TraceConfig, verbosity: int = 0) -> None:
+        """Write a trace to the file of its settings."""
+        trace_config.write_trace(trace_buffer)
+
+    @staticmethod
+    def verify_results(io_args: Sequence[Any], refs: Mapping[int, Any] | None = None, verbosity: int = 0) -> int:
+        """How many of the arguments that `refs` has expected values for differ from those."""
+        wrong = 0
+        for number, reference in (refs or {}).items():
+            if number >= len(io_args):
+                raise HostRuntimeError(f"Error: Reference index {number} out of bounds for {len(io_args)} IO buffers")
+            wanted = np.asarray(reference)
+            wrong += not bfloat16_safe_allclose(wanted.dtype, wanted, array_of(io_args[number]))
+        return wrong
 
     def run_test(
         self,
@@ -193,8 +276,7 @@ class HostRuntime:
         result = self.run(npu_kernel, tensors)
         if verbosity >= 1:
             print(f"npu_time: {result.npu_time / 1000.0} us")
-        expected = ((array_of(tensors[n]), np.asarray(wanted)) for n, wanted in ref.items())
-        return int(verify and not all(bfloat16_safe_allclose(want.dtype, want, got) for got, want in expected))
+        return int(verify and self.verify_results(tensors, ref, verbosity) > 0)
 
     def cleanup(self) -> None:
         """Nothing is held."""

@@ -46,6 +46,7 @@ from tilewright.passes.sequence.assign_runtime_sequence_bd_ids import (
 )
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import is_defined_in, only_block, recreate, terminator
+from tilewright.rewrite.pass_bases import ops_of
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,12 @@ class LowerDynamicBdPoolPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [child for child in all_operations(op) if isinstance(child, RuntimeSequenceOp)]:
-            inside = list(sequence.walk())
+        for sequence in ops_of(all_operations(op), RuntimeSequenceOp):
+            inside = all_operations(sequence)
             # It has been lowered before, and its tasks have numbers from the pool.
-            if any(isinstance(child, DmaBdPoolPopOp) for child in inside):
+            if ops_of(inside, DmaBdPoolPopOp):
                 continue
-            if any(isinstance(child, CONTROL_FLOW) for child in inside):
+            if ops_of(inside, *CONTROL_FLOW):
                 if not self.allow_while:
                     _refuse_while(inside)
                 if self.free_awaited:
@@ -95,7 +96,7 @@ def free_awaited_tasks(ops: Sequence[Operation]) -> None:
     """
     order = {op: number for number, op in enumerate(ops)}
     ended_once: dict[SSAValue, bool] = {}
-    awaits = [op for op in ops if isinstance(op, DmaAwaitTaskOp)]
+    awaits = ops_of(ops, DmaAwaitTaskOp)
     # All are found before one is freed: a free is a use, and has no place in the order.
     last = [op for op in awaits if all(_ends_once(value, order, ended_once) for value in _may_come_from(op.task))]
     for op in last:
@@ -241,7 +242,7 @@ def check_alike(op: Operation, verb: str, where: str, first: PooledTask, second:
 
 
 def check_descriptors(task: DmaConfigureTaskOp) -> None:
-    blocks = [[op for op in block.ops if isinstance(op, DmaBdOp)] for block in task.body.blocks]
+    blocks = [ops_of(block.ops, DmaBdOp) for block in task.body.blocks]
     extra = next((bds[1] for bds in blocks if len(bds) > 1), None)
     if extra is not None or not any(blocks):
         note = (extra, "give this one a block of its own, and link it with aie.next_bd")

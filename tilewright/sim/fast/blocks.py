@@ -13,6 +13,7 @@ from tilewright.device import DmaDirection, TileId
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import SlaveSlot
+from tilewright.sim.compression import Expansion
 from tilewright.sim.descriptors import Addresses, BdDimension, byte_addresses
 from tilewright.sim.dma import BdTransfer, Channel
 from tilewright.sim.engine import Actor, Process, Signal, Wait
@@ -209,8 +210,13 @@ class FastChannel(Channel):
         self.arrived = NativeSignal(engine, engine.state.signal_task + index)
         self.words = np.empty(0, dtype=np.uint32)
         """What it moves, or has moved so far."""
+        self.expansion: Expansion | None = None
         self._kept: tuple[tuple[int, int], LocationAttr] = (NONE, NONE), UNKNOWN_LOC
         """The source of a descriptor that was rewritten while it was executed, by its number and how many began."""
+
+    def clear(self) -> None:
+        super().clear()
+        self.expansion = None
 
     @property
     def step(self) -> int:
@@ -283,7 +289,7 @@ class FastChannel(Channel):
 
     def make_room(self, words: int) -> None:
         # Never tiny: most channels then need no more room for the whole run.
-        grown = np.zeros(max(words, 1024), dtype=np.uint32)
+        grown = np.zeros(max(words, len(self.words), 1024), dtype=np.uint32)
         grown[: len(self.words)] = self.words
         self.words = grown
         self.engine.state.channel_data[self.index] = grown.ctypes.data

@@ -135,6 +135,10 @@ def begin_move(s: FastState, part: int, channel: int) -> int:
     record(s, TraceEvent.MOVE, part, s.channel_bd[channel], field_of(s, channel, BdField.LENGTH))
     s.channel_checked[channel] = 0
     s.channel_reserved[channel] = 0
+    s.channel_total[channel] = field_of(s, channel, BdField.LENGTH)
+    # Python is asked before the first word what is to come.
+    if field_of(s, channel, BdField.COMPRESSED) != 0 and not s.channel_sends[channel]:
+        s.channel_total[channel] = 0
     s.channel_step[channel] = ChannelStep.GATHER if s.channel_sends[channel] else ChannelStep.JOIN
     ready = s.channel_pushed[channel] + s.channel_start_cost[channel]
     if s.channel_start_cost[channel] != 0 and ready > s.now:
@@ -222,7 +226,7 @@ def gather(s: FastState, channel: int) -> int:
         return Exit.BUFFER
     if not begin_access(s, channel):
         return Exit.MEETING
-    if not move_words(s, channel):
+    if field_of(s, channel, BdField.COMPRESSED) != 0 or not move_words(s, channel):
         return Exit.GATHER
     s.channel_step[channel] = ChannelStep.JOIN
     return MOVING_ON
@@ -245,7 +249,7 @@ def join_stream(s: FastState, part: int, channel: int) -> int:
 def send(s: FastState, part: int, channel: int) -> int:
     """One word, the header of a packet first. `channel_at` counts what is sent."""
     header = field_of(s, channel, BdField.HEADER)
-    total = field_of(s, channel, BdField.LENGTH)
+    total = s.channel_total[channel]
     at = s.channel_at[channel]
     before = 0
     if header != NONE:
@@ -299,7 +303,9 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
 @native
 def receive(s: FastState, part: int, channel: int) -> int:
     at = s.channel_at[channel]
-    if at == field_of(s, channel, BdField.LENGTH):
+    if at == s.channel_total[channel]:
+        if field_of(s, channel, BdField.COMPRESSED) != 0:
+            return Exit.EXPAND
         s.channel_step[channel] = ChannelStep.SCATTER
         return MOVING_ON
     if take_turn(s, part, channel, at):

@@ -9,6 +9,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.func import CallOp
 from tilewright.native.coroutine import FIRST_WAIT
+from tilewright.sim.compression import Expansion, compressed, most_words
 from tilewright.sim.core import Activation, BoundCore
 from tilewright.sim.core_binding import CoreAsker, TileCorePort
 from tilewright.sim.core_code import SuspendPoint
@@ -55,6 +56,7 @@ class Services:
             Exit.INVALID: self.refuse_descriptor,
             Exit.GATHER: self.gather,
             Exit.SCATTER: self.scatter,
+            Exit.EXPAND: self.expand,
             Exit.BUFFER: self.make_room,
             Exit.TOKEN: self.make_token,
             Exit.ROUTE: self.find_route,
@@ -128,6 +130,11 @@ class Services:
     def gather(self, part: int, _: int) -> int:
         channel = self.machine.channel_of(part)
         words = channel.tile.gather(channel.addresses, channel, channel.transfer)
+        group = channel.compression_group(bool(channel.number_of(BdField.COMPRESSED)))
+        if group is not None:
+            words = compressed(words, group)
+            channel.make_room(len(words) + 1)
+            self.state.channel_total[channel.index] = len(words)
         channel.words[: len(words)] = words
         self.state.channel_step[channel.index] = ChannelStep.JOIN
         return part
@@ -137,6 +144,27 @@ class Services:
         addresses = channel.addresses
         channel.tile.scatter(addresses, channel.words[: len(addresses)], channel, channel.transfer)
         return part if self._after_scatter(part, channel.index) == MOVING_ON else NONE
+
+    def expand(self, part: int, _: int) -> int:
+        """Find out how many words of the stream are still to come; the words of memory after the last of them."""
+        channel, index = self.machine.channel_of(part), self.machine.channel_of(part).index
+        if channel.expansion is None:
+            length, group = channel.number_of(BdField.LENGTH), channel.compression_group(True)
+            if group is None:
+                self.state.channel_total[index] = length
+                self.state.channel_descriptor[index * BD_NUMBERS + BdField.COMPRESSED] = 0
+                return part
+            channel.expansion = Expansion(length, group)
+            channel.make_room(most_words(length, group) + 1)
+        else:
+            channel.expansion.advance(channel.words)
+        if channel.expansion.is_done:
+            channel.words[: len(channel.expansion.words)] = channel.expansion.words
+            channel.expansion = None
+            self.state.channel_step[index] = ChannelStep.SCATTER
+        else:
+            self.state.channel_total[index] = channel.expansion.total
+        return part
 
     def make_room(self, part: int, words: int) -> int:
         channel = self.machine.channel_of(part)
@@ -309,6 +337,7 @@ def descriptor_numbers(channel: FastChannel, descriptor: BufferDescriptor) -> li
     numbers[BdField.RELEASE], numbers[BdField.RELEASE_VALUE] = _lock(channel, descriptor.release)
     packet = descriptor.packet
     numbers[BdField.HEADER] = NONE if packet is None else packet_header(channel.tile.place, packet.id, packet.type)
+    numbers[BdField.COMPRESSED] = int(descriptor.compressed)
     numbers[BdField.SUPPRESS_LAST] = int(descriptor.suppress_tlast)
     numbers[BdField.ITERATIONS] = descriptor.iterations
     numbers[BdField.ITERATION_STEP] = descriptor.iteration_step

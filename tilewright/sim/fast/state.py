@@ -145,6 +145,8 @@ class Exit(IntEnum):
     """A core's program does what it must not [code]."""
     TRACE = 17
     """There is no room for more rows."""
+    EXPAND = 23
+    """A channel has the words of a mask, or all that one is about."""
     BREATHE = 18
     """Nothing but time has passed."""
     CORE_DONE = 19
@@ -185,6 +187,7 @@ class BdField(IntEnum):
     ITERATION = 12
     DIMENSIONS = 13
     PADDED = 14
+    COMPRESSED = 15
     WRAP = 16
     STEP = 20
     PAD_BEFORE = 24
@@ -322,6 +325,8 @@ class FastState(SharedState):
     channel_data: Column
     """The address of its words."""
     channel_room: Column
+    channel_total: Column
+    """Words that go through its stream: those of the descriptor, or what they are compressed to, as far as is known."""
     channel_word_cost: Column
     """Of a shim channel, in fractions of a cycle; 0 where words do not come from the host."""
     channel_free_at: Column

@@ -42,7 +42,7 @@ def words_before(s: FastState, channel: int) -> int:
 @native
 def block_end(s: FastState, channel: int) -> int:
     """How far, counted as `channel_at` is, a channel can go on without another turn."""
-    end = field_of(s, channel, BdField.LENGTH)
+    end = s.channel_total[channel]
     if s.channel_word_cost[channel] != 0:
         end = min(end, s.channel_reserved[channel])
     return min(end + words_before(s, channel), s.channel_at[channel] + BLOCK)

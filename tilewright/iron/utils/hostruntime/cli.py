@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tilewright.device import Arch
-from tilewright.iron.utils.hostruntime.current_device import get_current_device, set_current_device
+from tilewright.iron import utils
 
 if TYPE_CHECKING:
     from tilewright.iron.device.device import Device
@@ -32,7 +32,7 @@ def run_design_cli(
     """
     _check_files(opts)
     emits = getattr(opts, "emit_mlir", False)
-    set_current_device(_device(opts, device, must_be_named=emits))
+    utils.hostruntime.set_current_device(_device(opts, device, must_be_named=emits))
     if validate is not None:
         validate(opts)
     # asked for when they are needed: after `validate`, and not for a run
@@ -84,8 +84,9 @@ def _device(opts: Any, device: Device | Callable[[Any], Device | None] | None, *
                 "run_design_cli: device=None requires opts to expose a 'dev' attribute (the standard add_compile_args "
                 "flag). Pass device=<Device or callable> explicitly otherwise."
             )
-        simulated = get_current_device()
-        assert simulated is not None  # there always is one
+        simulated = utils.get_current_device()
+        if simulated is None:
+            sys.exit("run_design_cli: compile-only mode requires --dev: there is no device to compile for")
         # scripts look at it afterwards
         opts.dev = _FAMILIES.get(simulated.arch, simulated.name)
     found = from_name(opts.dev) if device is None else device(opts)

@@ -12,13 +12,13 @@ import numpy.typing as npt
 from ml_dtypes import bfloat16
 
 from tilewright.errors import CallError
+from tilewright.iron.utils.hostruntime.buffer import HostOnlyTransport, Storage, Transport
+from tilewright.iron.utils.hostruntime.coherence import COHERENCE_GRANULE, DEVICE, HOST
 from tilewright.iron.utils.hostruntime.tensor_making import MadeTensor, as_shape
 
 Array = npt.NDArray[Any]
 SHOWN_ELEMENTS = 64
 """Larger tensors are shown by their corners."""
-COHERENCE_GRANULE = 64
-"""Bytes that a real host and its device exchange at least; parts of a tensor have to respect it."""
 
 
 class NpuTensor(MadeTensor):
@@ -29,16 +29,29 @@ class NpuTensor(MadeTensor):
 
     DEVICES: ClassVar[Sequence[str]] = ("cpu", "npu")
     DEFAULT_DEVICE = "npu"
+    _coherence_granule: ClassVar[int | None] = None
+    """What parts of tensors are aligned to, where it is more than a cache line; subclasses may say."""
 
     def __init__(self, shape_or_data: Any, dtype: npt.DTypeLike = np.uint32, device: str | None = None):
         """A tuple is the shape of a new tensor of zeros, anything else its data, which is copied."""
-        self._device = self._checked_device(device or self.DEFAULT_DEVICE)
+        owner = self._checked_device(device or self.DEFAULT_DEVICE)
         if isinstance(shape_or_data, tuple):
             self._data: Array = np.zeros(as_shape(shape_or_data), dtype)
         else:
             self._data = np.array(shape_or_data, dtype=dtype)
         self._base: NpuTensor | None = None
         self._offset_bytes = 0
+        memory = HostOnlyTransport(self._data.reshape(-1).view(np.uint8))
+        self._storage = Storage(memory, self.nbytes, owner, self._granule())
+
+    @classmethod
+    def _granule(cls) -> int:
+        return COHERENCE_GRANULE if cls._coherence_granule is None else cls._coherence_granule
+
+    @property
+    def storage(self) -> Storage:
+        """The memory that it is a part of, which knows who has written which bytes last."""
+        return self._storage
 
     @classmethod
     def _checked_device(cls, device: str) -> str:
@@ -61,11 +74,18 @@ class NpuTensor(MadeTensor):
 
     @property
     def device(self) -> str:
-        return self._device
+        """Who uses it next, or has written it last: `cpu` as soon as that holds of any part of it."""
+        start, end = self._extent
+        found = self._storage.coherence
+        return found.get(start, end) or (HOST if found.any_host_written(start, end) else DEVICE)
 
     @device.setter
     def device(self, value: str) -> None:
-        self._device = self._checked_device(value)
+        self._storage.coherence.set(*self._extent, self._checked_device(value))
+
+    @property
+    def _extent(self) -> tuple[int, int]:
+        return self._offset_bytes, self._offset_bytes + self.nbytes
 
     @property
     def nbytes(self) -> int:
@@ -117,7 +137,7 @@ class NpuTensor(MadeTensor):
         """Say who uses it next."""
         if target_device not in self.DEVICES:
             raise ValueError(f"Unknown device '{target_device}'")
-        self._device = target_device
+        self.device = target_device
         return self
 
     def numpy(self) -> Array:
@@ -140,6 +160,8 @@ class NpuTensor(MadeTensor):
 
     def subview(self, offset: int, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> Self:
         """A part of this tensor that shares its memory; it begins `offset` bytes in."""
+        if not hasattr(offset, "__index__"):
+            raise TypeError(f"offset must be an integer number of bytes, got {offset!r}")
         wanted = np.dtype(self.dtype if dtype is None else dtype)
         sizes = as_shape(shape)
         size_bytes = prod(sizes) * wanted.itemsize
@@ -147,15 +169,16 @@ class NpuTensor(MadeTensor):
         if offset < 0 or offset + size_bytes > self.nbytes:
             raise ValueError(f"{described} is out of bounds for a buffer of {self.nbytes} bytes")
         reaches_end = offset + size_bytes == self.nbytes
-        if offset % COHERENCE_GRANULE or (size_bytes % COHERENCE_GRANULE and not reaches_end):
+        granule = self._granule()
+        if offset % granule or (size_bytes % granule and not reaches_end):
             raise ValueError(
                 f"{described} spans bytes [{offset}, {offset + size_bytes}) of this buffer, which is not aligned to "
-                f"the {COHERENCE_GRANULE}-byte coherence granule"
+                f"the {granule}-byte coherence granule"
             )
         view = type(self).__new__(type(self))  # the constructor would copy
         raw = self._data.reshape(-1).view(np.uint8)[offset : offset + size_bytes]
         view._data = raw.view(wanted).reshape(sizes)
-        view._device, view._base = self._device, self._base or self
+        view._storage, view._base = self._storage, self._base or self
         view._offset_bytes = self._offset_bytes + offset
         return view
 
@@ -182,6 +205,16 @@ class NpuTensor(MadeTensor):
         return cls(data, dtype=data.dtype, device=device, **kwargs)
 
 
+__all__ = [
+    "COHERENCE_GRANULE",
+    "CPUOnlyTensor",
+    "HostOnlyTransport",
+    "NpuTensor",
+    "Storage",
+    "Tensor",
+    "Transport",
+    "array_of",
+]
 Tensor = NpuTensor  # upstream has both names
 
 

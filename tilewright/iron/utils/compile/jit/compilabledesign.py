@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -36,6 +37,11 @@ _NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"
 
 
 def config_param_names(cls: type) -> frozenset[str]:
+    """The parameters of a class that are settings as mlir-aie has them, not arguments of the design."""
+    return setting_names(cls) - {"name"}
+
+
+def setting_names(cls: type) -> frozenset[str]:
     """The parameters of a class that are settings, not arguments of the design."""
     return frozenset(inspect.signature(cls).parameters) - {"mlir_generator", "compile_kwargs"}
 
@@ -82,6 +88,7 @@ class CompilableDesign:
         self.source_files, self.include_paths = _paths(source_files), _paths(include_paths)
         self.object_files = _paths(object_files)
         self._sources = dict[str, Source]()
+        self._artifacts: tuple[Path, Path | None] | None = None
 
     def _bound(self, compile_kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Compile-time arguments, with numbers of the calls that become part of the design checked."""
@@ -134,7 +141,7 @@ class CompilableDesign:
 
     def specialize(self, **overrides: Any) -> CompilableDesign:
         """The same with other settings and compile-time arguments; what is not named stays."""
-        settings = {name: getattr(self, name) for name in config_param_names(type(self))}
+        settings = {name: getattr(self, name) for name in setting_names(type(self))}
         given = {name: value for name, value in overrides.items() if name in settings}
         arguments = {name: value for name, value in overrides.items() if name not in settings}
         kwargs: dict[str, Any] = {**settings, **given}
@@ -234,6 +241,9 @@ class CompilableDesign:
         They are written to `xclbin_path` and `inst_path`, or where designs are kept. The design is for the simulator:
         `NPUKernel(xclbin_path, inst_path)` runs it. Files for hardware cannot be made here.
         """
+        for name, path in (("pdi_path", pdi_path), ("elf_path", elf_path)):
+            if path is not None and (xclbin_path is None or inst_path is None):
+                raise ValueError(f"compile(): {name} requires explicit xclbin_path and inst_path")
         if full_elf_path is not None or elf_path is not None or pdi_path is not None:
             refuse("ELF and PDI files are not made here", (None, "have the vendor's tools compile the printed MLIR"))
         # a design whose calls give numbers has no words yet
@@ -242,7 +252,12 @@ class CompilableDesign:
                 "compile(): xclbin_path and inst_path must be set together (both paths to write artifacts directly, or "
                 f"both None to use the JIT cache).  Got xclbin_path={xclbin_path!r}, inst_path={inst_path!r}."
             )
-        design = self.design()
+        self._artifacts = self._written(self.design(), xclbin_path, inst_path)
+        return self._artifacts
+
+    def _written(
+        self, design: Design, xclbin_path: str | Path | None, inst_path: str | Path | None
+    ) -> tuple[Path, Path | None]:
         if xclbin_path is None:
             kept = design_file(program_key(self.source()), design)
             return kept, _write_words(design, kept.with_suffix(".bin"))
@@ -250,6 +265,58 @@ class CompilableDesign:
         # the path says xclbin, so the file has to say that it is none
         _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}".encode())
         return target, None if inst_path is None else _write_words(design, Path(inst_path))
+
+    def get_artifacts(self) -> tuple[Path, Path | None] | None:
+        """The files that `compile` has given, None before it was called."""
+        return self._artifacts
+
+    def get_pdi_paths(self) -> list[Path]:
+        """PDI files of the design: there are none, they are for hardware."""
+        return []
+
+    def get_pdi_path(self, device_name: str | None = None) -> Path | None:
+        """The PDI file of a device of the design, if there is one."""
+        return next(iter(self.get_pdi_paths()), None)
+
+    @property
+    def recipe_hash(self) -> str:
+        """A hash of what is compiled: the function, its compile-time arguments, and flags."""
+        arguments = sorted(self.compile_kwargs.items())
+        recipe = (self.mlir_generator, arguments, self.aiecc_flags, self.compile_flags, self.full_elf)
+        # a function that cannot be told from others by what it is, can by which it is
+        return fingerprint(*recipe) or fingerprint(id(self.mlir_generator), self.generator_name) or ""
+
+    @property
+    def artifact_hash(self) -> str:
+        """A hash of what it is compiled with: files of sources and objects, and the device."""
+        device = ensure_current_device()
+        files = [(str(path), path.read_bytes() if path.is_file() else None) for path in self._files]
+        return fingerprint(files, None if device is None else device.name) or ""
+
+    @property
+    def _files(self) -> tuple[Path, ...]:
+        return (*self.source_files, *self.object_files)
+
+    def __hash__(self) -> int:
+        return hash((self.recipe_hash, self.artifact_hash))
+
+    def to_json(self) -> str:
+        """Everything but the function, as text; numbers and texts among the arguments come back as they were."""
+        paths = {name: [path.as_posix() for path in getattr(self, name)] for name in _PATHS}
+        arguments = {name: _encoded(value) for name, value in self.compile_kwargs.items()}
+        flags = {name: list(getattr(self, name)) for name in _FLAGS}
+        known = {"generator_name": self.generator_name, "use_cache": self.use_cache, "compile_kwargs": arguments}
+        return json.dumps({**known, **flags, **paths, "cache_hash": self.recipe_hash + self.artifact_hash})
+
+    @classmethod
+    def from_json(cls, json_str: str, generator: Generator | None = None) -> CompilableDesign:
+        """A design of its text and its function."""
+        if generator is None:
+            raise ValueError("generator must be supplied to CompilableDesign.from_json(): the text does not have it")
+        data = json.loads(json_str)
+        arguments = {name: _KINDS.get(kind, str)(value) for name, (kind, value) in data["compile_kwargs"].items()}
+        settings = {name: data.get(name, ()) for name in (*_FLAGS, *_PATHS)}
+        return cls(generator, use_cache=data.get("use_cache", True), compile_kwargs=arguments, **settings)
 
     def split_runtime_args(
         self, runtime_args: Sequence[Any], runtime_kwargs: Mapping[str, Any]
@@ -315,6 +382,16 @@ class CompilableDesign:
 
     def __repr__(self) -> str:
         return f"CompilableDesign(generator={self.generator_name!r}, compile_kwargs={dict(self.compile_kwargs)!r})"
+
+
+_FLAGS = ("compile_flags", "aiecc_flags")
+_PATHS = ("source_files", "include_paths", "object_files")
+_KINDS: dict[str, Callable[[Any], Any]] = {kind.__name__: kind for kind in (bool, int, float, str)}
+
+
+def _encoded(value: Any) -> list[Any]:
+    kind = type(value).__name__
+    return [kind, value] if kind in _KINDS else ["str", str(value)]
 
 
 def _paths(paths: Iterable[str | Path] | None) -> tuple[Path, ...]:

@@ -1,0 +1,1 @@
+"""Running passes, by the paths of upstream's `extras`."""

@@ -1,0 +1,225 @@
+"""The C and C++ compilers of this computer: a source becomes a shared library, once for each content.
+
+What is kept is found by the source, every header that the compiler read, the flags, the compiler and the processor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tilewright.errors import Error
+from tilewright.native.host import host_key
+from tilewright.native.object_cache import CacheFolder
+
+CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C"})
+_NAMES = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
+_VARIABLES = {"c": "CC", "c++": "CXX"}
+_LIBRARIES, _READ = CacheFolder(".so", "kernels"), CacheFolder(".d", "kernels")
+_MESSAGE = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<text>.*)$", re.M)
+_PREREQUISITE = re.compile(r"(?:\\.|[^\s\\])+")
+
+
+class CompilerError(Error):
+    """A source that cannot be compiled here, with all that the compiler says; where it is wrong, if that is known."""
+
+    def __init__(self, text: str, message: str = "", position: tuple[str, int, int] | None = None):
+        super().__init__(text)
+        self.message, self.position = message, position
+
+
+class NoCompilerError(CompilerError):
+    """There is no compiler."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A program that compiles, and what it says that it is."""
+
+    command: tuple[str, ...]
+    version: str
+
+    @property
+    def is_clang(self) -> bool:
+        return "clang" in self.version
+
+    def run(self, arguments: Sequence[str]) -> str:
+        """Run it; its message if it fails, else nothing."""
+        try:
+            # In English: places of errors are read out of what it says.
+            environment = {**os.environ, "LC_ALL": "C"}
+            done = subprocess.run([*self.command, *arguments], capture_output=True, check=False, env=environment)
+        except OSError as error:
+            raise NoCompilerError(f"{self.command[0]} cannot be run: {error.strerror}") from error
+        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        return (said or f"it ends with status {done.returncode}") if done.returncode else ""
+
+
+def find_compiler(language: str) -> Compiler:
+    """The compiler for `c` or `c++`: what CC or CXX names, else the system's, else the one of the package ziglang."""
+    return _found(language, os.environ.get(_VARIABLES[language], ""), os.environ.get("PATH", ""))
+
+
+@cache
+def _found(language: str, named: str, path: str) -> Compiler:
+    if named:
+        return _asked(tuple(shlex.split(named)))
+    for name in _NAMES[language]:
+        if (found := shutil.which(name, path=path)) is not None:
+            return _asked((found,))
+    if find_spec("ziglang") is not None:
+        return _asked((sys.executable, "-m", "ziglang", "cc" if language == "c" else "c++"))
+    names = ", ".join(_NAMES[language])
+    raise NoCompilerError(
+        f"there is no compiler for {language.upper()}: none of {names}; install one, or `pip install 'tilewright[cpp]'`"
+    )
+
+
+def _asked(command: tuple[str, ...]) -> Compiler:
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, check=False)
+    except OSError as error:
+        raise NoCompilerError(f"{command[0]} cannot be run: {error.strerror}") from error
+    if done.returncode:
+        raise NoCompilerError(f"{command[0]} is no compiler: --version gives status {done.returncode}")
+    return Compiler(command, done.stdout.decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What a compiler is told: the text of one source, with the files beside which it is read, and flags."""
+
+    compiler: Compiler
+    text: bytes
+    name: str
+    """Of the file that the text is put into, which messages about the text show."""
+    flags: tuple[str, ...]
+    inputs: tuple[bytes, ...] = ()
+    """Object files to link with."""
+    beside: tuple[tuple[str, bytes], ...] = ()
+    """Files in the same folder, by name."""
+
+    @property
+    def key(self) -> str:
+        parts = (self.compiler.command, self.compiler.version, self.name, self.flags, host_key())
+        digest = sha256(repr(parts).encode("utf-8", "surrogateescape"))
+        for data in (self.text, *self.inputs, *(part for name, data in self.beside for part in (name.encode(), data))):
+            digest.update(f"{len(data)} ".encode() + data)
+        return digest.hexdigest()
+
+
+_locks = defaultdict[str, threading.Lock](threading.Lock)
+
+
+def translated(translation: Translation) -> tuple[str, bytes]:
+    """The library or object that flags ask for, and a key for its content; made unless it is kept from before."""
+    key = translation.key
+    # One thread makes it, the others wait; several processes may make the same, and the last one is kept.
+    with _locks[key]:
+        if (read := _READ.read(key)) is not None and _same(headers := json.loads(read)):
+            content = _content_key(key, headers)
+            if (data := _LIBRARIES.read(content)) is not None:
+                return content, data
+        data, paths = _translate(translation)
+        headers = {path: digest for path in paths if (digest := _digest(path)) is not None}
+        content = _content_key(key, headers)
+        # The library first: a list of headers without one would only be looked at in vain.
+        _LIBRARIES.keep(content, data)
+        _READ.keep(key, json.dumps(headers).encode())
+        return content, data
+
+
+def _content_key(key: str, headers: dict[str, str]) -> str:
+    return sha256(json.dumps([key, headers], sort_keys=True).encode()).hexdigest()
+
+
+def _same(headers: dict[str, str]) -> bool:
+    return all(_digest(path) == digest for path, digest in headers.items())
+
+
+def _digest(path: str) -> str | None:
+    try:
+        return sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _translate(translation: Translation) -> tuple[bytes, list[str]]:
+    """What the compiler makes, and the headers that it read, but for the system's, which belong to the compiler."""
+    try:
+        folder = TemporaryDirectory(prefix="tilewright-")
+    except OSError as error:
+        raise CompilerError(f"there is no room for temporary files: {error.strerror}") from error
+    with folder as name:
+        source, out, read = (Path(name) / file for file in (translation.name, "out", "read"))
+        for path, data in ((source, translation.text), *((Path(name) / file, data) for file, data in translation.beside)):
+            path.write_bytes(data)
+        inputs = [Path(name) / f"{number}.o" for number in range(len(translation.inputs))]
+        for path, data in zip(inputs, translation.inputs, strict=True):
+            path.write_bytes(data)
+        depending = ["-MMD", "-MF", str(read)] if translation.text else []
+        files = [str(source)] if translation.text else []
+        arguments = [*translation.flags, *depending, *files, *map(str, inputs), "-o", str(out)]
+        if message := translation.compiler.run(arguments):
+            raise _failure(message, f"{name}{os.sep}")
+        paths = _prerequisites(read.read_text("utf-8", "surrogateescape")) if depending else []
+        return out.read_bytes(), [path for path in paths if not path.startswith(name)]
+
+
+def _prerequisites(rule: str) -> list[str]:
+    """The files in a rule for make, in which spaces of names have a backslash."""
+    _, _, right = rule.replace("\\\n", " ").partition(": ")
+    return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in _PREREQUISITE.findall(right)]
+
+
+def _failure(message: str, folder: str) -> CompilerError:
+    """An error at the first place that a message names."""
+    lines = message.replace(folder, "").splitlines()
+    # The file that includes the user's is ours.
+    told = "\n".join(line for line in lines if not line.startswith(f"In file included from {WRAPPER}:"))
+    found = _MESSAGE.search(told)
+    if found is None:
+        return CompilerError("it does not compile", told)
+    position = found["file"], int(found["line"]), int(found["column"] or 1)
+    return CompilerError(found["text"], told, position)
+
+
+WRAPPER = "tilewright-entries.cc"
+"""The file around a user's source."""
+
+
+def portable_flags(flags: Iterable[str]) -> list[str]:
+    """The flags that mean the same to the compiler of this computer: macros, folders, the language.
+
+    What is said to a compiler for cores about its target, its optimizations and its output is left out.
+    """
+    kept, given = list[str](), iter(flags)
+    for flag in given:
+        if flag in _WITH_VALUE:
+            value = next(given, "")
+            kept += [flag, value] if flag in _KEPT else []
+        elif flag.startswith(_KEPT):
+            kept.append(flag)
+        elif not flag.startswith(_TARGET):
+            raise CompilerError(f"'{flag}' is no flag that is known here: macros (-D, -U) and folders (-I) are")
+    return kept
+
+
+_KEPT = ("-D", "-U", "-I", "-isystem", "-iquote", "-include", "-std=", "-ffast-math", "-fno-fast-math", "-fwrapv")
+_WITH_VALUE = frozenset({"-D", "-U", "-I", "-isystem", "-iquote", "-include", "-target", "-mllvm", "-Xclang", "-o", "-x"})
+_TARGET = ("-O", "-W", "-w", "-f", "-m", "-g", "--target", "--sysroot", "-target", "-nostd", "-c", "-v", "-aie", "-P", "+")
+"""What is about the core, about warnings or about output."""
