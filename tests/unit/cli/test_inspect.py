@@ -92,6 +92,13 @@ def test_the_array_is_shown(given: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "write core(0,2) Lock1 = 0x00000002  # lock_value = 2" in out
 
 
+def test_what_control_code_does_is_shown(given: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given.write_bytes(KINDS["control-elf"])
+    assert main(["inspect", str(given)]) == 0
+    out = capsys.readouterr().out
+    assert "control code in .ctrltext" in out and "write shim(0,0) DMA.MM2S0.queue = 0x00000003" in out
+
+
 @pytest.mark.parametrize(
     "data, message",
     [
