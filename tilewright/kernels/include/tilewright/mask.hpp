@@ -6,7 +6,7 @@
 namespace aie {
 
 template <unsigned N> class mask {
-  static constexpr unsigned piece = std::gcd(N, tilewright::register_bytes);
+  static constexpr unsigned piece = std::gcd(N, tilewright::host_bytes);
   static constexpr unsigned words = (N + 31) / 32;
 
 public:
