@@ -137,6 +137,8 @@ template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> neg(const vector<T
 }
 
 template <tilewright::Scalar T> TILEWRIGHT_INLINE T abs(T x) { return x < T(0) ? T(-x) : x; }
+template <tilewright::Scalar T> TILEWRIGHT_INLINE T add(T x, T y) { return T(x + y); }
+template <tilewright::Scalar T> TILEWRIGHT_INLINE T sub(T x, T y) { return T(x - y); }
 template <tilewright::Scalar T> TILEWRIGHT_INLINE T min(T x, T y) { return y < x ? y : x; }
 template <tilewright::Scalar T> TILEWRIGHT_INLINE T max(T x, T y) { return x < y ? y : x; }
 

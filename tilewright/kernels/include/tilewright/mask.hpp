@@ -14,6 +14,7 @@ public:
   tilewright::simd_in_memory<int8_t, piece> lanes[N / piece];
 
   mask() = default;
+  explicit mask(uint64_t word) : mask(from_uint64(word)) {}
   static constexpr unsigned size() { return N; }
   static constexpr unsigned bits() { return N; }
 
