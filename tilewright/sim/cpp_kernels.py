@@ -45,7 +45,7 @@ UNCOUNTED_ELEMENT_CYCLES = 10
 """For each element of a kernel's largest argument, if it uses nothing of the vector unit: a loop over scalars."""
 
 
-class Outcome(IntEnum):
+class CallOutcome(IntEnum):
     """How a call comes back, as in call.cc."""
 
     FINISHED = 0
@@ -56,7 +56,7 @@ class Outcome(IntEnum):
     UNDEFINED = 5
 
 
-class Request(IntEnum):
+class CoreRequest(IntEnum):
     """The callbacks of core.hpp, in their order there."""
 
     CASCADE_PUT = 0
@@ -337,30 +337,30 @@ class CoreFunction:
             library.allow(self._ranges(arguments))
         self.cycles = 0
         status = library.begin(self._entry, *self._addresses)
-        if status == Outcome.FINISHED:
+        if status == CallOutcome.FINISHED:
             return self._end(arguments)
-        if status == Outcome.WAITS:
+        if status == CallOutcome.WAITS:
             return self._process(arguments, location)
         self._fail(status, arguments)
 
     def _process(self, arguments: Sequence[Any], location: LocationAttr | None) -> Process[Any]:
         """Serve a call that waits, until it is over. One that is never over needs no end: its stack is just left."""
         assert self.port is not None and location is not None
-        library, status, is_counted = self.library, int(Outcome.WAITS), False
-        while status == Outcome.WAITS:
+        library, status, is_counted = self.library, int(CallOutcome.WAITS), False
+        while status == CallOutcome.WAITS:
             request = library.request
             # What was computed before takes its time first, so that others see things when they happen.
             cycles = self._counted()
-            if not cycles and not is_counted and (request.kind, request.number) == (Request.EVENT, 1):
+            if not cycles and not is_counted and (request.kind, request.number) == (CoreRequest.EVENT, 1):
                 cycles = self._uncounted(arguments)  # event 1 is the end of the work
             if cycles:
                 is_counted = True
                 yield from self.port.spend(cycles)
             self.port.calling = self.name
-            yield from _SERVICES[Request(request.kind)](self.port, request, location)
+            yield from _SERVICES[CoreRequest(request.kind)](self.port, request, location)
             self.port.calling = None
             status = library.resume()
-        if status != Outcome.FINISHED:
+        if status != CallOutcome.FINISHED:
             self._fail(status, arguments)
         return self._end(arguments, is_counted)
 
@@ -430,14 +430,14 @@ class CoreFunction:
     def _fail(self, status: int, arguments: Sequence[Any]) -> NoReturn:
         """Say why a call did not come to its end."""
         request = self.library.request
-        if status == Outcome.SIGNALLED and request.kind == signal.SIGINT:
+        if status == CallOutcome.SIGNALLED and request.kind == signal.SIGINT:
             raise KeyboardInterrupt
-        if status == Outcome.THREW:
+        if status == CallOutcome.THREW:
             raise KernelError(request.text.decode("utf-8", "replace"))
-        if status == Outcome.WRONG_ACCESS:
+        if status == CallOutcome.WRONG_ACCESS:
             text = f"{'writes' if request.flag else 'reads'} {_access(request, arguments)}"
             raise self._fault(text, FaultKind.OUTSIDE_MEMORY)
-        if status == Outcome.UNDEFINED:
+        if status == CallOutcome.UNDEFINED:
             raise self._fault(request.text.decode("utf-8", "replace"), FaultKind.CORE)
         hint = "" if self.library.image.is_checked else "; --kernels=checked says which access is wrong"
         raise self._fault(f"{_SIGNALS.get(request.kind, f'ends with signal {request.kind}')}{hint}", FaultKind.CORE)
@@ -576,13 +576,13 @@ def _lock(port: CorePort, request: Any, location: LocationAttr) -> Process[None]
     yield from port.use_lock(request.number, request.value, bool(request.flag), location)
 
 
-_SERVICES: dict[Request, Callable[[CorePort, Any, LocationAttr], Process[None]]] = {
-    Request.CASCADE_PUT: _cascade_put,
-    Request.CASCADE_GET: _cascade_get,
-    Request.STREAM_PUT: _stream_put,
-    Request.STREAM_GET: _stream_get,
-    Request.EVENT: _event,
-    Request.TILE_READ: _tile_read,
-    Request.TILE_WRITE: _tile_write,
-    Request.LOCK: _lock,
+_SERVICES: dict[CoreRequest, Callable[[CorePort, Any, LocationAttr], Process[None]]] = {
+    CoreRequest.CASCADE_PUT: _cascade_put,
+    CoreRequest.CASCADE_GET: _cascade_get,
+    CoreRequest.STREAM_PUT: _stream_put,
+    CoreRequest.STREAM_GET: _stream_get,
+    CoreRequest.EVENT: _event,
+    CoreRequest.TILE_READ: _tile_read,
+    CoreRequest.TILE_WRITE: _tile_write,
+    CoreRequest.LOCK: _lock,
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import tilewright
 from tilewright.device import Arch
@@ -21,6 +22,7 @@ from tilewright.native.cpp_compiler import (
     portable_flags,
     translated,
 )
+from tilewright.sim.c_signature import function_type
 from tilewright.sim.kernels import KernelError
 
 INCLUDE = Path(tilewright.__file__).parent / "kernels" / "include"
@@ -41,6 +43,10 @@ _CHECKED = (
 )
 _SANITIZERS = "-fsanitize=kernel-address,integer-divide-by-zero,bounds,alignment,null"
 _WRAPPED = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset"
+
+
+_AMBIGUOUS = "entry_of<"
+"""In the message of a compiler that finds several functions of one name."""
 
 
 class SourceError(KernelError):
@@ -123,13 +129,27 @@ def compile_source(source: KernelSource, arch: Arch = Arch.AIE2, checked: bool =
     if source.path is not None and not source.path.is_file():
         raise KernelError(f"there is no file {source.path}")
     try:
-        key, data = translated(_cpp_unit(source, arch, checked) if source.is_cpp else _plain_unit(source))
+        key, data = _translated(source, arch, checked)
     except CompilerError as error:
         raise SourceError(source, error) from error
     return LibraryImage(key, data, source, arch, checked and source.is_cpp)
 
 
-def _cpp_unit(source: KernelSource, arch: Arch, checked: bool) -> Translation:
+def _translated(source: KernelSource, arch: Arch, checked: bool) -> tuple[str, bytes]:
+    if not source.is_cpp:
+        return translated(_plain_unit(source))
+    try:
+        return translated(_cpp_unit(source, arch, checked))
+    except CompilerError as error:
+        spelt = {name: type for name in source.identifiers if (type := function_type(source.read(), name))}
+        if _AMBIGUOUS not in error.message or not spelt:
+            raise
+        return translated(_cpp_unit(source, arch, checked, spelt))
+
+
+def _cpp_unit(
+    source: KernelSource, arch: Arch, checked: bool, spelt: Mapping[str, str] = MappingProxyType({})
+) -> Translation:
     compiler = find_compiler("c++")
     apart = () if compiler.is_clang else ("-fno-gnu-unique",)  # clang never makes such symbols
     flags = (*_COMMON, *_ARCH_MACROS.get(arch, _ARCH_MACROS[Arch.AIE2]), *apart)
@@ -140,7 +160,10 @@ def _cpp_unit(source: KernelSource, arch: Arch, checked: bool) -> Translation:
     lines += [f"#include {_quoted(included)}"]
     lines += [f"TILEWRIGHT_MISSING({name})" for name in source.identifiers]
     lines += ["namespace tilewright_missing {}", "using namespace tilewright_missing;"]
-    lines += [f"TILEWRIGHT_ENTRY({name})" for name in source.identifiers]
+    lines += [
+        f"TILEWRIGHT_ENTRY_AS({name}, {spelt[name]})" if name in spelt else f"TILEWRIGHT_ENTRY({name})"
+        for name in source.identifiers
+    ]
     # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
     beside = () if source.text is None else ((source.shown, source.text.encode("utf-8", "surrogateescape")),)
     given = tuple(portable_flags(source.flags))

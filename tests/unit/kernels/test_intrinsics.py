@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
-
-from tests.unit.kernels.cpp_cases import (
+from cpp_cases import (
     CONV_EVEN,
     DTYPES,
     SATURATE,
@@ -24,6 +22,7 @@ from tests.unit.kernels.cpp_cases import (
     core_of,
     typed,
 )
+from ml_dtypes import bfloat16
 
 REGISTERS = {"int8": 64, "uint8": 64, "int16": 32, "uint16": 32, "int32": 16, "uint32": 16, "bfloat16": 32, "float": 16}
 PAIRS = ["8_64x2", "8_2x64", "16_32x2", "16_2x32", "32_16x2", "32_2x16", "64_8x2", "64_2x8", "128_4x2", "128_2x4"]
