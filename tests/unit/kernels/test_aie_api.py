@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cpp_cases import CONV_EVEN, DTYPES, Case, cases_source, check, compile_source, core_of, typed
 from ml_dtypes import bfloat16
-
-from tests.unit.kernels.cpp_cases import CONV_EVEN, DTYPES, Case, cases_source, check, compile_source, core_of, typed
 
 INTEGERS = {"int8": 64, "uint8": 64, "int16": 32, "uint16": 32, "int32": 16, "uint32": 32}
 ALL = {**INTEGERS, "bfloat16": 32, "float": 16}

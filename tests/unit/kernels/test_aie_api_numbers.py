@@ -10,9 +10,7 @@ from math import ceil, floor
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
-
-from tests.unit.kernels.cpp_cases import (
+from cpp_cases import (
     AWAY_FROM_ZERO,
     CEIL,
     CONV_EVEN,
@@ -32,6 +30,7 @@ from tests.unit.kernels.cpp_cases import (
     compile_source,
     core_of,
 )
+from ml_dtypes import bfloat16
 
 
 def nearest(down: int, up: int, exact: Fraction, tie: int) -> int:

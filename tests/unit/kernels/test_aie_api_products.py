@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
-from tests.unit.kernels.cpp_cases import CONV_EVEN, DTYPES, FLOATS, Case, cases_source, check, compile_source, core_of
+from compilers import links
+from cpp_cases import CONV_EVEN, DTYPES, FLOATS, Case, cases_source, check, compile_source, core_of
 
 
 def as_lanes(values: np.ndarray, tag: str) -> np.ndarray:
@@ -207,9 +207,10 @@ def sliding() -> list[Case]:
 CASES = [*elementwise(), *matrices(), *sliding()]
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    return compile_source(tmp_path_factory.mktemp("products"), cases_source(CASES), "-O1", "-ffp-contract=off")
+@pytest.fixture(scope="module", params=[name for name in ("g++", "clang++") if links(name)])
+def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    folder = tmp_path_factory.mktemp("products")
+    return compile_source(folder, cases_source(CASES), "-O1", "-ffp-contract=off", compiler=request.param)
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{case.name}: {', '.join(case.inputs)}" for case in CASES])

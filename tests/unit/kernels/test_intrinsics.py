@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
-
-from tests.unit.kernels.cpp_cases import (
+from cpp_cases import (
     CONV_EVEN,
     DTYPES,
     SATURATE,
@@ -24,6 +22,7 @@ from tests.unit.kernels.cpp_cases import (
     core_of,
     typed,
 )
+from ml_dtypes import bfloat16
 
 REGISTERS = {"int8": 64, "uint8": 64, "int16": 32, "uint16": 32, "int32": 16, "uint32": 16, "bfloat16": 32, "float": 16}
 PAIRS = ["8_64x2", "8_2x64", "16_32x2", "16_2x32", "32_16x2", "32_2x16", "64_8x2", "64_2x8", "128_4x2", "128_2x4"]
@@ -154,6 +153,12 @@ def conversions() -> list[Case]:
         Case("ups", "ups_to_v32acc32(a, 3)", ("int16x32",), "acc32x32", lambda x: x.astype(np.int32) << 3),
         Case("ups", "ups_to_v16accfloat(a)", ("bfloat16x16",), "accfloatx16", f32),
         Case("to int", "bfloat16_to_int(a, 8)", ("bfloat16x16",), "int32x16", lambda x: fixed(x, 8)),
+        Case("bf16 of floats", "to_v16bfloat16(a)", ("floatx16",), "bfloat16x16", lambda x: x.astype(bfloat16), CONV_EVEN),
+        Case("float products", "mac_elem_16_accuracy_safe(a, b, c)", ("floatx16", "floatx16", "accfloatx16"), "accfloatx16", lambda x, y, z: z + x * y),
+        Case("float products", "mac_elem_16_accuracy_low(a, b, c, 0, 1, 1)", ("floatx16", "floatx16", "accfloatx16"), "accfloatx16", lambda x, y, z: -z - x * y),
+        Case("mask of a number", "sel(a, b, aie::mask<32>(0x5aa5u))", ("int16x32",) * 2, "int16x32", chosen),
+        Case("qualified", "::add(a, b)", ("int32x16",) * 2, "int32x16", lambda x, y: x + y),
+        Case("scalars", "aie::sub(a, b)", ("bfloat16", "bfloat16"), "bfloat16", lambda x, y: f32(x) - f32(y)),
         Case("sub acc", "sub(a, b)", ("acc32x32",) * 2, "acc32x32", lambda x, y: x - y),
         Case("add acc", "add(a, b)", ("accfloatx16",) * 2, "accfloatx16", lambda x, y: x + y),
         Case("band", "band(a, b)", ("int16x32",) * 2, "int16x32", np.bitwise_and),
@@ -368,7 +373,7 @@ def test_functions_from_tables(ports: ctypes.CDLL) -> None:
     # x has eight bits behind the point in the table, and each factor is rounded to eight bits
     np.testing.assert_allclose(applied(ports, "exponential", X), np.exp(np.floor(x * 256) / 256), rtol=0.012)
     np.testing.assert_allclose(applied(ports, "tangent", X), np.tanh(x), atol=0.008)
-    small = (X * bfloat16(0.04)).astype(bfloat16)
+    small = (f32(X) * 0.04).astype(bfloat16)
     assert (applied(ports, "tangent", small) == f32(small)).all()
     assert (applied(ports, "tangent", np.array([-90, 90] * 8, bfloat16)) == [-1, 1] * 8).all()
     positive = (np.abs(x) + 0.01).astype(np.float32)

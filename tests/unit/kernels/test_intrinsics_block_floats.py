@@ -6,11 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from ml_dtypes import bfloat16
-
-from tests.unit.kernels.cpp_cases import (
+from cpp_cases import (
     AWAY_FROM_ZERO,
     CEIL,
     CONV_EVEN,
@@ -24,6 +20,10 @@ from tests.unit.kernels.cpp_cases import (
     compile_source,
     core_of,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ml_dtypes import bfloat16
+
 from tilewright.kernels.numbers import block_floats, block_values, rounded_blocks
 
 SOURCE = """

@@ -137,6 +137,8 @@ template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> neg(const vector<T
 }
 
 template <tilewright::Scalar T> TILEWRIGHT_INLINE T abs(T x) { return x < T(0) ? T(-x) : x; }
+template <tilewright::Scalar T> TILEWRIGHT_INLINE T add(T x, T y) { return T(x + y); }
+template <tilewright::Scalar T> TILEWRIGHT_INLINE T sub(T x, T y) { return T(x - y); }
 template <tilewright::Scalar T> TILEWRIGHT_INLINE T min(T x, T y) { return y < x ? y : x; }
 template <tilewright::Scalar T> TILEWRIGHT_INLINE T max(T x, T y) { return x < y ? y : x; }
 
@@ -181,7 +183,7 @@ TILEWRIGHT_SATURATING(saturating_sub, sub)
   template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> name(const vector<T, N> &x, const vector<T, N> &y) {             \
     vector<T, N> result;                                                                                                         \
     tilewright::count(tilewright::vector_alu, tilewright::issues(sizeof result));                                                \
-    constexpr unsigned L = std::gcd(unsigned(sizeof result), tilewright::register_bytes);                                        \
+    constexpr unsigned L = std::gcd(unsigned(sizeof result), tilewright::host_bytes);                                        \
     for (unsigned i = 0; i < sizeof result; i += L)                                                                              \
       tilewright::write(reinterpret_cast<char *>(&result) + i,                                                                   \
                         tilewright::read<uint8_t, L>(reinterpret_cast<const char *>(&x) + i)                                     \

@@ -368,6 +368,9 @@ TILEWRIGHT_INLINE aie::accum<acc64, N> lups(const aie::vector<T, N> &v, int shif
   }                                                                                                                    \
   template <class Tag> TILEWRIGHT_INLINE v##N##E to_v##N##E(const aie::accum<Tag, N> &acc, int shift = 0) {            \
     return acc.template to_vector<E>(shift);                                                                           \
+  }                                                                                                                    \
+  TILEWRIGHT_INLINE v##N##E to_v##N##E(const aie::vector<float, N> &values) {                                          \
+    return aie::accum<accfloat, N>(values).template to_vector<E>();                                                    \
   }
 TILEWRIGHT_ELEMENTS(TILEWRIGHT_SRS)
 #undef TILEWRIGHT_SRS
@@ -519,6 +522,21 @@ TILEWRIGHT_MATRIX(4, 2, 4, 4x2_2x4, TILEWRIGHT_WIDE)
 #undef TILEWRIGHT_ELEMENTWISE
 #undef TILEWRIGHT_TYPES
 #undef TILEWRIGHT_PRODUCTS
+
+// Products of floats, which a core makes of bfloat16 ones; how many of them is what the names ask for. Here all are exact.
+#define TILEWRIGHT_FLOAT_PRODUCTS(accuracy)                                                                            \
+  inline v16accfloat mul_elem_16_accuracy_##accuracy(const v16float &a, const v16float &b) {                           \
+    return mul_elem_16(a, b);                                                                                          \
+  }                                                                                                                    \
+  inline v16accfloat mac_elem_16_accuracy_##accuracy(const v16float &a, const v16float &b, const v16accfloat &acc,     \
+                                                     int zero_acc = 0, int sub_mul = 0, int sub_acc = 0) {             \
+    const v16accfloat before = zero_acc ? v16accfloat{} : sub_acc ? aie::neg(acc) : acc;                               \
+    return sub_mul ? msc_elem_16(a, b, before) : mac_elem_16(a, b, before);                                            \
+  }
+TILEWRIGHT_FLOAT_PRODUCTS(safe)
+TILEWRIGHT_FLOAT_PRODUCTS(fast)
+TILEWRIGHT_FLOAT_PRODUCTS(low)
+#undef TILEWRIGHT_FLOAT_PRODUCTS
 
 // Block floats, 8 x 8 by 8 x 8: the second matrix stands by its columns, so that both have their blocks along K.
 template <class T>
@@ -678,8 +696,8 @@ inline void release(unsigned id, int value) { tilewright::lock(id, value, false)
 // Nothing moves across a callback anyway.
 #define __builtin_aiev2_sched_barrier()
 
-// Found through their arguments anyway; this is for sources that say `::add`.
-using aie::abs;
+// Found through their arguments anyway; this is for sources that say `::add`. Not abs, min and max: they have forms for
+// scalars, which would meet those of `std`.
 using aie::add;
 using aie::concat;
 using aie::eq;
@@ -687,9 +705,7 @@ using aie::ge;
 using aie::gt;
 using aie::le;
 using aie::lt;
-using aie::max;
 using aie::maxdiff;
-using aie::min;
 using aie::neg;
 using aie::sub;
 

@@ -6,7 +6,7 @@
 namespace aie {
 
 template <unsigned N> class mask {
-  static constexpr unsigned piece = std::gcd(N, tilewright::register_bytes);
+  static constexpr unsigned piece = std::gcd(N, tilewright::host_bytes);
   static constexpr unsigned words = (N + 31) / 32;
 
 public:
@@ -14,6 +14,7 @@ public:
   tilewright::simd_in_memory<int8_t, piece> lanes[N / piece];
 
   mask() = default;
+  explicit mask(uint64_t word) : mask(from_uint64(word)) {}
   static constexpr unsigned size() { return N; }
   static constexpr unsigned bits() { return N; }
 

@@ -177,7 +177,7 @@ public:
 
 private:
   using S = tilewright::accum_lane_t<Tag>;
-  static constexpr unsigned width = tilewright::register_bytes / unsigned(sizeof(S));
+  static constexpr unsigned width = tilewright::host_bytes / unsigned(sizeof(S));
   // As many rows at once as fill a register, if two registers hold what they need of A.
   static constexpr unsigned rows_at_once() {
     unsigned rows = 1;

@@ -36,7 +36,7 @@ TILEWRIGHT_INLINE void filter_granules(const char *from, char *out, std::integer
 
 // f(G{}, register) for the type of `size` bytes, or false.
 template <unsigned bytes, class F> TILEWRIGHT_INLINE bool with_granule(unsigned size, F f) {
-  constexpr unsigned whole = std::gcd(bytes, register_bytes);
+  constexpr unsigned whole = std::gcd(bytes, host_bytes);
   switch (size) {
   case 1:
     return f(uint8_t(), std::make_integer_sequence<unsigned, whole>{}), true;

@@ -33,7 +33,16 @@ template <class S, unsigned N> struct simd_of {
 template <class S, unsigned N> using simd = typename simd_of<S, N>::type;
 template <class S, unsigned N> using simd_in_memory = typename simd_of<S, N>::stored;
 
-constexpr unsigned register_bytes = 64;
+constexpr unsigned register_bytes = 64; // of a core
+
+// Of this computer, which takes wider vectors apart lane by lane.
+#if defined(__AVX512BW__)
+constexpr unsigned host_bytes = 64;
+#elif defined(__AVX2__)
+constexpr unsigned host_bytes = 32;
+#else
+constexpr unsigned host_bytes = 16;
+#endif
 
 template <class T> struct element {
   using stored = T;
@@ -84,7 +93,7 @@ template <> struct accum_lane<float> {
 template <class Tag> using accum_lane_t = typename accum_lane<Tag>::type;
 
 // How many lanes are computed at once: a register of the widest type, or less where the vector is shorter.
-template <class S, unsigned N> constexpr unsigned step = std::gcd(N, register_bytes / unsigned(sizeof(S)));
+template <class S, unsigned N> constexpr unsigned step = std::gcd(N, host_bytes / unsigned(sizeof(S)));
 
 constexpr unsigned issues(unsigned bytes, unsigned bytes_per_issue = 64) {
   return bytes <= bytes_per_issue ? 1 : (bytes + bytes_per_issue - 1) / bytes_per_issue;
@@ -293,7 +302,7 @@ template <class T, unsigned N> class vector {
   static_assert(N * tilewright::bits_of<T> % 8 == 0, "a vector is a whole number of bytes");
   static constexpr unsigned bytes = N * tilewright::bits_of<T> / 8;
   using stored = tilewright::stored_t<T>;
-  static constexpr unsigned piece = std::gcd(bytes, tilewright::register_bytes);
+  static constexpr unsigned piece = std::gcd(bytes, tilewright::host_bytes);
   static constexpr bool is_nibble = tilewright::is_nibble<T>;
 
 public:
@@ -543,7 +552,7 @@ namespace aie {
 template <class Tag, unsigned N> class accum {
   using lane = tilewright::accum_lane_t<Tag>;
   static constexpr unsigned bytes = N * sizeof(lane);
-  static constexpr unsigned piece = std::gcd(bytes, tilewright::register_bytes);
+  static constexpr unsigned piece = std::gcd(bytes, tilewright::host_bytes);
   static constexpr bool is_float = std::is_same_v<lane, float>;
 
 public:
