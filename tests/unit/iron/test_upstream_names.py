@@ -345,3 +345,13 @@ def test_a_trace_needs_a_design_that_records_one() -> None:
     assert copy(a, b).is_success() and np.array_equal(a.numpy(), b.numpy())
     with pytest.raises(RuntimeError, match=r"2 host buffer argument\(s\), none of them for a trace"):
         copy(a, b, trace_config=TraceConfig(1024))
+
+
+def test_the_driver_is_called_from_programs(tmp_path: Path) -> None:
+    from tilewright.iron.compiler.aiecc import main as aiecc
+
+    text = "aie.device(npu1_1col) { aie.runtime_sequence @seq() { } }"
+    aiecc.run(ir.Module.parse(text), ["--get-npu-insts", f"--npu-insts-name={tmp_path / 'insts.bin'}"])
+    assert (tmp_path / "insts.bin").read_bytes()[:1] == b"\x00"
+    with pytest.raises(aiecc.CompilerDriverError, match="no-such-flag"):
+        aiecc.run(text, ["--no-such-flag"])
