@@ -33,6 +33,7 @@ from tilewright.native.host_arrays import check_array
 from tilewright.support.output_files import write_file
 
 Generator = Callable[..., Any]
+ADDRESSED = "input_with_addresses.mlir"
 _NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"
 
 
@@ -263,7 +264,10 @@ class CompilableDesign:
             return kept, _write_words(design, kept.with_suffix(".bin"))
         target = Path(xclbin_path)
         # the path says xclbin, so the file has to say that it is none
-        _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}".encode())
+        text = module_text(design.module, debuginfo=True)
+        _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{text}".encode())
+        # where the vendor's driver leaves it: what reads traces is given this file
+        _write(target.with_suffix(".prj") / ADDRESSED, text.encode())
         return target, None if inst_path is None else _write_words(design, Path(inst_path))
 
     def get_artifacts(self) -> tuple[Path, Path | None] | None:
