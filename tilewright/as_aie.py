@@ -33,7 +33,7 @@ that `isinstance` holds between them."""
 _RUNTIME = "`aie.utils.DefaultNPURuntime` is the simulated NPU, and `aie.utils.tensor` makes its tensors"
 _TRACE = "`aie.utils.trace.parse_trace` and `tilewright trace decode` decode traces"
 ABSENT = {
-    "aie.compiler": "`tilewright aiecc` is the compiler driver, and `tilewright txn lift` makes MLIR of TXN binaries",
+    "aie.compiler.txn2mlir": "`tilewright txn dis` reads TXN binaries, and `tilewright txn lift` makes MLIR of them",
     "aie.execution_engine": "functions of a module run in a design, by `tilewright run`",
     "aie.iron.kernels": "`tilewright kernels` lists the kernels that there are; others are an `ExternalFunction`",
     "aie.runtime": "functions of a module run in a design, by `tilewright run`",

@@ -29,6 +29,7 @@ SERVED = """
     aie.utils.hostruntime.hostruntime aie.utils.hostruntime.tensor_class aie.utils.jit aie.utils.ml
     aie.utils.npukernel aie.utils.regdb aie.utils.test aie.utils.trace.events aie.utils.trace.utils
     aie.utils.verify aie._mlir_libs
+    aie.compiler.aiecc.main
 """
 
 

@@ -31,6 +31,8 @@ from tilewright.support.tracebacks import users_place, users_traceback
 MAIN, STDIN = "__main__", "-"
 WHOSE = ("tilewright", "installed")
 FAILED = 1
+_run_as_main: Callable[..., object] = vars(runpy)["_run_module_as_main"]
+"""What Python itself calls for `-m`, folders and zip files. `run_module` would put back our `__main__` at the end."""
 _PYTHONS = (TypeError, ValueError, KeyError, RuntimeError)
 """Classes of Python's that errors of ours are, too."""
 
@@ -133,7 +135,7 @@ def _run_script(script: str, arguments: list[str]) -> None:
     elif get_importer(file) is not None:
         _import_from(file)
         _new_main()
-        runpy._run_module_as_main(MAIN, alter_argv=False)
+        _run_as_main(MAIN, False)
     else:
         _run_source(_source_of(script), file, folder=os.path.dirname(os.path.realpath(script)))
 
@@ -178,4 +180,4 @@ def _run_module(name: str, arguments: list[str]) -> None:
     if found is None:
         raise InputError(f"No module named {name}")
     _new_main()
-    runpy._run_module_as_main(name)  # `run_module` would put another module in the place of `__main__` at its end
+    _run_as_main(name)

@@ -55,7 +55,7 @@ class BaseKernel(Emitted[FuncOp]):
 
     def _array_argument(self, index: int) -> Any:
         if not 0 <= index < len(self._arg_types):
-            refuse(f"kernel '{self.name}' has {len(self._arg_types)} arguments, there is no number {index}")
+            refuse(f"argument {index} is out of range: kernel '{self.name}' has {len(self._arg_types)} arguments")
         if not is_array_type(self._arg_types[index]):
             refuse(f"argument {index} of kernel '{self.name}' is not an array: {self._arg_types[index]}")
         return self._arg_types[index]

@@ -107,7 +107,7 @@ def test_a_worker_on_a_mem_tile():
 
 def test_a_tile_beyond_the_array():
     program = Program(NPU1Col1(), Runtime(lambda: None), [Worker(None, tile=Tile(3, 2))])  # wrong
-    assert refused(program.resolve_program).text == "there is no tile (3, 2) on npu1_1col"
+    assert refused(program.resolve_program).text == "tile (3, 2) is out of range: there is no such tile on npu1_1col"
 
 
 def test_a_fifo_without_a_producer():

@@ -304,3 +304,54 @@ def test_a_lock_is_one_processs_at_a_time(tmp_path: Path) -> None:
         pass
     with file_lock(path, 0.02):
         pass
+
+
+def test_a_runtime_refuses_what_its_device_cannot_load() -> None:
+    from tilewright.iron import set_current_device
+    from tilewright.iron.device import NPU1, NPU2, NPU1Col1
+
+    class Runtime(HostRuntime):
+        def device(self) -> Any:
+            return NPU1()
+
+    try:
+        set_current_device(NPU1Col1())
+        Runtime().check_device_consistency()
+        set_current_device(NPU2())
+        with pytest.raises(RuntimeError, match="not loadable on runtime device"):
+            Runtime().check_device_consistency()
+    finally:
+        set_current_device(None)
+
+
+def test_a_trace_needs_a_design_that_records_one() -> None:
+    import tilewright.iron as iron
+
+    vector = np.ndarray[(16,), np.dtype[np.int32]]
+
+    @iron.jit
+    def copy(a: In, b: Out, *, trace_config: CompileTime[TraceConfig | None] = None) -> Any:
+        fifo = iron.ObjectFifo(vector, name="in")
+
+        def sequence(a: Any, b: Any, source: Any, target: Any) -> None:
+            source.fill(a)
+            target.drain(b, wait=True)
+
+        through = fifo.cons().forward()
+        runtime = iron.Runtime(sequence, [vector, vector, fifo.prod(), through.cons()])
+        return iron.Program(iron.get_current_device(), runtime).resolve_program()
+
+    a, b = iron.arange(16, dtype=np.int32), iron.zeros(16, dtype=np.int32)
+    assert copy(a, b).is_success() and np.array_equal(a.numpy(), b.numpy())
+    with pytest.raises(RuntimeError, match=r"2 host buffer argument\(s\), none of them for a trace"):
+        copy(a, b, trace_config=TraceConfig(1024))
+
+
+def test_the_driver_is_called_from_programs(tmp_path: Path) -> None:
+    from tilewright.iron.compiler.aiecc import main as aiecc
+
+    text = "aie.device(npu1_1col) { aie.runtime_sequence @seq() { } }"
+    aiecc.run(ir.Module.parse(text), ["--get-npu-insts", f"--npu-insts-name={tmp_path / 'insts.bin'}"])
+    assert (tmp_path / "insts.bin").read_bytes()[:1] == b"\x00"
+    with pytest.raises(aiecc.CompilerDriverError, match="no-such-flag"):
+        aiecc.run(text, ["--no-such-flag"])

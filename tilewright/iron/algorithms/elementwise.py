@@ -72,13 +72,14 @@ class Elementwise:
         share = self.tile_size * len(self.lanes)
         if self.elements % share:
             refuse(
-                f"{self.elements} elements are no multiple of {share}: "
-                f"tiles of {self.tile_size} elements on {len(self.lanes)} lanes",
+                f"the number of elements must be a multiple of tile size: {self.elements} elements are no multiple of "
+                f"{share}, tiles of {self.tile_size} elements on {len(self.lanes)} lanes",
                 (None, "choose a tile_size that divides them, or pad the tensor"),
             )
         if isinstance(self.func, BaseKernel) and self.func.tile_size() != self.tile_size:
             refuse(
-                f"tile_size is {self.tile_size}, but '{self.func.name}' works on {self.func.tile_size()} elements",
+                f"tile_size {self.tile_size} does not match '{self.func.name}', which works on "
+                f"{self.func.tile_size()} elements",
                 (self.func.where, "both have to be the same"),
             )
         self._tile = vector(self.tile_size, self.dtype)

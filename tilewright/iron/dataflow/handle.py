@@ -134,11 +134,11 @@ class ObjectFifoHandle(Linkable, Resolvable):
         # tiles are compared by place: two objects may ask for the same one
         known = None if self.shim_tile is None else (self.shim_tile.col, self.shim_tile.row)
         if tile is not None and (tile.col, tile.row) != known:
-            self._refuse_change("tile", tile, self.shim_tile)
+            self._refuse_change("shim tile", tile, self.shim_tile)
 
     def _refuse_change(self, what: str, wanted: Any, has: Any) -> None:
         refuse(
-            f"the producer of '{self.name}' has {what} {has}, it cannot have {what} {wanted} as well",
+            f"the producer of '{self.name}' is already pinned to {what} {has}, it cannot have {what} {wanted} as well",
             (self.where, "there is one producer, which was asked for here"),
         )
 

@@ -40,7 +40,7 @@ class Device(Resolvable):
         """The type of the tile in a column, `col`, and a `row`."""
         if not self.model.is_valid_tile(col, row):
             refuse(
-                f"there is no tile ({col}, {row}) on {self.name}",
+                f"tile ({col}, {row}) is out of range: there is no such tile on {self.name}",
                 (None, f"columns are 0 to {self.cols - 1}, rows 0 to {self.rows - 1}"),
             )
         return self.model.tile_type(col, row)

@@ -20,7 +20,7 @@ from tilewright.driver.compiled_design import Design, design_from_text
 from tilewright.driver.run_result import RunResult
 from tilewright.errors import CallError, Error, near_match
 from tilewright.iron.utils.hostruntime import bfloat16_safe_allclose
-from tilewright.iron.utils.hostruntime.current_device import simulated_device
+from tilewright.iron.utils.hostruntime.current_device import get_current_device, simulated_device
 from tilewright.iron.utils.hostruntime.tensor_class import array_of
 from tilewright.iron.utils.tensor_factory import tensor, zeros
 from tilewright.iron.utils.trace.config import TraceConfig
@@ -41,6 +41,10 @@ class KernelResult:
     run: RunResult
     trace_buffer: Any = None
     """The words that trace units wrote, where the design has any."""
+
+    def is_success(self) -> bool:
+        """Whether it came to its end: a run that does not raises an error."""
+        return True
 
     @property
     def cycles(self) -> int:
@@ -132,6 +136,11 @@ def _traced(design: Design, arguments: list[Any], config: TraceConfig | None) ->
         config.last_tensor_shape, config.last_tensor_dtype = last.shape, last.dtype
         joined = np.concatenate([last.reshape(-1).view(np.uint8), np.zeros(config.trace_size, np.uint8)])
         arguments[-1], buffer = joined, joined[last.nbytes :].view(np.uint32)
+    elif config is not None and not trace_setups(design.device(design.device_of())):
+        raise HostRuntimeError(
+            f"a trace_config was given, and the design has {len(arguments)} host buffer argument(s), none of them for "
+            "a trace: call enable_trace(...) on its program"
+        )
     yield buffer
     if last is not None:
         last[...] = joined[: last.nbytes].view(last.dtype).reshape(last.shape)
@@ -278,6 +287,12 @@ class HostRuntime:
         if verbosity >= 1:
             print(f"npu_time: {result.npu_time / 1000.0} us")
         return int(verify and self.verify_results(tensors, ref, verbosity) > 0)
+
+    def check_device_consistency(self) -> None:
+        """Raise RuntimeError if the device that programs are for does not fit into that of this runtime."""
+        chosen, ours = get_current_device(probe_runtime=False), self.device()
+        if chosen is not None and (chosen.arch, chosen.cols <= ours.cols) != (ours.arch, True):
+            raise HostRuntimeError(f"Overridden device {chosen} is not loadable on runtime device {ours}")
 
     def cleanup(self) -> None:
         """Nothing is held."""

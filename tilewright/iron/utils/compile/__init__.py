@@ -67,16 +67,21 @@ def compile_mlir_module(
         for flag in (f"--get-{name}", f"--{name}-name={Path(path).absolute()}")
     ]
     flags += [*(["--verbose"] if verbose else ()), *(() if fold_ddr_addr_offset else ["--fold-ddr-addr-offset=false"])]
+    run_driver(mlir_module, [*flags, *(options or ())], work_dir)
+
+
+def run_driver(mlir_module: Any, flags: Sequence[str], work_dir: str | PathLike[str] | None = None) -> None:
+    """Call `tilewright aiecc` with flags, for a module or its text; other files go to `work_dir`."""
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "aie.mlir"
         source.write_text(str(mlir_module), encoding="utf-8")
         directory = Path(scratch if work_dir is None else work_dir)
         # the driver is a command, and what it says is for the user
-        command = [sys.executable, "-m", "tilewright", "aiecc", *flags, f"--tmpdir={directory.absolute()}"]
-        done = subprocess.run([*command, *(options or ()), str(source)], capture_output=True, text=True, check=False)
+        command = [sys.executable, "-m", "tilewright", "aiecc", f"--tmpdir={directory.absolute()}", *flags]
+        done = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise CompilerDriverError(done.stderr.strip())
     print(done.stderr, end="", file=sys.stderr)
 
 
-__all__ = ["NPU_CACHE_HOME", "CompilerDriverError", "compile_mlir_module", "resolve_target_arch"]
+__all__ = ["NPU_CACHE_HOME", "CompilerDriverError", "compile_mlir_module", "resolve_target_arch", "run_driver"]

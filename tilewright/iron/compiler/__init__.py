@@ -1,0 +1,1 @@
+"""The compiler driver for Python programs."""

@@ -1,0 +1,1 @@
+"""The compiler driver, as programs call it."""
