@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -21,10 +22,12 @@ from tilewright.native.cpp_compiler import (
     portable_flags,
     translated,
 )
+from tilewright.native.object_cache import CacheFolder
 from tilewright.sim.kernels import KernelError
 
 INCLUDE = Path(tilewright.__file__).parent / "kernels" / "include"
 PLAIN_SUFFIXES = frozenset({".c", ".o", ".a", ".so"})
+_OVERLOADED = CacheFolder(".names", "kernels")
 _ARCH_MACROS = {
     Arch.AIE2: ("-D__AIE2__", "-D__AIEARCH__=20", "-D__AIE_ARCH__=20"),
     Arch.AIE2p: ("-D__AIE2P__", "-D__AIEARCH__=21", "-D__AIE_ARCH__=21"),
@@ -123,13 +126,29 @@ def compile_source(source: KernelSource, arch: Arch = Arch.AIE2, checked: bool =
     if source.path is not None and not source.path.is_file():
         raise KernelError(f"there is no file {source.path}")
     try:
-        key, data = translated(_cpp_unit(source, arch, checked) if source.is_cpp else _plain_unit(source))
+        key, data = _cpp_library(source, arch, checked) if source.is_cpp else translated(_plain_unit(source))
     except CompilerError as error:
         raise SourceError(source, error) from error
     return LibraryImage(key, data, source, arch, checked and source.is_cpp)
 
 
-def _cpp_unit(source: KernelSource, arch: Arch, checked: bool) -> Translation:
+def _cpp_library(source: KernelSource, arch: Arch, checked: bool) -> tuple[str, bytes]:
+    """The key and the bytes of a library. Functions with names that headers overload are found out by trying."""
+    first = _cpp_unit(source, arch, checked)
+    known = _OVERLOADED.read(first.key)
+    names = known.decode().split() if known is not None else []
+    try:
+        return translated(_cpp_unit(source, arch, checked, names) if names else first)
+    except CompilerError as error:
+        found = sorted(set(re.findall(r"\bTILEWRIGHT_ENTRY\((\w+)\)", error.message)) & {*source.identifiers})
+        if not found or names:
+            raise
+        made = translated(_cpp_unit(source, arch, checked, found))
+        _OVERLOADED.keep(first.key, " ".join(found).encode())
+        return made
+
+
+def _cpp_unit(source: KernelSource, arch: Arch, checked: bool, overloaded: Sequence[str] = ()) -> Translation:
     compiler = find_compiler("c++")
     apart = () if compiler.is_clang else ("-fno-gnu-unique",)  # clang never makes such symbols
     flags = (*_COMMON, *_ARCH_MACROS.get(arch, _ARCH_MACROS[Arch.AIE2]), *apart)
@@ -138,9 +157,11 @@ def _cpp_unit(source: KernelSource, arch: Arch, checked: bool) -> Translation:
     included = source.shown if source.path is None else str(source.path.absolute())
     lines = ['#include "tilewright/call.hpp"', '#include "tilewright/core.hpp"']
     lines += [f"#include {_quoted(included)}"]
-    lines += [f"TILEWRIGHT_MISSING({name})" for name in source.identifiers]
+    names = [name for name in source.identifiers if name not in overloaded]
+    lines += [f"TILEWRIGHT_MISSING({name})" for name in names]
     lines += ["namespace tilewright_missing {}", "using namespace tilewright_missing;"]
-    lines += [f"TILEWRIGHT_ENTRY({name})" for name in source.identifiers]
+    lines += [f"TILEWRIGHT_ENTRY({name})" for name in names]
+    lines += [f"TILEWRIGHT_PLAIN_ENTRY({name})" for name in source.identifiers if name in overloaded]
     # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
     beside = () if source.text is None else ((source.shown, source.text.encode("utf-8", "surrogateescape")),)
     given = tuple(portable_flags(source.flags))
