@@ -26,6 +26,8 @@ aie.device({device}) {{
     %one = arith.constant 1 : index
     %piece = arith.constant {piece} : index
     %places = arith.constant {places} : index
+    %none = arith.constant 0 : i32
+    %once = arith.constant 1 : i32
 {body}
   }}
 }}
@@ -119,6 +121,10 @@ class Copy(Step):
     def lines(self, names: Names, loops: list[str]) -> Iterator[str]:
         lines, sent, received = self.begin(names, loops)
         yield from lines
+        # Nothing ends the tasks; in a loop their descriptors come round again.
+        if self.ending == "sync" and loops:
+            yield "aiex.npu.sync(%none, %none, %none, %none, %once, %once) : i32, i32, i32, i32, i32, i32"
+            return
         if self.ending == "await both":
             yield f"aiex.dma_await_task({sent})"
         if self.ending == "in branches":
@@ -135,7 +141,7 @@ class Copy(Step):
             yield f"aiex.dma_free_task({sent})"
 
 
-ENDINGS = "await received", "await both", "free both", "in branches"
+ENDINGS = "await received", "await both", "free both", "in branches", "sync"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ PARAMETERS = {
     "aie_runtime::txn_append_sync": ("column", "row", "direction", "channel", "columns", "rows"),
     "aie_runtime::txn_append_address_patch": ("address", "argument", "offset"),
     "aie_runtime::bd_pool_push": ("bd",),
+    "aie_runtime::bd_pool_push_last": ("bd",),
 }
 
 

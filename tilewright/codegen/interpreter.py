@@ -281,7 +281,7 @@ def _give_back(run: Interpreter, op: tasks.DmaBdPoolPushOp) -> None:
     free, count = run.pool(op)
     if len(free) >= count:
         raise Refused(op, "gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place))
-    free.append(run.values.get(op.bd_id))
+    free.insert(0 if op.last is not None else len(free), run.values.get(op.bd_id))
 
 
 _ACTIONS: dict[type[Operation], Callable[[Interpreter, Any], None]] = {

@@ -188,6 +188,12 @@ class GeneratorBody(Lowering):
                 place = self._word_pointer(target, index(number))
                 self.builder.store(self._pack(word), place, align=WORD_BYTES)
 
+    def move_words(self, target: ir.Value, source: ir.Value, count: ir.Value) -> None:
+        """Copy words that may overlap."""
+        move = self.module.declare_intrinsic("llvm.memmove", [POINTER, POINTER, I64])
+        size = self.builder.mul(count, index(WORD_BYTES))
+        self.builder.call(move, [target, source, size, ir.Constant(I1, 0)])
+
     def _template(self, words: list[int]) -> ir.Value:
         self._templates += 1
         data = private_constant(self.module, f"{self.generator.function.name}.words.{self._templates}", I32, words)

@@ -22,6 +22,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.dialects.arith.meaning import DIVISION_BY_ZERO, DIVISIONS, MEANING, RESIZES
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.native import arithmetic, casts, loops
 from tilewright.native.lowering import Handler
 from tilewright.native.values import I32, I64, POINTER, index
@@ -43,7 +44,7 @@ def check_generator(sequence: RuntimeSequenceOp, names: Sequence[str]) -> None:
             name, wanted = names[argument.index], f"integers of 1 to {SCALAR_BITS[-1]} bits, index, and memrefs"
             taken = f"@{sequence.sym_name.data} is {argument.type}; a sequence takes {wanted}"
             fail(argument, f"argument {name} of {taken}")
-    for op in sequence.walk():
+    for op in all_operations(sequence):
         known = op.name in HANDLERS or op.name in TERMINATORS or is_emitted(op)
         if op is not sequence and not known:
             fail_op(op, "has no native translation", (op, remedy(op)))
@@ -111,7 +112,11 @@ def _push(body: GeneratorBody, op: tasks.DmaBdPoolPushOp) -> None:
     room = builder.icmp_signed("<", free, index(len(op.numbers(body.emitter.model))))
     text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
     body.fail_unless(room, free, NativeGuard("", text, op.location))
-    builder.store(body[op.bd_id], builder.gep(ids, [free], source_etype=I32))
+    place = free
+    if op.last is not None:  # below all others
+        body.move_words(builder.gep(ids, [index(1)], source_etype=I32), ids, free)
+        place = index(0)
+    builder.store(body[op.bd_id], builder.gep(ids, [place], source_etype=I32))
     builder.store(builder.add(free, index(1)), head)
 
 

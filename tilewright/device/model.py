@@ -123,8 +123,10 @@ class DeviceModel:
         return (bd_id < self.num_bds(column, row) // 2) == (channel % 2 == 0)
 
     def accessible_bds(self, column: int, row: int, channel: int) -> list[int]:
-        ids = range(self.num_bds(column, row))
-        return [bd_id for bd_id in ids if self.is_bd_channel_accessible(column, row, bd_id, channel)]
+        count = self.num_bds(column, row)
+        if not self.is_mem_tile(column, row):
+            return list(range(count))
+        return list(range(count // 2) if channel % 2 == 0 else range(count // 2, count))
 
     @property
     def local_memory_bytes(self) -> int:

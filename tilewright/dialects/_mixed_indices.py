@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._syntax import INDEX, Integers
-from tilewright.ir.interned import integer_array
+from tilewright.ir.interned import array_numbers, integer_array
 from tilewright.ir.print_operations import PartDirective
 
 Entries: TypeAlias = "list[SSAValue | int]"
@@ -85,12 +85,12 @@ def join_mixed(values: Sequence[SSAValue], integers: Integers, what: str) -> Ent
     """The inverse of `split_mixed`; `what` names an entry for the message of a list that does not fit."""
     verify_mixed(values, integers, what)  # passes may ask before the verifier does
     remaining = iter(values)
-    return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in integers.get_values()]
+    return [next(remaining) if integer == DYNAMIC_INDEX else integer for integer in array_numbers(integers)]
 
 
 def verify_mixed(values: Sequence[SSAValue], integers: Integers, what: str) -> None:
     """Each marker has its value, and each value its marker."""
-    expected = integers.get_values().count(DYNAMIC_INDEX)
+    expected = array_numbers(integers).count(DYNAMIC_INDEX)
     if expected != len(values):
         raise VerifyException(f"expected {expected} dynamic {what} values, got {len(values)}")
 

@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, OpTrait, Pure, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from tilewright.ir.constraints import NumberConstraint
 from tilewright.ir.create import with_cheap_create
 from tilewright.ir.interned import wrapped_integer
 
@@ -37,7 +38,7 @@ def _integer_type(width: int, signedness: Signedness) -> IntegerType:
 
 
 @dataclass(frozen=True)
-class IntConstraint(AttrConstraint[SignlessAttr]):
+class IntConstraint(NumberConstraint[SignlessAttr]):
     """An integer of one width within bounds, signless unless told; fails in MLIR's words."""
 
     width: int
@@ -48,6 +49,10 @@ class IntConstraint(AttrConstraint[SignlessAttr]):
     @property
     def type(self) -> IntegerType:
         return _integer_type(self.width, self.signedness)
+
+    @property
+    def allows_all(self) -> bool:
+        return self.minimum is None and self.maximum is None
 
     def accepts(self, attr: Attribute) -> bool:
         if not isinstance(attr, IntegerAttr) or cast(SignlessAttr, attr).type != self.type:
@@ -79,6 +84,10 @@ class EnumConstraint(IntConstraint):
 
     cases: type[IntEnum] = IntEnum
     description: str = ""
+
+    @property
+    def allows_all(self) -> bool:
+        return False
 
     def accepts(self, attr: Attribute) -> bool:
         return super().accepts(attr) and any(cast(SignlessAttr, attr).value.data == case for case in self.cases)

@@ -20,4 +20,7 @@ def ancestors(op: Operation) -> Iterator[Operation]:
 
 def parent_of_type(op: Operation, kind: type[OpT]) -> OpT | None:
     """The closest operation of some class around `op`."""
-    return next((parent for parent in ancestors(op) if isinstance(parent, kind)), None)
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, kind):
+        parent = parent.parent_op()
+    return parent

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, FLOAT_ARGUMENTS, RuntimeSequenceOp
@@ -20,6 +21,7 @@ from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_o
 from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
 from tilewright.ir.symbols import FreeNames
+from tilewright.ir.traversal import ops_of
 from tilewright.ir.verifier import verify
 from tilewright.passes.pipelines import (
     FULL_GUARDS,
@@ -31,6 +33,7 @@ from tilewright.passes.pipelines import (
     pipeline_of,
     with_options,
 )
+from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
@@ -91,6 +94,11 @@ def design_from_text(text: str, name: str) -> Design:
 
 def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
+    with unhurried_collector():
+        return _design_of(source, pipeline, is_whole, host)
+
+
+def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None) -> Design:
     ctx = make_context()
     try:
         module = source.read(ctx)
@@ -142,11 +150,11 @@ def _sequences(module: ModuleOp) -> list[RuntimeSequenceOp]:
 
 
 def devices_in(module: ModuleOp) -> list[DeviceOp]:
-    return [op for op in module.body.block.ops if isinstance(op, DeviceOp)]
+    return ops_of(module.body.block.ops, DeviceOp)
 
 
 def sequences_in(device: DeviceOp) -> list[RuntimeSequenceOp]:
-    return [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
+    return ops_of(device.body.ops, RuntimeSequenceOp)
 
 
 MOST_SHOWN = 4
@@ -343,14 +351,10 @@ class Design:
         from tilewright.passes.cpp.convert_aiex_to_emitc import ConvertAIEXToEmitCPass
         from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 
-        module = self.module.clone()  # the conversion consumes it
         wanted = self.operation(sequence)
         name = public_name(wanted)
-        # a header has one function; the device around it stays, which the words depend on
-        for original, copy in zip(_sequences(self.module), _sequences(module), strict=True):
-            if original is not wanted:
-                copy.detach()
-                copy.erase()
+        # a header has one function, and the conversion consumes what it is given
+        module = _copy_with(self.module, wanted)
         convert = ConvertAIEXToEmitCPass(
             StyleName.READABLE, function_name=self.cpp_function(name), keep_buffers=keep_buffers
         )
@@ -406,6 +410,33 @@ class Design:
             known = ", ".join(self._operations) or "none"
             raise UnknownNameError(f"no runtime sequence {name!r}; there is {known}")
         return self._operations[name]
+
+
+def _copy_with(module: ModuleOp, wanted: RuntimeSequenceOp) -> ModuleOp:
+    """A copy that has one sequence of all, and whatever else is there: words depend on the device around."""
+    values, copies = dict[SSAValue, SSAValue](), list[tuple[Operation, Operation]]()
+
+    def copy(op: Operation) -> Operation:
+        is_around = isinstance(op, ModuleOp | DeviceOp)
+        new = op.clone_without_regions(values) if is_around else op.clone(values, clone_operands=False)
+        copies.append((op, new))
+        if is_around:
+            kept = (
+                child
+                for child in op.regions[0].block.ops
+                if child is wanted or not isinstance(child, RuntimeSequenceOp)
+            )
+            new.regions[0].add_block(Block([copy(child) for child in kept]))
+        return new
+
+    copied = copy(module)
+    assert isinstance(copied, ModuleOp)
+    # in a device values may stand after their uses
+    for original, new in copies:
+        if not isinstance(original, ModuleOp | DeviceOp):
+            for old, made in zip(original.walk(), new.walk(), strict=True):
+                made.operands = [values.get(operand, operand) for operand in old.operands]
+    return copied
 
 
 class _CppNames(NamedTuple):

@@ -5,6 +5,7 @@ xDSL's `OpDef.verify` checks the same things; its texts differ from MLIR's (`ope
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -100,6 +101,15 @@ class Described(AttrConstraint[AttributeCovT]):
         self, type_var_mapping: Mapping[Any, AttrConstraint | IntConstraint]
     ) -> Described[AttributeCovT]:
         return Described(self.constraint.mapping_type_vars(type_var_mapping), self.description, self.holds)
+
+
+class NumberConstraint(AttrConstraint[AttributeCovT]):
+    """An integer of one type."""
+
+    @property
+    @abstractmethod
+    def allows_all(self) -> bool:
+        """Whether any number of the type will do."""
 
 
 def described(

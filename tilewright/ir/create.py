@@ -6,15 +6,16 @@ the caller hands over finished lists: operands in order, one type per result, di
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp, i32
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
-from xdsl.irdl.operations import BaseAttrAccessor, VarIRConstruct
+from xdsl.irdl.operations import BaseAttrAccessor, BeforeVariadicSingleAccessor, SingleAttrAccessor, VarIRConstruct
+
+from tilewright.ir.interned import array_numbers
 
 _OperationT = TypeVar("_OperationT", bound=Operation)
 _NOTHING: Mapping[str, Attribute] = {}
@@ -107,22 +108,34 @@ def initialize(
 
 
 def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
-    """Give a class a `create`, and properties for its operands, that do what xDSL's do, in less time."""
+    """Give a class a `create`, a hash, and properties for its operands, that do what xDSL's do, in less time."""
     type.__setattr__(op_class, "create", classmethod(_create))
+    # by identity, as xDSL's own, which is a function in Python
+    type.__setattr__(op_class, "__hash__", object.__hash__)
     for name, accessor in list(vars(op_class).items()):
         if isinstance(accessor, BaseAttrAccessor) and accessor.construct is VarIRConstruct.OPERAND:
             type.__setattr__(op_class, name, _segment_property(accessor))
+        elif isinstance(accessor, BeforeVariadicSingleAccessor) and accessor.construct is VarIRConstruct.OPERAND:
+            type.__setattr__(op_class, name, _OperandAccessor(accessor.construct, accessor.idx))
     return op_class
+
+
+class _OperandAccessor(BeforeVariadicSingleAccessor):
+    """One of the operands of an operation, by its number."""
+
+    def __get__(self, obj: Operation, objtype: type[Operation] | None = None) -> SSAValue:
+        # of its base class: a sequence of values has a method in Python for this
+        return tuple.__getitem__(obj._operands, self.idx)
 
 
 def _segment_property(accessor: BaseAttrAccessor) -> property:
     """One of the operands of an operation that says in an attribute how many belong to each name."""
+    if isinstance(accessor, SingleAttrAccessor) and accessor.idx == 0:
+        return property(lambda op: op._operands[0])  # whatever the numbers
 
     def segment(op: Operation) -> Any:
         sizes = cast("DenseArrayBase[Any]", accessor.option.container(op)[accessor.option.attribute_name])
-        # Any other type is read as xDSL does it, until the verifier refuses it.
-        numbers = _numbers_of(sizes.data.data) if sizes.elt_type is i32 else sizes.get_values()
-        return accessor.index(numbers, op._operands)
+        return accessor.index(array_numbers(sizes), op._operands)
 
     return property(segment)
 
@@ -141,11 +154,6 @@ def _create(
     where = UNKNOWN_LOC if location is None else location
     op = create_operation(cls, operands, result_types, dict(properties), dict(attributes), successors, regions, where)
     return cast(_OperationT, op)
-
-
-@lru_cache(maxsize=1024)  # xDSL unpacks them at each access, and there are few that differ
-def _numbers_of(data: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(data) // 4}i", data)
 
 
 def _use(op: Operation, used: Sequence[SSAValue] | Sequence[Block]) -> tuple[Use, ...]:
@@ -210,3 +218,29 @@ def insert_operation(op: Operation, before: Operation) -> None:
         block._first_op = op
     else:
         previous._next_op = op
+
+
+def erase_operation(op: Operation) -> None:
+    """`block.erase_op(op)` for an operation whose results nobody uses, and with nothing in its regions."""
+    block, previous, following = op.parent, op._prev_op, op._next_op
+    assert block is not None
+    if previous is None:
+        block._first_op = following
+    else:
+        previous._next_op = following
+    if following is None:
+        block._last_op = previous
+    else:
+        following._prev_op = previous
+    op.parent = op._prev_op = op._next_op = None
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):
+        before, after = use._prev_use, use._next_use
+        if before is None:
+            operand.first_use = after
+        else:
+            before._next_use = after
+        if after is not None:
+            after._prev_use = before
+    op._operand_uses = ()
+    if op._successors or op.regions:
+        op.drop_all_references()

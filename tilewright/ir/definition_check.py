@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Operation
-from xdsl.irdl import OpDef
+from functools import cache
 
-from tilewright.ir.constraints import verify_definition
+from xdsl.dialects.builtin import IntegerAttr, SymbolNameConstraint
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import AnyAttr, AttrConstraint, AttrSizedSegments, BaseAttr, IRDLOperation, OpDef
+
+from tilewright.ir.constraints import NumberConstraint, verify_definition
 
 
 class DefinitionCheck:
@@ -14,7 +17,7 @@ class DefinitionCheck:
     def __init__(self):
         self.allowed = set[tuple[object, ...]]()
         """Shapes that were found to be right."""
-        self.numbers = dict[Attribute, int]()
+        self.numbers = dict[Attribute | type[Attribute], int]()
         self.known = dict[int, int]()
         """Numbers of the attributes met so far, by identity: most of them are met often."""
 
@@ -27,10 +30,14 @@ class DefinitionCheck:
     def _shape(self, op: Operation) -> tuple[object, ...]:
         """All that a definition can speak about; operations of one shape are equally right."""
         known, properties, attributes = self.known.get, op.properties, op.attributes
-        parts: list[Attribute] = [value._type for value in op._operands]
+        parts: list[Attribute | type[Attribute]] = [value._type for value in op._operands]
         parts += [result._type for result in op.results]
         if properties:
-            parts += properties.values()
+            of_any_value = _properties_of_any_value(op.__class__)
+            for name, value in properties.items():
+                if name in of_any_value:
+                    value = value.type if isinstance(value, IntegerAttr) else value.__class__
+                parts.append(value)
         if attributes:
             parts += attributes.values()
         regions = list[int]()
@@ -53,8 +60,28 @@ class DefinitionCheck:
             *[known(id(part)) or self._canonical(part) for part in parts],
         )
 
-    def _canonical(self, attribute: Attribute) -> int:
+    def _canonical(self, attribute: Attribute | type[Attribute]) -> int:
         """A number that all attributes equal to this one have in common."""
         number = self.numbers.setdefault(attribute, len(self.numbers) + 1)
         self.known[id(attribute)] = number
         return number
+
+
+@cache
+def _properties_of_any_value(op_class: type[Operation]) -> frozenset[str]:
+    """Properties of which a definition asks what kind they are, and not which number, name or text."""
+    assert issubclass(op_class, IRDLOperation)
+    definition = op_class.get_irdl_definition()
+    # these say which operands belong together, so their numbers do matter
+    segments = {option.attribute_name for option in definition.options if isinstance(option, AttrSizedSegments)}
+    return frozenset(
+        name
+        for name, declared in definition.properties.items()
+        if name not in segments and _allows_any_value(declared.constr)
+    )
+
+
+def _allows_any_value(constraint: AttrConstraint) -> bool:
+    if isinstance(constraint, NumberConstraint):
+        return constraint.allows_all
+    return isinstance(constraint, AnyAttr | BaseAttr | SymbolNameConstraint)

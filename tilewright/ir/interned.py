@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import (
     I32,
@@ -15,7 +16,11 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     i32,
+    i64,
 )
+from xdsl.ir import Attribute
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 _KEPT = 1 << 13
 """How many of a kind are remembered: plenty for what repeats, little memory for what does not."""
@@ -26,6 +31,27 @@ def integer_array(type: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[
     return DenseArrayBase.from_list(type, values)
 
 
+def unchecked(kind: type[AttributeT], **parts: object) -> AttributeT:
+    """An attribute of parts that fit: xDSL's constructors check each, which takes ten times as long."""
+    attr = object.__new__(kind)
+    for name, part in parts.items():
+        object.__setattr__(attr, name, part)  # attributes are frozen
+    return attr
+
+
+def array_numbers(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    """The integers of an array, which xDSL unpacks at each access."""
+    # by identity: types are compared field by field, and nearly all are one of these objects
+    if array.elt_type is i64 or array.elt_type is i32:
+        return _unpacked("q" if array.elt_type is i64 else "i", array.data.data)
+    return array.get_values()
+
+
+@lru_cache(_KEPT)
+def _unpacked(format: str, data: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(data) // struct.calcsize(f'<{format}')}{format}", data)
+
+
 @lru_cache(_KEPT)
 def wrapped_integer(value: int, type: IntegerType) -> IntegerAttr[IntegerType]:
     """The integer that the low bits of `value` stand for."""
@@ -34,14 +60,15 @@ def wrapped_integer(value: int, type: IntegerType) -> IntegerAttr[IntegerType]:
 
 @lru_cache(_KEPT)
 def i32_number(value: int) -> IntegerAttr[I32]:
-    """A 32-bit pattern as an attribute: lowered programs consist of little else, and xDSL takes ten times as long."""
-    number, attr = object.__new__(IntAttr), cast("IntegerAttr[I32]", object.__new__(IntegerAttr))
-    object.__setattr__(number, "data", (int(value) + (1 << 31) & 0xFFFFFFFF) - (1 << 31))
-    object.__setattr__(attr, "value", number)
-    object.__setattr__(attr, "type", i32)
-    return attr
+    """A 32-bit pattern as an attribute: lowered programs consist of little else."""
+    number = unchecked(IntAttr, data=(int(value) + (1 << 31) & 0xFFFFFFFF) - (1 << 31))
+    return cast("IntegerAttr[I32]", unchecked(IntegerAttr, value=number, type=i32))
 
 
 @lru_cache(_KEPT)
 def symbol_ref(root: StringAttr, nested: tuple[StringAttr, ...]) -> SymbolRefAttr:
-    return SymbolRefAttr(root, ArrayAttr(nested))
+    array = ArrayAttr(nested) if nested else _NOTHING
+    return unchecked(SymbolRefAttr, root_reference=root, nested_references=array)
+
+
+_NOTHING: ArrayAttr[StringAttr] = ArrayAttr(())

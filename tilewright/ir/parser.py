@@ -7,7 +7,6 @@ attributes and types (`attribute_parser`), operations (`operation_parser`). Cust
 
 from __future__ import annotations
 
-import gc
 import struct
 import sys
 from collections.abc import Callable, Generator
@@ -28,6 +27,7 @@ from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, Verify
 from tilewright.ir.limits import MAX_NESTING, MOST_SOURCE_BYTES
 from tilewright.ir.operation_parser import OperationParser
 from tilewright.ir.token_parser import SyntaxFault
+from tilewright.support.collector import unhurried_collector
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def parse_attribute(ctx: Context, text: str) -> Attribute:
 
 
 def _parse(ctx: Context, text: str | bytes, filename: str, read: Callable[[OperationParser], T]) -> T:
-    with _unhurried_collector(), _deep_stack():
+    with unhurried_collector(), _deep_stack():
         parser = _parser(ctx, text, filename)
         try:
             return read(parser)
@@ -111,18 +111,6 @@ def _stray_diagnostic(parser: OperationParser, error: Exception) -> Diagnostic:
     for at, note in error.notes:
         diagnostic.note(at, note)
     return diagnostic
-
-
-@contextmanager
-def _unhurried_collector() -> Generator[None]:
-    """Reading makes many objects and no garbage: looking for it again and again only costs."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager

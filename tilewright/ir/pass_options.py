@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass
 from enum import StrEnum
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, NoReturn, Union, get_args, get_origin, get_type_hints
 
@@ -66,8 +67,13 @@ class Option:
         fail(None, f"for the --{self.name} option: {why}")
 
 
-def options_of(pass_type: type) -> Iterator[Option]:
+@cache  # types are found in the texts of their annotations, which takes long
+def options_of(pass_type: type) -> Sequence[Option]:
     """The options that a pass takes, in the order of their definition."""
+    return list(_options(pass_type))
+
+
+def _options(pass_type: type) -> Iterator[Option]:
     fields: dict[str, Field[Any]] = getattr(pass_type, "__dataclass_fields__", {})
     types = get_type_hints(pass_type) if fields else {}
     for name, definition in fields.items():

@@ -18,19 +18,11 @@ TRACING = (
     "aie-trace-pack-reg-writes",
     "aie-inline-trace-config",
 )
-OBJECT_FIFO_POOLS = (
-    "aie-objectfifo-verify",
-    "aie-objectfifo-allocate",
-    "aie-objectfifo-lower-dmas",
-    "aie-objectfifo-erase-pools",
-)
-"""Pools and endpoints of object FIFOs that a program spells out."""
 RESOURCES = (
     "aie-canonicalize-device",
     "aie-lower-scratchpad-parameters",
     "aie-objectFifo-stateful-transform",
     "aie-objectFifo-unroll{default-dynamic=true keep-sequences}",
-    *OBJECT_FIFO_POOLS,
     "aie-lower-memcpy",
     "aie-assign-lock-ids",
     "aie-assign-bd-ids",
@@ -57,7 +49,7 @@ NPU_DMA_LOWERING = (
     "aie-unroll-runtime-sequence-loops",
     "canonicalize",
     "aie-decompose-large-dma-bd",
-    "aie-lower-dynamic-bd-pool{allow-while free-awaited}",
+    "aie-lower-dynamic-bd-pool{allow-while free-awaited recycle}",
     "canonicalize",
     "aie-assign-runtime-sequence-bd-ids{skip-without-tasks}",
     "aie-dma-tasks-to-npu",
@@ -159,7 +151,6 @@ def _driver_resources(options: DriverOptions) -> Iterator[str]:
         yield f"{overlay}{{route-shim-to-tile-ctrl=true emit-standalone-overlay={_bool(options.load_pdi_to_ctrl_pkt)}}}"
     yield f"aie-objectFifo-stateful-transform{{packet-sw-objFifos={_bool(options.packet_fifos)}}}"
     yield f"aie-objectFifo-unroll{{default-dynamic={_bool(options.dynamic_fifos)}}}"
-    yield from OBJECT_FIFO_POOLS
     yield from ("aie-lower-memcpy", "aie-assign-lock-ids", "aie-assign-bd-ids", "aie-lower-cascade-flows")
     yield from ("aie-lower-broadcast-packet", "aie-lower-multicast", "aie-assign-tile-controller-ids")
     if not has_overlay:

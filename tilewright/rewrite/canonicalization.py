@@ -94,6 +94,11 @@ def patterns_of(op: Operation) -> Sequence[RewritePattern]:
     return _rules_of(op).patterns
 
 
+def can_fold(op: Operation) -> bool:
+    """Whether there are operations of its kind that fold."""
+    return _rules_of(op).folder is not None or facts_of(op).commutative or op.name in IDEMPOTENT
+
+
 def fold(op: Operation) -> Sequence[SSAValue | Attribute] | None:
     """What `op` folds to: one replacement for each result, nothing if it was changed in place, None if it stays."""
     folder = _rules_of(op).folder

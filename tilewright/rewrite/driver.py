@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.rewrite.canonicalization import fold, materialize, patterns_of
+from tilewright.rewrite.canonicalization import can_fold, fold, materialize, patterns_of
 from tilewright.rewrite.effects import facts_of, is_trivially_dead
 from tilewright.rewrite.folding.constants import constant_of
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
@@ -111,9 +111,8 @@ class GreedyDriver:
         self._region = region
         self._patterns = patterns
         self._config = config
-        # Where nothing is folded and what is dead stays, only operations with patterns need a visit.
-        visits_all = config.fold or config.remove_dead
-        self._worklist = Worklist(region, None if visits_all else patterns)
+        self._is_visited: dict[type[Operation], bool] = {}
+        self._worklist = Worklist(region, self._needs_visit)
 
     def run(self) -> bool:
         config, changed = self._config, False
@@ -133,6 +132,19 @@ class GreedyDriver:
             changed = True
         return changed
 
+    def _needs_visit(self, op: Operation) -> bool:
+        """Whether there is anything to do for operations of this kind: for most, there is not."""
+        needed = self._is_visited.get(type(op))
+        if needed is None:
+            config, facts = self._config, facts_of(op)
+            needed = (
+                (config.remove_dead and facts.mortal)
+                or (config.fold and not facts.constant and can_fold(op))
+                or bool(self._patterns(op))
+            )
+            self._is_visited[type(op)] = needed
+        return needed
+
     def _fill(self) -> None:
         self._worklist.clear()
         self._visit(self._region, ConstantPool(self._rewriter) if self._config.fold else None)
@@ -143,10 +155,11 @@ class GreedyDriver:
     def _visit(self, region: Region, pool: ConstantPool | None) -> None:
         top_down, worklist, closed = self._config.top_down, self._worklist, self._config.closed
         has_ancestors = top_down  # they were pushed on the way down
-        for block in tuple(region.blocks):
-            op = block.first_op
+        block = region.first_block
+        while block is not None:
+            op = block._first_op
             while op is not None:
-                following = op.next_op  # asked for now: the pool may move a constant away
+                following = op._next_op  # asked for now: the pool may move a constant away
                 inside = () if closed and isinstance(op, closed) else op.regions
                 if not top_down:
                     for nested in inside:
@@ -161,6 +174,7 @@ class GreedyDriver:
                     for nested in inside:
                         self._visit(nested, pool)
                 op = following
+            block = block.next_block
 
     def _drain(self) -> bool:
         """Visit what is on the worklist, and what joins it meanwhile. Returns whether anything changed."""
@@ -173,11 +187,12 @@ class GreedyDriver:
                 break
             if op.parent is None:  # a pattern took it away without saying so
                 continue
-            if config.remove_dead and is_trivially_dead(op):
+            facts = facts_of(op)
+            if config.remove_dead and facts.mortal and is_trivially_dead(op):
                 rewriter.erase(op)
                 changed = True
                 continue
-            if config.fold and not facts_of(op).constant and self._fold(op):
+            if config.fold and not facts.constant and self._fold(op):
                 changed = True
                 continue
             for pattern in patterns(op):

@@ -168,7 +168,9 @@ class Facts:
         "constant",
         "dynamic",
         "effect",
+        "free",
         "isolated",
+        "mortal",
         "nested",
         "observable",
         "symbol",
@@ -186,6 +188,10 @@ class Facts:
         self.effect, self.dynamic = _declared_effect(op)
         self.observable = bool(self.effect & Effect.OBSERVABLE)
         self.nested = Effect.NESTED in self.effect
+        self.free = not self.effect & ~Effect.NESTED
+        """Touches no memory itself, as far as its kind tells."""
+        self.mortal = not self.terminator and not self.observable
+        """Some of its kind may be dropped once their results are unused."""
 
 
 def _declared_effect(op: type[Operation]) -> tuple[Effect, bool]:
@@ -280,11 +286,7 @@ def is_trivially_dead(op: Operation) -> bool:
 
 def would_be_dead(op: Operation) -> bool:
     """Whether erasing `op` could not be observed, once its results are unused."""
-    facts = facts_of(op)
-    # cheap answers first: this is asked for every operation in every round
-    if facts.terminator or facts.observable:
-        return False
-    return not is_symbol(op) and _is_unobservable(op)
+    return facts_of(op).mortal and not is_symbol(op) and _is_unobservable(op)
 
 
 def _is_unobservable(op: Operation) -> bool:
@@ -296,10 +298,10 @@ def _is_unobservable(op: Operation) -> bool:
 
 def is_memory_effect_free(op: Operation) -> bool:
     """Whether `op`, and what is nested in it, touches no memory at all."""
-    effect = effects_of(op)
-    if effect & ~Effect.NESTED:
+    facts = facts_of(op)
+    if not facts.free or (facts.dynamic and _instance_effect(op)):
         return False
-    return Effect.NESTED not in effect or all(map(is_memory_effect_free, children(op)))
+    return not facts.nested or all(map(is_memory_effect_free, children(op)))
 
 
 def can_speculate(op: Operation) -> bool:

@@ -10,7 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, MemRefType, UnknownLoc, i32, i64
+from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    UnknownLoc,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -23,6 +35,7 @@ if TYPE_CHECKING:
     from tilewright.device.layout import Field
 
 OpT = TypeVar("OpT", bound=Operation)
+PREDICATES = {name: IntegerAttr(number, i64) for number, name in enumerate(CMPI_COMPARISON_OPERATIONS)}
 
 Number = SSAValue | int
 """Known when compiling, or only at run time."""
@@ -56,7 +69,7 @@ def known(number: Number) -> int | None:
     if isinstance(number, int):
         return number
     constant = constant_of(number)
-    return constant.value.data if isinstance(constant, IntegerAttr) else None
+    return constant.value.data if constant is not None and isinstance(constant, IntegerAttr) else None
 
 
 class SharedConstants:
@@ -65,18 +78,22 @@ class SharedConstants:
     def __init__(self) -> None:
         self._values: dict[Block, dict[int | float | tuple[int | float, Attribute], SSAValue]] = {}
         self._starts: dict[Block, Block] = {}
+        self._last: Block | None = None
 
     def get(self, builder: Builder, value: int | float, type: Attribute) -> SSAValue:
         block = builder.insertion_point.block
-        if block not in self._starts:
-            self._starts[block] = _sequence_start(block)
-        start = self._starts[block]
-        values = self._values.setdefault(start, {})
+        # most are for the block that the one before was for
+        if block is not self._last:
+            if block not in self._starts:
+                self._starts[block] = _sequence_start(block)
+            self._last, self._start = block, self._starts[block]
+            self._of_last = self._values.setdefault(self._start, {})
         # the type is hashed field by field, and nearly all are of this very object
         key = value if type is i32 else (value, type)
-        found = values.get(key)
+        found = self._of_last.get(key)
         if found is None:
-            found = values[key] = builder.insert(constant_op(value, type), InsertPoint.at_start(start)).results[0]
+            place = InsertPoint.at_start(self._start)
+            found = self._of_last[key] = builder.insert(constant_op(value, type), place).results[0]
         return found
 
 
@@ -105,7 +122,7 @@ class Emitter:
         *,
         constants: SharedConstants | None = None,
     ):
-        self.location = location or UnknownLoc()
+        self.location = location or UNKNOWN_LOC
         # a PatternRewriter is a Builder that locates by itself, with the operation that its pattern matched
         self._builder = (
             at if isinstance(at, PatternRewriter) else Builder(at, operation_insertion_handler=[self._locate])
@@ -161,11 +178,11 @@ class Emitter:
             return self.constant(value)
         assert isinstance(number, SSAValue)
         if isinstance(number.type, IndexType):
-            return self.value(arith.IndexCastOp(number, i32))
+            return self.cast(arith.IndexCastOp, number, i32)
         bits = cast(IntegerType, number.type).bitwidth
         if bits == i32.bitwidth:
             return number
-        return self.value(arith.TruncIOp(number, i32) if bits > i32.bitwidth else arith.ExtUIOp(number, i32))
+        return self.cast(arith.TruncIOp if bits > i32.bitwidth else arith.ExtUIOp, number, i32)
 
     def widened(self, number: Number) -> Number:
         """A number of an instruction with at least 32 bits: one of fewer bits has no sign."""
@@ -174,13 +191,13 @@ class Emitter:
         if isinstance(number, int) or bits >= i32.bitwidth:
             return number
         value = known(number)
-        return self.value(arith.ExtUIOp(number, i32)) if value is None else value & (1 << bits) - 1
+        return self.cast(arith.ExtUIOp, number, i32) if value is None else value & (1 << bits) - 1
 
     def add(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.value(arith.AddiOp(first, second))
+        return self.binary(arith.AddiOp, first, second)
 
     def product(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.value(arith.MuliOp(first, second))
+        return self.binary(arith.MuliOp, first, second)
 
     def folded_sum(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`lhs + rhs`, without an operation where one of them is 0."""
@@ -202,36 +219,47 @@ class Emitter:
             return rhs if numbers[0] == 1 else lhs
         return self.product(lhs, rhs)
 
+    def binary(self, kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """An operation of arith on two values of one type; its constructor would look for other kinds of operands."""
+        return self.value(kind.create(operands=(lhs, rhs), result_types=(lhs.type,)))
+
+    def cast(self, kind: type[Operation], value: SSAValue, type: Attribute) -> SSAValue:
+        return self.value(kind.create(operands=(value,), result_types=(type,)))
+
+    def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
+        return self.value(arith.SelectOp.create(operands=(condition, then, otherwise), result_types=(then.type,)))
+
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return self.value(arith.CmpiOp(lhs, rhs, predicate))
+        properties = {"predicate": PREDICATES[predicate]}
+        return self.value(arith.CmpiOp.create(operands=(lhs, rhs), properties=properties, result_types=(i1,)))
 
     def multiply(self, value: SSAValue, factor: int) -> SSAValue:
         return self.product(value, self.constant(factor))
 
     def divide(self, value: SSAValue, divisor: int) -> SSAValue:
-        return self.value(arith.DivUIOp(value, self.constant(divisor)))
+        return self.binary(arith.DivUIOp, value, self.constant(divisor))
 
     def scale(self, value: SSAValue, factor: int, divisor: int) -> SSAValue:
         return self.divide(self.multiply(value, factor), divisor)
 
     def subtract(self, value: SSAValue, amount: int) -> SSAValue:
-        return self.value(arith.SubiOp(value, self.constant(amount)))
+        return self.binary(arith.SubiOp, value, self.constant(amount))
 
     def select_less(self, value: SSAValue, bound: int, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-        return self.value(arith.SelectOp(self.compare("slt", value, self.constant(bound)), then, otherwise))
+        return self.select(self.compare("slt", value, self.constant(bound)), then, otherwise)
 
     def select_greater(self, value: SSAValue, bound: int, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-        return self.value(arith.SelectOp(self.compare("sgt", value, self.constant(bound)), then, otherwise))
+        return self.select(self.compare("sgt", value, self.constant(bound)), then, otherwise)
 
     def word(self, fields: Sequence[tuple[Field, SSAValue]], known_bits: int = 0) -> SSAValue:
         """A register word with these contents, cut to the width of their fields."""
         word = self.constant(known_bits)
         for field, value in fields:
             # a value too large for its field spoils no other one
-            bits = self.value(arith.AndIOp(value, self.constant((1 << field.width) - 1)))
+            bits = self.binary(arith.AndIOp, value, self.constant((1 << field.width) - 1))
             if field.lo > 0:
-                bits = self.value(arith.ShLIOp(bits, self.constant(field.lo)))
-            word = self.value(arith.OrIOp(word, bits))
+                bits = self.binary(arith.ShLIOp, bits, self.constant(field.lo))
+            word = self.binary(arith.OrIOp, word, bits)
         return word
 
     def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:

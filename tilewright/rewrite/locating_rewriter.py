@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.ir.create import insert_operation
+from tilewright.ir.create import erase_operation, insert_operation
 from tilewright.rewrite.control_flow import post_order
 from tilewright.rewrite.effects import children
 
@@ -37,10 +37,13 @@ class LocatingRewriter(PatternRewriter):
         before = point.insert_before
         if before is None or not isinstance(op, Operation) or op.regions or op.parent is not None:
             return super().insert(op, point)
+        self._insert_before(op, before)
+        return op
+
+    def _insert_before(self, op: Operation, before: Operation) -> None:
         self.has_done_action = True
         insert_operation(op, before)
         self.handle_operation_insertion(op)
-        return op
 
     def handle_operation_insertion(self, op: Operation) -> None:
         self._locate(op)
@@ -60,8 +63,9 @@ class LocatingRewriter(PatternRewriter):
     def _locate(self, op: Operation) -> None:
         if isinstance(op.location, UnknownLoc):
             op.location = self.location
-        for nested in children(op):
-            self._locate(nested)
+        if op.regions:
+            for nested in children(op):
+                self._locate(nested)
 
     def replace(
         self,
@@ -71,9 +75,11 @@ class LocatingRewriter(PatternRewriter):
         safe_erase: bool = True,
     ) -> None:
         ops = (new_ops,) if isinstance(new_ops, Operation) else new_ops
-        point = InsertPoint.before(op)
         for new in ops:
-            self.insert(new, point)
+            if new.regions or new.parent is not None:
+                self.insert(new, InsertPoint.before(op))
+            else:
+                self._insert_before(new, op)
         if new_results is None:
             new_results = ops[-1].results if ops else ()
         if len(op.results) != len(new_results):
@@ -92,13 +98,18 @@ class LocatingRewriter(PatternRewriter):
     def erase(self, op: Operation, safe_erase: bool = True) -> None:
         """Erase `op` and, one by one from the last, what is nested in it: their operands may now be unused."""
         self.has_done_action = True
-        for block in [b for region in reversed(op.regions) for b in blocks_successors_first(region)]:
-            while block.last_op is not None:
-                self.erase(block.last_op, safe_erase=False)
-        if safe_erase and any(result.first_use for result in op.results):
+        if op.regions:
+            for block in [b for region in reversed(op.regions) for b in blocks_successors_first(region)]:
+                while block.last_op is not None:
+                    self.erase(block.last_op, safe_erase=False)
+        is_used = any(result.first_use for result in op.results)
+        if safe_erase and is_used:
             raise ValueError(f"cannot erase '{op.name}': its results are in use")
         self.handle_operation_removal(op)
-        Rewriter.erase_op(op, safe_erase=safe_erase)
+        if is_used or op.parent is None:
+            Rewriter.erase_op(op, safe_erase=safe_erase)
+        else:
+            erase_operation(op)
 
     def erase_block(self, block: Block) -> None:
         """Erase a block that nothing branches to, and all that is in it."""
@@ -138,10 +149,10 @@ def blocks_successors_first(region: Region) -> Iterable[Block]:
 class Worklist:
     """A stack of the operations to visit, each at most once, all of them nested in one region.
 
-    If `wants` is given, those stay out for which it gives nothing.
+    If `wants` is given, those stay out which it does not want.
     """
 
-    def __init__(self, scope: Region, wants: Callable[[Operation], Sequence[object]] | None = None):
+    def __init__(self, scope: Region, wants: Callable[[Operation], bool] | None = None):
         self._scope = scope
         self._wants = wants
         self._stack: list[Operation | None] = []

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
@@ -13,6 +12,7 @@ from xdsl.ir import Block, Operation
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.ir.create import insert_operation
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import ops_of as ops_of
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -39,20 +39,6 @@ class ModulePass(Pass):
 
     @abstractmethod
     def apply_to(self, module: ModuleOp) -> None: ...
-
-
-def ops_of(ops: Iterable[Operation], *kinds: type[OpT]) -> list[OpT]:
-    """The operations of some kinds, in order; a list, so that the program may change while it is gone through."""
-    # Asked once for each class: these are abstract ones, of which Python asks slowly.
-    found, is_wanted = list[OpT](), dict[type[Operation], bool]()
-    for op in ops:
-        kind = type(op)
-        wanted = is_wanted.get(kind)
-        if wanted is None:
-            wanted = is_wanted[kind] = isinstance(op, kinds)
-        if wanted:
-            found.append(cast(OpT, op))
-    return found
 
 
 def located(op: OpT, location: LocationAttr) -> OpT:

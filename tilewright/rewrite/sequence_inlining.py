@@ -23,7 +23,7 @@ from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import FreeNames
-from tilewright.ir.traversal import all_operations
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.symbols import references_in, replace_references
 
@@ -235,10 +235,9 @@ def check_references(sequence: RuntimeSequenceOp) -> None:
 
 def check_calls(sequence: RuntimeSequenceOp) -> None:
     """Everything that a sequence runs must exist and take the arguments that it is given."""
-    for configure in sequence.body.ops:
-        for run in configure.inside if isinstance(configure, ConfigureOp) else ():
-            if isinstance(run, RunOp):
-                called_sequence(run)
+    for configure in ops_of(sequence.body.ops, ConfigureOp):
+        for run in ops_of(configure.inside, RunOp):
+            called_sequence(run)
 
 
 def called_sequence(run: RunOp) -> RuntimeSequenceOp:
@@ -275,7 +274,7 @@ def reaches_cycle(
         return True
     if sequence in acyclic:
         return False
-    callees = (op.sequence for op in all_operations(sequence) if isinstance(op, RunOp) and op.sequence is not None)
+    callees = (op.sequence for op in ops_of(all_operations(sequence), RunOp) if op.sequence is not None)
     if any(reaches_cycle(callee, acyclic, (*callers, sequence)) for callee in callees):
         return True
     # never taken out again: what does not lead back to itself is not looked into a second time

@@ -21,10 +21,11 @@ from tilewright.rewrite.effects import facts_of, would_be_dead
 
 def simplify_region(region: Region, *, merge_blocks: bool) -> bool:
     """Clean up `region` and the regions nested in it. Returns whether anything changed."""
-    changed = erase_unreachable_blocks(region)
-    changed |= _remove_dead(region, _Liveness(region))
     # Blocks without neighbours have nothing to be merged with, and nothing branches to them.
-    if merge_blocks and not _has_only_single_blocks(region):
+    has_branches = not _has_only_single_blocks(region)
+    changed = has_branches and _erase_unreachable_blocks(region)
+    changed |= _remove_dead(region, _Liveness(region))
+    if merge_blocks and has_branches:
         changed |= merge_identical_blocks(region)
         changed |= drop_redundant_arguments(region)
     return changed
@@ -36,12 +37,12 @@ def _has_only_single_blocks(region: Region) -> bool:
         return True
     if block is not region.last_block:
         return False
-    op = block.first_op
+    op = block._first_op
     while op is not None:
         for nested in op.regions:
             if not _has_only_single_blocks(nested):
                 return False
-        op = op.next_op
+        op = op._next_op
     return True
 
 
@@ -70,22 +71,31 @@ class _Liveness:
 
     def __init__(self, region: Region):
         self.arguments: set[BlockArgument] = set()
-        self.ops: set[Operation] = set()
-        self._changed = self._is_any_dead = True
+        self._mortals: set[Operation] = set()
+        """Those of the live operations that could have been dead: most kinds never are."""
+        self._changed = self.is_any_dead = True
         # a use in a loop may come before what it uses: go round until nothing more becomes live
-        while self._changed and self._is_any_dead:
-            self._changed = self._is_any_dead = False
+        while self._changed and self.is_any_dead:
+            self._changed = self.is_any_dead = False
             self._visit_region(region)
+
+    def is_live(self, op: Operation) -> bool:
+        return not facts_of(op).mortal or op in self._mortals
 
     def _visit_region(self, region: Region) -> None:
         if region.first_block is None:
             return
         blocks = (region.first_block,) if has_one_block(region) else post_order(region.first_block)
         for block in blocks:
-            op = block.last_op
+            op = block._last_op
             while op is not None:
-                self._visit_op(op)
-                op = op.prev_op
+                for nested in op.regions:
+                    self._visit_region(nested)
+                if facts_of(op).mortal:
+                    self._visit_mortal(op)
+                elif op._successors:
+                    self._visit_branch(op)
+                op = op._prev_op
             # arguments of an entry block belong to the operation around it
             if block is not region.first_block:
                 for argument in block.args:
@@ -94,38 +104,36 @@ class _Liveness:
                             self.arguments.add(argument)
                             self._changed = True
                         else:
-                            self._is_any_dead = True
+                            self.is_any_dead = True
 
-    def _visit_op(self, op: Operation) -> None:
-        for region in op.regions:
-            self._visit_region(region)
-        if op in self.ops:
+    def _visit_mortal(self, op: Operation) -> None:
+        if op in self._mortals:
             return
-        if facts_of(op).terminator:
-            self._visit_terminator(op)
-        elif would_be_dead(op) and not any(map(self._has_live_use, op.results)):
-            self._is_any_dead = True
+        if would_be_dead(op) and not any(map(self._has_live_use, op.results)):
+            self.is_any_dead = True
             return
-        self.ops.add(op)
+        self._mortals.add(op)
         self._changed = True
 
-    def _visit_terminator(self, op: Operation) -> None:
+    def _visit_branch(self, op: Operation) -> None:
         # what an unknown terminator passes on is unknown, so all that its successors take is live
-        if op.successors and not is_branch(op):
+        if not is_branch(op):
             for successor in op.successors:
                 self.arguments.update(successor.args)
 
     def _has_live_use(self, value: SSAValue) -> bool:
-        return any(use.operation in self.ops and not self._feeds_dead_argument(use) for use in value.uses)
+        return any(self.is_live(use.operation) and not self._feeds_dead_argument(use) for use in value.uses)
 
     def _feeds_dead_argument(self, use: Use) -> bool:
+        if not use.operation._successors:
+            return False
         argument = successor_argument(use.operation, use.index)
         return argument is not None and argument not in self.arguments
 
 
 def _remove_dead(region: Region, live: _Liveness) -> bool:
     """Remove operations and block arguments on which nothing observable depends, even in a cycle."""
-    if region.first_block is None:
+    if region.first_block is None or not live.is_any_dead:
         return False
     changed = False
     single = has_one_block(region)
@@ -135,7 +143,7 @@ def _remove_dead(region: Region, live: _Liveness) -> bool:
         op = block.last_op
         while op is not None:
             preceding = op.prev_op
-            if op in live.ops:
+            if live.is_live(op):
                 for nested in op.regions:
                     changed |= _remove_dead(nested, live)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
 
@@ -16,6 +16,8 @@ def references_in(op: Operation) -> Iterator[SymbolRefAttr]:
 
 def _references_of(attribute: Attribute) -> Iterator[SymbolRefAttr]:
     match attribute:
+        case IntegerAttr() | DenseArrayBase():  # most are; they have parts, but none that refers to anything
+            pass
         case SymbolRefAttr():
             yield attribute
         case ArrayAttr():

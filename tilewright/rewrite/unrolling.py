@@ -12,10 +12,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import arith, scf
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.effects import children
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import constant_bits, defining, scalar_int
 from tilewright.rewrite.folding.regions import has_one_op, only_block, terminator
+from tilewright.rewrite.pass_bases import ops_of
 
 Bound: TypeAlias = "int | SSAValue"
 
@@ -55,6 +57,8 @@ def _distance(lower: Bound, upper: Bound, is_unsigned: bool) -> int | None:
 
 def loops_innermost_first(op: Operation) -> list[scf.ForOp]:
     found: list[scf.ForOp] = []
+    if not ops_of(all_operations(op), scf.ForOp):  # long sequences have none
+        return found
     for child in children(op):
         if child.regions:
             found += loops_innermost_first(child)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import tilewright
 from tilewright.device import Arch
@@ -23,6 +25,7 @@ from tilewright.native.cpp_compiler import (
     translated,
 )
 from tilewright.native.object_cache import CacheFolder
+from tilewright.sim.c_signature import function_type
 from tilewright.sim.kernels import KernelError
 
 INCLUDE = Path(tilewright.__file__).parent / "kernels" / "include"
@@ -35,7 +38,7 @@ _ARCH_MACROS = {
 """What the compiler for cores defines."""
 _COMMON = (
     *("-std=c++20", "-fPIC", "-fno-strict-aliasing", "-fpermissive", "-w", "-ffp-contract=off"),
-    *("-D__AIENGINE__=2", "-DNDEBUG", f"-I{INCLUDE}"),
+    *("-fno-semantic-interposition", "-D__AIENGINE__=2", "-DNDEBUG", f"-I{INCLUDE}"),
 )
 _FAST = ("-O3", "-march=native", "-g1", "-gdwarf-4")
 _CHECKED = (
@@ -126,29 +129,44 @@ def compile_source(source: KernelSource, arch: Arch = Arch.AIE2, checked: bool =
     if source.path is not None and not source.path.is_file():
         raise KernelError(f"there is no file {source.path}")
     try:
-        key, data = _cpp_library(source, arch, checked) if source.is_cpp else translated(_plain_unit(source))
+        key, data = _translated(source, arch, checked)
     except CompilerError as error:
         raise SourceError(source, error) from error
     return LibraryImage(key, data, source, arch, checked and source.is_cpp)
 
 
-def _cpp_library(source: KernelSource, arch: Arch, checked: bool) -> tuple[str, bytes]:
+def _translated(source: KernelSource, arch: Arch, checked: bool) -> tuple[str, bytes]:
     """The key and the bytes of a library. Functions with names that headers overload are found out by trying."""
+    if not source.is_cpp:
+        return translated(_plain_unit(source))
     first = _cpp_unit(source, arch, checked)
     known = _OVERLOADED.read(first.key)
-    names = known.decode().split() if known is not None else []
+    if known is not None:
+        return translated(_cpp_unit(source, arch, checked, json.loads(known)))
     try:
-        return translated(_cpp_unit(source, arch, checked, names) if names else first)
+        return translated(first)
     except CompilerError as error:
-        found = sorted(set(re.findall(r"\bTILEWRIGHT_ENTRY\((\w+)\)", error.message)) & {*source.identifiers})
-        if not found or names:
+        names = sorted(set(re.findall(r"\bTILEWRIGHT_ENTRY\((\w+)\)", error.message)) & {*source.identifiers})
+        if not names:
             raise
-        made = translated(_cpp_unit(source, arch, checked, found))
-        _OVERLOADED.keep(first.key, " ".join(found).encode())
+    text = source.read()
+    # As the source spells the type, if that can be read and said again; else the call alone tells it.
+    for spelt in ({name: function_type(text, name) for name in names}, dict.fromkeys(names)):
+        try:
+            made = translated(_cpp_unit(source, arch, checked, spelt))
+        except CompilerError:
+            if not any(spelt.values()):
+                raise
+            continue
+        _OVERLOADED.keep(first.key, json.dumps(spelt).encode())
         return made
+    raise AssertionError("the last one is made or raises")
 
 
-def _cpp_unit(source: KernelSource, arch: Arch, checked: bool, overloaded: Sequence[str] = ()) -> Translation:
+def _cpp_unit(
+    source: KernelSource, arch: Arch, checked: bool, spelt: Mapping[str, str | None] = MappingProxyType({})
+) -> Translation:
+    """What the compiler is told; `spelt` has the functions whose names are overloaded, with their types if known."""
     compiler = find_compiler("c++")
     apart = () if compiler.is_clang else ("-fno-gnu-unique",)  # clang never makes such symbols
     flags = (*_COMMON, *_ARCH_MACROS.get(arch, _ARCH_MACROS[Arch.AIE2]), *apart)
@@ -157,17 +175,22 @@ def _cpp_unit(source: KernelSource, arch: Arch, checked: bool, overloaded: Seque
     included = source.shown if source.path is None else str(source.path.absolute())
     lines = ['#include "tilewright/call.hpp"', '#include "tilewright/core.hpp"']
     lines += [f"#include {_quoted(included)}"]
-    names = [name for name in source.identifiers if name not in overloaded]
-    lines += [f"TILEWRIGHT_MISSING({name})" for name in names]
+    lines += [f"TILEWRIGHT_MISSING({name})" for name in source.identifiers if name not in spelt]
     lines += ["namespace tilewright_missing {}", "using namespace tilewright_missing;"]
-    lines += [f"TILEWRIGHT_ENTRY({name})" for name in names]
-    lines += [f"TILEWRIGHT_PLAIN_ENTRY({name})" for name in source.identifiers if name in overloaded]
+    lines += [_entry(name, spelt) for name in source.identifiers]
     # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
     beside = () if source.text is None else ((source.shown, source.text.encode("utf-8", "surrogateescape")),)
     given = tuple(portable_flags(source.flags))
     all_flags = (*flags, *kind, "-include", "aie_api/aie.hpp", *given, "-shared", "-Wl,-Bsymbolic")
     text = ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
     return Translation(compiler, text, WRAPPER, all_flags, (runtime_object,), beside)
+
+
+def _entry(name: str, spelt: Mapping[str, str | None]) -> str:
+    if name not in spelt:
+        return f"TILEWRIGHT_ENTRY({name})"
+    type = spelt[name]
+    return f"TILEWRIGHT_PLAIN_ENTRY({name})" if type is None else f"TILEWRIGHT_ENTRY_AS({name}, {type})"
 
 
 def _runtime(file: str, *flags: str) -> bytes:

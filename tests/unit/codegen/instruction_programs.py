@@ -43,6 +43,7 @@ class InstructionProgram:
     lines: Sequence[str]
     arguments: list[Argument]
     operations: set[str]
+    has_tasks: bool
 
     @property
     def text(self) -> str:
@@ -84,6 +85,10 @@ class InstructionWriter:
     operations: set[str] = field(default_factory=set[str])
     loops: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     """Variables of the loops around, of type index, and how often they run at most."""
+    in_while: bool = False
+    has_tasks: bool = False
+    tasks: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    """Those that may still run, and whether they have a token."""
     count: int = 0
     depth: int = 0
 
@@ -132,7 +137,7 @@ class InstructionWriter:
 
     def scalar(self, low: int, high: int, unit: int, type: str, checked: bool) -> int:
         """What a call gives for a value: now and then more, or less, than there may be."""
-        if not checked or self.random.random() > 0.04:
+        if not checked or self.in_while or self.random.random() > 0.04:
             return wrapped(self.number(low, high, unit), type)
         beyond = [low - unit, high + unit, low + 1, 2**31 - 1, -(2**31), -1]
         if WIDTHS[type] == 64:
@@ -157,7 +162,7 @@ class InstructionWriter:
         return self.value(*UNCHECKED, checked=False)
 
     def instruction(self) -> None:
-        write = self.random.choice(WRITERS)
+        write = self.random.choice(TASK_WRITERS if self.has_tasks else WRITERS)
         self.operations.add(write.__name__)
         write(self)
 
@@ -166,15 +171,28 @@ class InstructionWriter:
             chance = self.random.random()
             if chance < 0.12 and self.depth < 2:
                 self.loop(size)
-            elif chance < 0.22 and self.depth < 2:
+            elif chance < 0.18 and self.depth < 2:
+                self.while_loop(size)
+            elif chance < 0.28 and self.depth < 2:
                 self.branch(size)
             else:
                 self.instruction()
 
     def nested(self, size: int) -> None:
         self.depth += 1
-        self.body(max(size // 2, 1))
+        outer, self.tasks = self.tasks, []
+        self.body(self.random.randint(1, max(size // 2, 1)))
+        self.end_tasks(0)
+        self.tasks = outer
         self.depth -= 1
+
+    def end_tasks(self, most: int) -> None:
+        """Wait for tasks, or give up their descriptors, until no more are open than may be."""
+        self.random.shuffle(self.tasks)
+        while len(self.tasks) > most:
+            task, has_token = self.tasks.pop()
+            is_awaited = has_token and self.random.random() < 0.7
+            self.line(f"aiex.dma_{'await' if is_awaited else 'free'}_task({task})")
 
     def loop(self, size: int) -> None:
         turns, name, zero, one = 3, self.fresh(), self.fresh(), self.fresh()
@@ -186,6 +204,35 @@ class InstructionWriter:
         self.nested(size)
         self.loops.pop()
         self.line("}")
+
+    def while_loop(self, size: int) -> None:
+        turns, result, name, zero = 3, self.fresh(), self.fresh(), self.fresh()
+        type = self.random.choice(WIDE)
+        self.line(f"{zero} = arith.constant 0 : {type}")
+        upper, _ = self.value(0, turns, types=(type,), checked=False)
+        before, condition, after, one, next = (self.fresh() for _ in range(5))
+        self.line(f"{result} = scf.while ({before} = {zero}) : ({type}) -> {type} {{")
+        if self.random.random() < 0.3:
+            self.nested(1)
+        self.line(f"{condition} = arith.cmpi slt, {before}, {upper} : {type}")
+        self.line(f"scf.condition({condition}) {before} : {type}")
+        self.line("} do {")
+        self.line(f"^bb0({after}: {type}):")
+        if type == "index":
+            name = after
+        else:
+            self.line(f"{name} = arith.index_cast {after} : {type} to index")
+        self.loops.append((name, turns))
+        # It stays where it is with constants too, also if it never runs: what is wrong in it is known at once then.
+        outer, self.in_while = self.in_while, True
+        self.nested(size)
+        self.in_while = outer
+        self.loops.pop()
+        self.line(f"{one} = arith.constant 1 : {type}")
+        self.line(f"{next} = arith.addi {after}, {one} : {type}")
+        self.line(f"scf.yield {next} : {type}")
+        self.line("}")
+        self.line(f"aiex.npu.write32({zero}, {result}) : {type}, {type}")
 
     def branch(self, size: int) -> None:
         condition, (left, type) = self.fresh(), self.value(0, 3, types=WIDE, checked=False)
@@ -354,7 +401,8 @@ FIELDS: Limits = {
     "lock_acq_val": (-64, 63),
     "lock_acq_id": (0, 15),
 }
-UNITS = {"buffer_offset": 4, "burst_length": 64}
+UNITS = {"buffer_offset": 4, "burst_length": 192}
+"""What fields are multiples of, from the lowest on; not all multiples of 64 are burst lengths."""
 EARLY_FIELDS = "bd_id buffer_length buffer_offset d0_size d0_stride d1_size d1_stride d2_size d2_stride "
 EARLY_FIELDS += "iteration_size iteration_stride"
 
@@ -398,22 +446,79 @@ def rtp_write(to: InstructionWriter) -> None:
     to.line(f"aiex.npu.rtp_write(@numbers, {to.number(0, 15)}, {value}) : {type}")
 
 
-def dma_memcpy_nd(to: InstructionWriter) -> None:
-    channel = to.random.choice(("@to_array", "@from_array"))
-    count = to.random.randint(1, 3)
+def pattern(to: InstructionWriter, type: str, count: int) -> list[list[str]]:
+    """Offsets, sizes and strides of a transfer: all in range, for one that is known may be divided where one that is
+    not is refused.
+    """
 
-    # All in range: a pattern that is known may be divided where one that is not is refused.
-    def number(low: int, high: int) -> tuple[str, str]:
-        return to.value(low, high, types=("index",), checked=False)
+    def number(low: int, high: int) -> str:
+        return to.value(low, high, types=(type,), checked=False)[0]
 
     offsets, sizes = ([number(low, 8) for _ in range(count)] for low in (0, 1))
-    strides = [*(number(8, 64) for _ in range(count - 1)), number(1, 1)]
-    lists = ", ".join(f"[{', '.join(name for name, _ in part)}]" for part in (offsets, sizes, strides))
-    types = ", ".join(f"[{', '.join('index' for _ in part)}]" for part in (offsets, sizes, strides))
+    return [offsets, sizes, [*(number(8, 64) for _ in range(count - 1)), number(1, 1)]]
+
+
+def bracketed(*lists: Sequence[str]) -> list[str]:
+    return [f"[{', '.join(each)}]" for each in lists]
+
+
+def dma_memcpy_nd(to: InstructionWriter) -> None:
+    channel = to.random.choice(("@to_array", "@from_array"))
+    count, bd_id = to.random.randint(1, 3), to.number(0, 15)
+    if to.is_early():
+        parts = pattern(to, "index", count)
+        lists = ", ".join(bracketed(*parts))
+        types = ", ".join(bracketed(*(["index"] * count for _ in parts)))
+        to.line(
+            f"aiex.npu.dyn_dma_memcpy_nd(%buffer, {lists}, metadata = {channel}, id = {bd_id})"
+            f" : memref<4096xi32>, {types}"
+        )
+        return
+    offsets, sizes, strides = pattern(to, "i64", count)
+    rest = 4 - count
+    lists = "".join(bracketed(["0"] * rest + offsets, ["1"] * rest + sizes, ["0"] * rest + strides))
+    token = ", issue_token = true" if to.random.random() < 0.5 else ""
     to.line(
-        f"aiex.npu.dyn_dma_memcpy_nd(%buffer, {lists}, metadata = {channel}, id = {to.number(0, 15)})"
-        f" : memref<4096xi32>, {types}"
+        f"aiex.npu.dma_memcpy_nd(%buffer{lists}) {{id = {bd_id} : i64, metadata = {channel}{token}}} : memref<4096xi32>"
     )
+
+
+def dma_task(to: InstructionWriter) -> None:
+    """A task of one or two descriptors, whose ids are the compiler's to choose."""
+    to.end_tasks(3)
+    channel, task = to.random.choice(("@to_array", "@from_array")), to.fresh()
+    transfers = [transfer(to) for _ in range(to.random.randint(1, 2))]
+    has_token = to.random.random() < 0.7
+    attributes = ["issue_token = true"] if has_token else []
+    if len(transfers) == 1 and to.random.random() < 0.3:
+        attributes.append(f"repeat_count = {to.number(0, 15)} : i32")
+    to.line(f"{task} = aiex.dma_configure_task_for {channel} {{")
+    for number, each in enumerate(transfers):
+        if number:
+            to.line("aie.next_bd ^second")
+            to.line("^second:")
+        to.line(f"  aie.dma_bd(%buffer : memref<4096xi32> {each})")
+    to.line("  aie.end")
+    to.line(f"}} {{{', '.join(attributes)}}}")
+    to.line(f"aiex.dma_start_task({task})")
+    to.tasks.append((task, has_token))
+
+
+def transfer(to: InstructionWriter) -> str:
+    """The offset, the length and the shape of a descriptor."""
+    offset, _ = to.value(0, 64, types=("i32",), checked=False)
+    if to.random.random() < 0.4:
+        return f"offset = {offset} len = {to.value(1, 256, types=('i32',), checked=False)[0]}"
+    _, sizes, strides = pattern(to, "i64", to.random.randint(1, 3))
+    length = sizes[0]
+    for size in sizes[1:]:
+        product = to.fresh()
+        to.line(f"{product} = arith.muli {length}, {size} : i64")
+        length = product
+    words = to.fresh()
+    to.line(f"{words} = arith.trunci {length} : i64 to i32")
+    sizes_text, strides_text = bracketed(sizes, strides)
+    return f"offset = {offset} len = {words} sizes = {sizes_text} strides = {strides_text}"
 
 
 WRITERS: list[Callable[[InstructionWriter], None]] = [
@@ -430,7 +535,17 @@ WRITERS: list[Callable[[InstructionWriter], None]] = [
 ]
 
 
+# Which descriptors tasks have is the compiler's to choose: what writes and pushes some by number would meet them.
+TASK_WRITERS = [
+    dma_task,
+    dma_task,
+    *(write for write in WRITERS if write not in (push_queue, writebd, dma_memcpy_nd)),
+]
+
+
 def instruction_program(seed: int, calls: int = 3) -> InstructionProgram:
-    writer = InstructionWriter(Random(seed), calls)
-    writer.body(writer.random.randint(1, 5))
-    return InstructionProgram(f"s{seed}", writer.lines, writer.arguments, writer.operations)
+    random = Random(seed)
+    writer = InstructionWriter(random, calls, has_tasks=random.random() < 0.3)
+    writer.body(random.randint(1, 4))
+    writer.end_tasks(0)
+    return InstructionProgram(f"s{seed}", writer.lines, writer.arguments, writer.operations, writer.has_tasks)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cpp_harness import COMPILERS, SHOW, Words, compile_cpp, cpp_literal, run_cpp
-from instruction_programs import WRITERS, InstructionProgram, design, instruction_program
+from instruction_programs import TASK_WRITERS, WRITERS, Argument, InstructionProgram, design, instruction_program
 from xdsl.ir import SSAValue
 
 import tilewright as tw
@@ -16,13 +16,14 @@ from tilewright.codegen.interpreter import Interpreter, Refused
 from tilewright.codegen.static_words import static_words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.device import DmaDirection, model
+from tilewright.device.bd import ShimBd
 from tilewright.driver.compiled_design import Design, compile_text
 from tilewright.txn import Opcode
 from tilewright.txn.codec import header_words
 
 SEQUENCES = int(os.environ.get("TILEWRIGHT_SEQUENCES", "20"))
 FIRST = int(os.environ.get("TILEWRIGHT_FIRST_SEQUENCE", "0"))
-BATCH = 40
+BATCH = 50
 """How many are compiled together: a C++ compiler takes long to read its headers."""
 BATCHES = [range(start, min(start + BATCH, FIRST + SEQUENCES)) for start in range(FIRST, FIRST + SEQUENCES, BATCH)]
 NPU2 = model("npu2")
@@ -33,37 +34,85 @@ QUEUES = {
     for channel in range(NPU2.num_dma_channels(column, row, direction))
 }
 
-Effects = list[tuple[dict[int, int], tuple[int, ...]]]
+SHIM_BDS = {NPU2.bd_address(column, 0, bd): (column, bd) for column in range(2) for bd in range(16)}
+SHIM_BD_WORDS = {address + 4 * word for address in SHIM_BDS for word in range(8)}
+
+Effects = list[tuple[dict[int, int], tuple[object, ...]]]
 
 
-def effects(words: Words) -> Effects | None:
-    """What a stream does: the registers that it sets, up to each event, and the event; None for none at all.
+def moved(fields: dict[str, int]) -> list[int]:
+    """The words that a descriptor moves, in their order; takes the fields out that say so.
+
+    Steps of dimensions that are not reached have no effect, nor has the last wrap that is not exceeded.
+    """
+    length, wraps = fields["buffer_length"], [fields.pop("d0_wrap"), fields.pop("d1_wrap"), 0]
+    steps = [fields.pop(f"d{dimension}_step") for dimension in range(3)]
+    words = list[int]()
+    for number in range(length):
+        offset = 0
+        for wrap, step in zip(wraps, steps, strict=True):
+            number, index = divmod(number, wrap) if wrap else (0, number)
+            offset += step * index
+        words.append(offset)
+    if fields["iteration_wrap"] == 1:
+        del fields["iteration_step"]
+    return words
+
+
+class Machine:
+    """What a stream does: the registers that it sets, up to each event, and the event.
 
     Waits and patches are events, and pushes: each write to a queue is a task. The order of other writes between two
-    events does not matter, nor into how many instructions they are divided.
+    events does not matter, nor into how many instructions they are divided. Tasks have descriptors that the compiler
+    chooses: with `has_tasks`, what is in them is part of the push, and which of them it is does not matter.
     """
-    if words is None:
-        return None
-    done, registers = Effects(), dict[int, int]()
 
-    def write(address: int, value: int) -> None:
-        if address in QUEUES:
-            done.append((dict(registers), (address, value)))
-        else:
+    def __init__(self, has_tasks: bool):
+        self.has_tasks = has_tasks
+        self.done = Effects()
+        self.registers, self.descriptors = dict[int, int](), dict[int, int]()
+        self.patches = dict[int, tuple[int, ...]]()
+
+    def event(self, *what: object) -> None:
+        self.done.append((dict(self.registers), what))
+
+    def write(self, address: int, value: int, mask: int = 0xFFFFFFFF) -> None:
+        is_descriptor = self.has_tasks and address in SHIM_BD_WORDS
+        registers = self.descriptors if is_descriptor else self.registers
+        value = registers.get(address, 0) & ~mask | value & mask
+        if address not in QUEUES:
             registers[address] = value
+        elif self.has_tasks:
+            self.event(address, value & ~0xF, self.descriptor(NPU2.locate(address)[0][0], value & 0xF))
+        else:
+            self.event(address, value)
 
-    for op in tw.txn.decode(words).operations:
-        match op.opcode:
-            case Opcode.WRITE:
-                write(op.address, op.value)
-            case Opcode.MASKWRITE:
-                write(op.address, registers.get(op.address, 0) & ~op.mask | op.value & op.mask)
-            case Opcode.BLOCKWRITE:
-                for number, word in enumerate(op.payload.tolist()):
-                    write(op.address + 4 * number & 0xFFFFFFFF, word)
-            case _:
-                done.append((dict(registers), (op.opcode, *op.fields.values())))
-    return [*done, (dict(registers), ())]
+    def descriptor(self, column: int, bd: int) -> tuple[object, ...]:
+        base = NPU2.bd_address(column, 0, bd)
+        words = [self.descriptors[base + 4 * word] for word in range(8)]
+        fields = ShimBd.decode(words)
+        following = fields.pop("next_bd")
+        rest = self.descriptor(column, following) if fields["use_next_bd"] else ()
+        # the patch sets the address
+        del fields["address_low"], fields["address_high"]
+        return (moved(fields), fields, self.patches[base + 4], *rest)
+
+    def run(self, words: list[int]) -> Effects:
+        for op in tw.txn.decode(words).operations:
+            match op.opcode:
+                case Opcode.WRITE:
+                    self.write(op.address, op.value)
+                case Opcode.MASKWRITE:
+                    self.write(op.address, op.value, op.mask)
+                case Opcode.BLOCKWRITE:
+                    for number, word in enumerate(op.payload.tolist()):
+                        self.write(op.address + 4 * number & 0xFFFFFFFF, word)
+                case Opcode.DDR_PATCH if self.has_tasks and op.address in SHIM_BD_WORDS:
+                    self.patches[op.address] = (op.argument_index, op.argument_offset)
+                case _:
+                    self.event(op.opcode, *op.fields.values())
+        self.event()
+        return self.done
 
 
 def interpreted(compiled: Design, program: InstructionProgram, call: int) -> Words:
@@ -101,29 +150,36 @@ def static(text: str, names: Sequence[str]) -> list[Words] | None:
         return None
 
 
-def in_cpp(compiled: Design, programs: Sequence[InstructionProgram], folder: Path) -> list[Words]:
+def in_cpp(compiled: Design, programs: Sequence[InstructionProgram], folder: Path, calls: int) -> list[Words]:
     headers = [compiled.cpp(program.name) for program in programs]
-    calls = list[str]()
+    shown = list[str]()
     for program in programs:
-        for call in range(CALLS):
+        for call in range(calls):
             values = ", ".join(cpp_literal(a.type, a.values[call]) for a in program.arguments)
-            calls.append(f"  show({compiled.cpp_function(program.name)}({values}));")
-    source = "\n".join([*headers, SHOW, "int main() {", *calls, "}", ""])
+            shown.append(f"  show({compiled.cpp_function(program.name)}({values}));")
+    source = "\n".join([*headers, SHOW, "int main() {", *shown, "}", ""])
     return run_cpp(compile_cpp(COMPILERS[0], source, folder))
 
 
-CALLS = 3
+CALLS = int(os.environ.get("TILEWRIGHT_SEQUENCE_CALLS", "3"))
+"""How often each is called, with other values."""
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 @pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
 def test_generators_agree(seeds: range, tmp_path: Path) -> None:
     programs = [instruction_program(seed, CALLS) for seed in seeds]
+    # Tasks get descriptors that no other sequence of the device names: those that name some are another device's.
+    for has_tasks in (False, True):
+        check([program for program in programs if program.has_tasks == has_tasks], tmp_path, has_tasks)
+
+
+def check(programs: Sequence[InstructionProgram], tmp_path: Path, has_tasks: bool) -> None:
     compiled = compile_text(design([program.text for program in programs]), "x.mlir")
     calls = [(program, call) for program in programs for call in range(CALLS)]
     expected = [interpreted(compiled, program, call) for program, call in calls]
-    from_cpp = in_cpp(compiled, programs, tmp_path)
-    taken = list[tuple[str, str, Words]]()
+    from_cpp = in_cpp(compiled, programs, tmp_path, CALLS)
+    taken = list[tuple[str, str, list[int]]]()
     for (program, call), words, made in zip(calls, expected, from_cpp, strict=True):
         text = program.with_constants(call, f"{program.name}_{call}")
         assert native(compiled, program, call) == words, design([text])
@@ -137,14 +193,63 @@ def test_generators_agree(seeds: range, tmp_path: Path) -> None:
     for number, (text, name, words) in enumerate(taken):
         alone = static(design([text]), [name]) if found is None else [found[number]]
         assert alone is not None, f"{design([text])}\nis refused with constants alone"
-        assert effects(alone[0]) == effects(words), design([text])
+        found_words = alone[0]
+        assert found_words is not None
+        assert Machine(has_tasks).run(found_words) == Machine(has_tasks).run(words), design([text])
 
 
 def test_programs_have_every_instruction_and_refusals() -> None:
-    programs = [instruction_program(seed, CALLS) for seed in range(20)]
+    programs = [instruction_program(seed, CALLS) for seed in range(80)]
     text = "\n".join(program.text for program in programs)
-    assert {name for program in programs for name in program.operations} == {write.__name__ for write in WRITERS}
+    expected = {write.__name__ for write in (*WRITERS, *TASK_WRITERS)}
+    assert {name for program in programs for name in program.operations} == expected
     early = "write32 maskwrite32 sync dma_memcpy_nd blockwrite address_patch push_queue writebd"
     assert [name for name in early.split() if f"aiex.npu.dyn_{name}(" not in text] == []
     assert "scf.for" in text
     assert "scf.if" in text
+    assert "scf.while" in text
+
+
+RECYCLED = """
+  aie.runtime_sequence @s0(%buffer: memref<4096xi32>, %a0: index, %a1: i32) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %turn = %zero to %a0 step %one {
+      %long = arith.cmpi sgt, %a1, %c4 : i32
+      scf.if %long {
+        %kept = aiex.dma_configure_task_for @to_array {
+          aie.dma_bd(%buffer : memref<4096xi32> offset = %a1 len = 8)
+          aie.end
+        } {issue_token = true}
+        aiex.dma_start_task(%kept)
+        aiex.dma_await_task(%kept)
+      }
+      %task = aiex.dma_configure_task_for @to_array {
+        aie.dma_bd(%buffer : memref<4096xi32> offset = %a1 len = 8)
+        aie.next_bd ^second
+      ^second:
+        aie.dma_bd(%buffer : memref<4096xi32> offset = 64 len = %a1)
+        aie.end
+      } {issue_token = true}
+      aiex.dma_start_task(%task)
+      aiex.npu.sync(%c0, %c0, %c1, %c0, %c1, %c1) : i32, i32, i32, i32, i32, i32
+    }
+  }
+"""
+"""Two descriptors in each turn that nothing gives back."""
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
+def test_generators_recycle_the_same_descriptors(tmp_path: Path) -> None:
+    constants = "\n".join(f"  %c{number} = arith.constant {number} : i32" for number in (0, 1, 4))
+    turns, lengths = [1, 9, 40], [8, 4, 12]
+    arguments = [Argument("a0", "index", turns), Argument("a1", "i32", lengths)]
+    program = InstructionProgram("s0", [], arguments, set(), has_tasks=True)
+    compiled = compile_text(design([constants, RECYCLED]), "x.mlir")
+    expected = [interpreted(compiled, program, call) for call in range(3)]
+    assert [native(compiled, program, call) for call in range(3)] == expected
+    assert in_cpp(compiled, [program], tmp_path, calls=3) == expected
+    words = expected[1]
+    assert words is not None
+    pushed = [what[2] for _, what in Machine(has_tasks=True).run(words) if len(what) == 3 and what[0] in QUEUES]
+    assert len(pushed) == 9

@@ -5,7 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import ComplexType, FixedBitwidthType, IndexType, MemRefType, UnrankedMemRefType, VectorType
+from xdsl.dialects.builtin import (
+    ComplexType,
+    FixedBitwidthType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    UnrankedMemRefType,
+    VectorType,
+)
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -15,6 +23,8 @@ INDEX_BITS = 64  # whatever the width of a core's pointers: MLIR's default
 def type_bits(type: Attribute) -> int:
     """Size of a value of scalar, complex or vector type; bits of a vector's elements are not packed."""
     match type:
+        case IntegerType():
+            return type.bitwidth
         case IndexType():
             return INDEX_BITS
         case FixedBitwidthType():
@@ -34,7 +44,7 @@ def type_bytes(type: Attribute) -> int:
 
 def element_bytes(buffer: Attribute) -> int:
     """Size of one element of a memref."""
-    if not isinstance(buffer, MemRefType | UnrankedMemRefType):
+    if not isinstance(buffer, (MemRefType, UnrankedMemRefType)):
         raise TypeError(f"{buffer} is not a memref")
     return type_bytes(cast(MemRefType, buffer).element_type)
 

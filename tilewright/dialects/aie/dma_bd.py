@@ -116,7 +116,12 @@ class DmaBdOp(IRDLOperation):
 
     @property
     def element_bytes(self) -> int:
-        return element_bytes(self.operands[0].type)  # the buffer, found without counting operands
+        return element_bytes(self._operands[0].type)  # the buffer, found without counting operands
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any of its numbers is an operand, as its buffer is."""
+        return len(self._operands) > 1
 
     @property
     def has_len(self) -> bool:
@@ -125,12 +130,12 @@ class DmaBdOp(IRDLOperation):
     @property
     def constant_offset(self) -> int | None:
         """The offset where it is a constant; none also if there is no offset."""
-        return _constant(self.static_offset, self.offset)
+        return _constant(self.static_offset, self.offset if self.has_values else None)
 
     @property
     def constant_len(self) -> int | None:
         """The length where it is a constant; none also if there is no length."""
-        return _constant(self.static_len, self.len)
+        return _constant(self.static_len, self.len if self.has_values else None)
 
     @property
     def offset_bytes(self) -> int:
@@ -146,21 +151,18 @@ class DmaBdOp(IRDLOperation):
 
     @property
     def mixed_sizes(self) -> list[SSAValue | int]:
-        return [] if self.static_sizes is None else join_mixed(self.sizes, self.static_sizes, "size")
+        static = self.static_sizes
+        return [] if static is None else join_mixed(self.sizes if self.has_values else (), static, "size")
 
     @property
     def mixed_strides(self) -> list[SSAValue | int]:
-        return [] if self.static_strides is None else join_mixed(self.strides, self.static_strides, "stride")
+        static = self.static_strides
+        return [] if static is None else join_mixed(self.strides if self.has_values else (), static, "stride")
 
     @property
     def constant_dimensions(self) -> list[BdDimLayout] | None:
         """The access pattern, none if some of it is only known at run time; empty for a plain run of elements."""
-        sizes, strides = constant_values(self.mixed_sizes), constant_values(self.mixed_strides)
-        if None in sizes or None in strides:
-            return None
-        # upstream keeps both as unsigned 32 bits, so a negative number is a large one
-        pairs = cast("zip[tuple[int, int]]", zip(sizes, strides, strict=True))
-        return [BdDimLayout(size & WORD_MASK, stride & WORD_MASK) for size, stride in pairs]
+        return known_dimensions(self.mixed_sizes, self.mixed_strides)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -178,6 +180,18 @@ class DmaBdOp(IRDLOperation):
         from tilewright.dialects.aie.dma_bd_checks import verify_dma_bd
 
         verify_dma_bd(self)
+
+
+def known_dimensions(
+    mixed_sizes: Sequence[SSAValue | int], mixed_strides: Sequence[SSAValue | int]
+) -> list[BdDimLayout] | None:
+    """Loops of which all is known; none if some of it is not."""
+    sizes, strides = constant_values(mixed_sizes), constant_values(mixed_strides)
+    if None in sizes or None in strides:
+        return None
+    # upstream keeps both as unsigned 32 bits, so a negative number is a large one
+    pairs = cast("zip[tuple[int, int]]", zip(sizes, strides, strict=True))
+    return [BdDimLayout(size & WORD_MASK, stride & WORD_MASK) for size, stride in pairs]
 
 
 def split_optional_mixed(entries: Sequence[SSAValue | int]) -> tuple[list[SSAValue], Integers | None]:

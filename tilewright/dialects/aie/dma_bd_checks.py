@@ -5,11 +5,14 @@ Descriptors of runtime tasks and chains are not tied to a tile yet; who places t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnrankedMemRefType
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.device import DeviceModel
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
+from tilewright.dialects._syntax import Integers
 from tilewright.dialects.aie.attributes import BDIterationAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp, ExternalBufferOp
 from tilewright.dialects.aie.data_layout import element_count
@@ -17,6 +20,7 @@ from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, is_contiguous
 from tilewright.dialects.aie.interfaces import TileElement, TileLike
 from tilewright.dialects.aie.lookup import ancestors, device_model, parent_tile_element
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.interned import array_numbers
 
 BODIES = ("aie.mem", "aie.memtile_dma", "aie.shim_dma", "aie.dma")
 MAX_ITERATIONS = 64  # a 6-bit field that holds iterations - 1
@@ -64,23 +68,26 @@ def verify_dma_bd(bd: DmaBdOp) -> None:
 def verify_mixed_lists(bd: DmaBdOp) -> None:
     """Every run-time size and stride has its operand, and there are as many sizes as strides."""
     _verify_operands(bd)
-    sizes, strides = len(bd.static_sizes or ()), len(bd.static_strides or ())
+    sizes, strides = len(_numbers(bd.static_sizes)), len(_numbers(bd.static_strides))
     if sizes != strides:
         raise VerifyError(f"expected the same number of sizes ({sizes}) and strides ({strides})", at=bd)
 
 
 def _verify_operands(bd: DmaBdOp) -> None:
     """What is a number is not an operand too, and what is none is one."""
-    for name, value, number in (("offset", bd.offset, bd.static_offset), ("len", bd.len, bd.static_len)):
-        if value is not None and number is not None:
-            raise VerifyError(f"cannot have both a constant and a runtime {name}", at=bd)
-    for name, values, numbers in (
-        ("sizes", bd.sizes, bd.static_sizes),
-        ("strides", bd.strides, bd.static_strides),
-    ):
-        expected = 0 if numbers is None else numbers.get_values().count(DYNAMIC_INDEX)
-        if len(values) != expected:
+    if bd.has_values:
+        for name, value, number in (("offset", bd.offset, bd.static_offset), ("len", bd.len, bd.static_len)):
+            if value is not None and number is not None:
+                raise VerifyError(f"cannot have both a constant and a runtime {name}", at=bd)
+    for name, numbers in (("sizes", bd.static_sizes), ("strides", bd.static_strides)):
+        expected = _numbers(numbers).count(DYNAMIC_INDEX)
+        given = (len(bd.sizes) if name == "sizes" else len(bd.strides)) if bd.has_values else 0
+        if given != expected:
             raise VerifyError(f"expected {expected} dynamic {name} values", at=bd, bare=True)
+
+
+def _numbers(list: Integers | None) -> Sequence[int]:
+    return () if list is None else array_numbers(list)
 
 
 def _verify_local(bd: DmaBdOp, element: TileElement) -> None:

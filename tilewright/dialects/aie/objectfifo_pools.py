@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     NoneAttr,
+    StridedLayoutAttr,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
@@ -30,6 +31,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from tilewright.device import DmaDirection, WireBundle
 from tilewright.device.enums import Keyword
@@ -268,11 +270,31 @@ class ObjectFifoCoreEndpointOp(PoolEndpoint):
 
     name = "aie.objectfifo.core_endpoint"
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where in an object its segments begin, and how many elements they have."""
+        selected = self.selected
+        return (selected[0].offset.data, selected[-1].end - selected[0].offset.data) if selected else (0, 0)
+
+    @property
+    def object_type(self) -> MemRefType:
+        """What the core sees of an object: all of it, or the run of its segments."""
+        pool = self.pool_op
+        assert pool is not None and isa(pool.element_type, MemRefType), "the verifier knows its pool"
+        whole, (offset, size) = pool.element_type, self.extent
+        if offset == 0 and size == element_count(whole):
+            return whole
+        return MemRefType(whole.element_type, [size], StridedLayoutAttr([1], offset), whole.memory_space)
+
     def verify_selected(self) -> None:
         # a core sees one memref
         selected = self.selected
         if any(first.end != second.offset.data for first, second in pairwise(selected)):
             raise VerifyException("a core endpoint's segments must be contiguous")
+        pool = self.pool_op
+        assert pool is not None and isa(pool.element_type, MemRefType), "checked before"
+        if pool.element_type.get_num_dims() != 1 and self.extent != (0, element_count(pool.element_type)):
+            raise VerifyException("a core reaches a part of an object only if objects have one dimension")
 
 
 @op_definition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -16,19 +16,33 @@ from xdsl.dialects.builtin import (
     TensorType,
     i32,
 )
-from xdsl.ir import SSAValue
-from xdsl.irdl import BaseAttr, IRDLOperation, operand_def, prop_def, result_def, traits_def
+from xdsl.ir import Attribute, OpResult, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from tilewright.device import ObjectFifoPort
-from tilewright.dialects._ods import ParentOp, enum_value, i32_attr, op_definition
+from tilewright.dialects._ods import ParentOp, enum_to_attr, enum_value, i32_attr, op_definition
+from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.attributes import OBJECT_FIFO_PORT, BDDimLayoutArrayAttr
 from tilewright.dialects.aie.core import INDEX, CoreOp
-from tilewright.dialects.aie.lookup import constant_value, parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import arith_constant, constant_value, device_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp, find_fifo, wrong
+from tilewright.dialects.aie.objectfifo_pools import ObjectFifoCoreEndpointOp, ObjectFifoRole
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
-from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.interned import wrapped_integer
 
 SYMBOLS = ArrayAttr[SymbolRefAttr]
 OFFSETS = ArrayAttr[IntegerAttr]
@@ -149,38 +163,76 @@ def _verify_in_bounds(dimensions: BDDimLayoutArrayAttr, lengths: list[int], side
         )
 
 
-class _FifoUser(IRDLOperation):
-    """Uses one end of a FIFO."""
+class _CoreAccess(IRDLOperation):
+    """A core takes buffers from a FIFO, or hands them on: at one end of it, or through an endpoint of its pool."""
 
-    port = prop_def(OBJECT_FIFO_PORT)
+    port = opt_prop_def(OBJECT_FIFO_PORT)  # an endpoint has a role instead
     fifo_name = prop_def(FlatSymbolRefAttrConstr, prop_name="objFifo_name")
+    size = prop_def(i32_attr(minimum=1))
+
+    SPELT_OUT: ClassVar = ("port", "objFifo_name", "size")
 
     @property
     def end(self) -> ObjectFifoPort:
-        return enum_value(ObjectFifoPort, self.port)
+        if self.port is not None:
+            return enum_value(ObjectFifoPort, self.port)
+        endpoint = self.endpoint
+        drains = endpoint is not None and endpoint.does is ObjectFifoRole.drains
+        return ObjectFifoPort.Consume if drains else ObjectFifoPort.Produce
 
     @property
     def fifo(self) -> ObjectFifoOp | None:
         return find_fifo(self, self.fifo_name)
 
-
-class _CoreAccess(_FifoUser):
-    """A core takes buffers from a FIFO, or hands them on."""
-
-    size = prop_def(i32_attr(minimum=1))
+    @property
+    def endpoint(self) -> ObjectFifoCoreEndpointOp | None:
+        found = device_symbol(self, self.fifo_name)
+        return found if isinstance(found, ObjectFifoCoreEndpointOp) else None
 
     @property
     def count(self) -> int:
         return self.size.value.data
 
-    def verify_access(self) -> ObjectFifoOp:
-        """The FIFO, if the core around this operation is at the end it uses."""
+    @classmethod
+    def parse_access(cls, parser: Parser) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+        """`@fifo(Produce, 1)`, or `@endpoint(1)`: properties and attributes."""
+        properties, attributes = split_attributes(cls, parser.parse_optional_attr_dict())
+        properties["objFifo_name"] = SymbolRefAttr(parser.parse_symbol_name())
+        with parser.in_parens():
+            position = parser.pos
+            word = parser.parse_optional_identifier()
+            if word is not None:
+                if word not in ObjectFifoPort.__members__:
+                    parser.raise_error(f"invalid objectFifo port: {word}", position)
+                properties["port"] = enum_to_attr(ObjectFifoPort[word])
+                parser.parse_punctuation(",")
+            properties["size"] = wrapped_integer(parser.parse_integer(allow_boolean=False), i32)
+        return properties, attributes
+
+    def print_access(self, printer: Printer) -> None:
+        print_attributes(printer, self, elided=self.SPELT_OUT)
+        printer.print_string(" ")
+        printer.print_symbol_name(self.fifo_name.root_reference.data)
+        port = "" if self.port is None else f"{enum_value(ObjectFifoPort, self.port)}, "
+        printer.print_string(f"({port}{self.count})")
+
+    def verify_access(self) -> ObjectFifoOp | ObjectFifoCoreEndpointOp:
+        """The FIFO, or the endpoint, if the core around this operation is at the end it uses."""
         core = parent_of_type(self, CoreOp)
         if core is None:
             raise VerifyException("must be called from inside a CoreOp")
+        endpoint = self.endpoint
+        if endpoint is not None:
+            if self.port is not None:
+                raise VerifyException("port is implied by the endpoint's role")
+            if endpoint.tile is not core.tile:
+                raise VerifyError("objectFifo endpoint accessed by core running on another tile", at=core)
+            return endpoint
         fifo = self.fifo
         if fifo is None:
             raise wrong("cannot retrieve associated object FIFO")
+        if self.port is None:
+            raise VerifyException("port is required when accessing an objectFifo")
         is_producing = self.end is ObjectFifoPort.Produce
         if core.tile not in ([fifo.producer] if is_producing else fifo.consumers):
             end = "producer" if is_producing else "consumer"
@@ -190,25 +242,75 @@ class _CoreAccess(_FifoUser):
 
 @op_definition
 class ObjectFifoAcquireOp(_CoreAccess):
-    """Wait for buffers and open a window on them; buffers already held count."""
+    """Wait for buffers: to have them one by one, or to open a window on them. Buffers already held count."""
 
     name = "aie.objectfifo.acquire"
 
-    subview = result_def(ObjectFifoSubviewType)
+    acquired = var_result_def(BaseAttr(ObjectFifoSubviewType) | BaseAttr(MemRefType))
 
-    assembly_format = "attr-dict $objFifo_name `(` $port `,` $size `)` `:` type($subview)"
+    @classmethod
+    def parse(cls, parser: Parser) -> ObjectFifoAcquireOp:
+        position = parser.pos
+        properties, attributes = cls.parse_access(parser)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        op = cls.create(result_types=types, properties=properties, attributes=attributes)
+        if not op.opens_window and op.count != len(types):
+            parser.raise_error(f"acquires {op.count} objects but names {len(types)} of them", position)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        self.print_access(printer)
+        printer.print_string(" : ")
+        printer.print_list(self.result_types, printer.print_attribute)
+
+    @property
+    def opens_window(self) -> bool:
+        """Whether buffers are reached through a window, by `aie.objectfifo.subview.access`."""
+        return len(self.results) == 1 and isinstance(self.results[0].type, ObjectFifoSubviewType)
+
+    @property
+    def subview(self) -> OpResult:
+        assert self.opens_window, "what acquires buffers one by one has no window"
+        return self.results[0]
 
     @property
     def element_type(self) -> MemRefType:
-        type = self.subview.type
-        assert isinstance(type, ObjectFifoSubviewType)
-        return type.element_type
+        type = self.results[0].type
+        if isinstance(type, ObjectFifoSubviewType):
+            return type.element_type
+        assert isa(type, MemRefType)
+        return type
 
     def verify_(self) -> None:
-        fifo = self.verify_access()
-        # either end may name the elements of either: the types differ where a consumer takes smaller pieces
-        if self.element_type not in (fifo.element_type, fifo.consumer_element_type):
-            raise VerifyException("ObjectFifo element and ObjectFifoSubview element must match.")
+        target = self.verify_access()
+        if self.opens_window:
+            # either end may name the elements of either: the types differ where a consumer takes smaller pieces
+            if not isinstance(target, ObjectFifoOp):
+                raise VerifyException("an endpoint hands out objects one by one")
+            if self.element_type not in (target.element_type, target.consumer_element_type):
+                raise VerifyException("ObjectFifo element and ObjectFifoSubview element must match.")
+            return
+        if not self.results:
+            raise VerifyException("must acquire at least one object")
+        if self.count != len(self.results):
+            raise VerifyException(f"acquires {self.count} objects but names {len(self.results)} of them")
+        expected = self._object_types(target)
+        for type in self.result_types:
+            if expected and type not in expected:
+                raise VerifyException(f"acquired object type {type} does not match the objectFifo's {expected[0]}")
+
+    def _object_types(self, target: ObjectFifoOp | ObjectFifoCoreEndpointOp) -> list[MemRefType]:
+        if isinstance(target, ObjectFifoCoreEndpointOp):
+            return [] if target.pool_op is None else [target.object_type]
+        depths, core = target.depths, parent_of_type(self, CoreOp)
+        assert core is not None, "checked before"
+        # a FIFO may have a depth for each of its ends, the producer's first
+        number = 0 if self.end is ObjectFifoPort.Produce else list(target.consumers).index(core.tile) + 1
+        depth = depths[number] if len(depths) > 1 else depths[0]
+        if self.count > depth:
+            raise VerifyException(f"acquires {self.count} objects from an objectFifo that holds {depth}")
+        return [target.element_type, target.consumer_element_type]
 
 
 @op_definition
@@ -217,7 +319,13 @@ class ObjectFifoReleaseOp(_CoreAccess):
 
     name = "aie.objectfifo.release"
 
-    assembly_format = "attr-dict $objFifo_name `(` $port `,` $size `)`"
+    @classmethod
+    def parse(cls, parser: Parser) -> ObjectFifoReleaseOp:
+        properties, attributes = cls.parse_access(parser)
+        return cls.create(properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        self.print_access(printer)
 
     def verify_(self) -> None:
         self.verify_access()
@@ -250,7 +358,7 @@ class ObjectFifoSubviewAccessOp(IRDLOperation):
 
 
 @op_definition
-class ObjectFifoRegisterProcessOp(_FifoUser):
+class ObjectFifoRegisterProcessOp(IRDLOperation):
     """A function to call again and again, and how many buffers of a FIFO to acquire before and release after each time.
 
     A pattern is a constant; one with a single number stands for as many of them as the process is long. Upstream has
@@ -259,6 +367,8 @@ class ObjectFifoRegisterProcessOp(_FifoUser):
 
     name = "aie.objectfifo.register_process"
 
+    port = prop_def(OBJECT_FIFO_PORT)
+    fifo_name = prop_def(FlatSymbolRefAttrConstr, prop_name="objFifo_name")
     acquire_tensor = operand_def(NUMBERS)
     release_tensor = operand_def(NUMBERS)
     callee = prop_def(FlatSymbolRefAttrConstr)
@@ -268,6 +378,14 @@ class ObjectFifoRegisterProcessOp(_FifoUser):
         "attr-dict $objFifo_name `(` $port `,` $acquire_tensor `:` type($acquire_tensor) `,` "
         "$release_tensor `:` type($release_tensor) `,` $callee `,` $length `)`"
     )
+
+    @property
+    def end(self) -> ObjectFifoPort:
+        return enum_value(ObjectFifoPort, self.port)
+
+    @property
+    def fifo(self) -> ObjectFifoOp | None:
+        return find_fifo(self, self.fifo_name)
 
     @property
     def steps(self) -> list[tuple[int, int]]:
@@ -295,7 +413,7 @@ class ObjectFifoRegisterProcessOp(_FifoUser):
 
 def _numbers(pattern: SSAValue) -> list[int]:
     # unrolled into calls, so the numbers have to be known
-    constant = pattern.owner.value if isinstance(pattern.owner, ConstantOp) else None
+    constant = arith_constant(pattern)
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         raise VerifyException("patterns must be constants")
     return [cast(int, number) for number in constant.iter_values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolNameConstraint, i32
@@ -37,7 +38,7 @@ from tilewright.dialects.aie.core import INDEX, CoreOp, EndOp
 from tilewright.dialects.aie.interfaces import SkipAccessibilityCheck, Target, TileLike
 from tilewright.dialects.aie.lookup import device_model, lookup_symbol
 from tilewright.ir.diagnostics import VerifyError
-from tilewright.ir.traversal import all_operations
+from tilewright.ir.traversal import all_operations, ops_of
 
 COORDINATE = i32_attr(minimum=0)
 DEFAULT_DEVICE_NAME = "main"
@@ -75,7 +76,7 @@ class DeviceOp(Target, BlockOp):
 
     @property
     def model(self) -> DeviceModel:
-        return model(enum_value(DeviceName, self.device))
+        return _model(self.device.value.data)
 
     @property
     def body(self) -> Block:
@@ -92,8 +93,8 @@ class DeviceOp(Target, BlockOp):
     def verify_(self) -> None:
         # one walk for all of them; a core that looked for others would walk the whole device each time
         cores: dict[TileId, CoreOp] = {}
-        for op in all_operations(self):
-            if isinstance(op, CoreOp) and (place := op.place) is not None:
+        for op in ops_of(all_operations(self), CoreOp):
+            if (place := op.place) is not None:
                 other = cores.setdefault(place, op)
                 if other is not op:
                     raise VerifyError(
@@ -102,6 +103,11 @@ class DeviceOp(Target, BlockOp):
                         (other, "the other core is here"),
                         at=op,
                     )
+
+
+@cache  # asked for each descriptor, many times
+def _model(number: int) -> DeviceModel:
+    return model(DeviceName(number))
 
 
 class _TileOp(TileLike):
@@ -168,6 +174,10 @@ class TileOp(_TileOp):
     @property
     def tile_type(self) -> TileType:
         return device_model(self).tile_type(*self.place)
+
+    @property
+    def resources(self) -> TileResources:
+        return device_model(self).tile_resources(*self.place)
 
     def result_names(self) -> Sequence[str | None]:
         column, row = self.place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
 DIMENSIONS = 4  # d0 innermost .. d2, then d3: the iteration, advanced between runs of a descriptor
@@ -153,4 +154,12 @@ def encode(
 
 
 def encode_integers(pattern: AccessPattern, element_bits: int, granule_bits: int) -> HardwarePattern[int]:
-    return encode(pattern.sizes, pattern.strides, element_bits, granule_bits, IntegerArithmetic())
+    return _encoded(pattern.sizes, pattern.strides, element_bits, granule_bits)
+
+
+@lru_cache(maxsize=1024)
+def _encoded(
+    sizes: tuple[int, ...], strides: tuple[int, ...], element_bits: int, granule_bits: int
+) -> HardwarePattern[int]:
+    """Programs move many parts of the same shape, which are encoded more than once on their way."""
+    return encode(sizes, strides, element_bits, granule_bits, IntegerArithmetic())

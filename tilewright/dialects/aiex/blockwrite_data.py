@@ -10,6 +10,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     SymbolRefAttr,
@@ -21,6 +22,7 @@ from xdsl.ir import Attribute
 
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects.memref.buffers import GetGlobalOp, GlobalOp
+from tilewright.ir.interned import symbol_ref, unchecked
 
 
 class DataGlobalRef(NamedTuple):
@@ -31,7 +33,7 @@ class DataGlobalRef(NamedTuple):
 
     @staticmethod
     def of(data: GlobalOp) -> DataGlobalRef:
-        return DataGlobalRef(SymbolRefAttr(data.sym_name), data.type)
+        return DataGlobalRef(symbol_ref(data.sym_name, ()), data.type)
 
     def read(self) -> GetGlobalOp:
         return GetGlobalOp.create(properties={"name": self.symbol}, result_types=[self.type])
@@ -46,21 +48,30 @@ def words_to_bytes(words: Iterable[int]) -> bytes:
 def make_data_global(name: str, data: bytes) -> GlobalOp:
     """A global that holds words, given as they lie in memory."""
     count = len(data) // WORD_BYTES
+    words = unchecked(DenseIntOrFPElementsAttr, type=_tensor_type(count), data=unchecked(BytesAttr, data=data))
     return GlobalOp.create(
         properties={
-            "sym_name": StringAttr(name),
-            "sym_visibility": StringAttr("private"),
+            "sym_name": unchecked(StringAttr, data=name),
+            "sym_visibility": _PRIVATE,
             "type": _data_type(count),
-            "initial_value": DenseIntOrFPElementsAttr(TensorType(i32, [count]), BytesAttr(data)),
-            "constant": UnitAttr(),
+            "initial_value": words,
+            "constant": _CONSTANT,
         }
     )
+
+
+_PRIVATE, _CONSTANT = StringAttr("private"), UnitAttr()
 
 
 # configurations have thousands of globals, of few lengths
 @cache
 def _data_type(count: int) -> MemRefType:
     return MemRefType(i32, [count])
+
+
+@cache
+def _tensor_type(count: int) -> TensorType[IntegerType]:
+    return TensorType(i32, [count])
 
 
 def data_of_global(op: GlobalOp) -> bytes | None:

@@ -51,6 +51,7 @@ class NpuAddressPatchOp(RuntimeFields):
     arg_idx = prop_def(i32_attr())
     arg_plus = operand_def(WORD_VALUE)
 
+    OTHER_OPERANDS: ClassVar = 1
     RUNTIME_FIELDS: ClassVar = ("addr", "arg_idx")
     SHOWN_BESIDE: ClassVar = ("addr",)
     KEEPS_ORDER: ClassVar = True
@@ -140,6 +141,7 @@ class NpuPushQueueOp(DmaChannelUser, RuntimeFields):
     repeat_count = operand_def(WORD_VALUE)
     bd_id = operand_def(WORD_VALUE)
 
+    OTHER_OPERANDS: ClassVar = 2
     SPELT_OUT: ClassVar = ("column", "row", "direction", "channel")
     RUNTIME_FIELDS: ClassVar = (*SPELT_OUT, "issue_token")
     KEEPS_ORDER: ClassVar = True

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, IntegerType, SignlessIntegerConstraint, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    SignlessIntegerConstraint,
+    StringAttr,
+    i32,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, base, opt_prop_def, var_operand_def
 from xdsl.parser import Parser
@@ -40,6 +48,8 @@ class RuntimeFields(IRDLOperation):
     values = var_operand_def(WORD_VALUE)
     runtime_fields = opt_prop_def(ArrayAttr[StringAttr])  # the names of the values, in their order
 
+    OTHER_OPERANDS: ClassVar[int] = 0
+    """Operands besides the values."""
     RUNTIME_FIELDS: ClassVar[Sequence[str]]
     """The fields that values can be given for. Values without names are for the first of them."""
     SHOWN_BESIDE: ClassVar[Sequence[str]] = ()
@@ -48,9 +58,13 @@ class RuntimeFields(IRDLOperation):
     """Whether the text has the values in the order of the fields."""
 
     @property
+    def has_values(self) -> bool:
+        return len(self._operands) > self.OTHER_OPERANDS
+
+    @property
     def runtime(self) -> dict[str, SSAValue]:
         """The fields that are values."""
-        if not self.values:
+        if not self.has_values:
             return {}
         return dict(zip(self._value_names, self.values, strict=False))
 
@@ -62,17 +76,21 @@ class RuntimeFields(IRDLOperation):
 
     def number(self, name: str) -> Number:
         """A field: its number with sign if that is known, else its value."""
-        if self.values and (value := self.runtime.get(name)) is not None:
+        if self.has_values and (value := self.runtime.get(name)) is not None:
             known = known_word(value)
             return value if known is None else known
         attr = self.properties.get(name)
-        return _unsigned_if_narrow(attr.value.data, cast(Any, attr).type) if isinstance(attr, IntegerAttr) else 0
+        if not isinstance(attr, IntegerAttr):
+            return 0
+        return attr.value.data if attr.type is i32 else _unsigned_if_narrow(attr.value.data, cast(Any, attr).type)
 
     def known_number(self, name: str) -> int | None:
         number = self.number(name)
         return number if isinstance(number, int) else None
 
     def verify_runtime_fields(self) -> None:
+        if not self.has_values and self.runtime_fields is None:
+            return  # nearly all
         names = self._value_names
         if len(names) != len(self.values) or len(set(names)) != len(names):
             raise VerifyException(f"has {len(self.values)} runtime values for {len(set(names))} fields")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
     SymbolRefAttr,
+    UnitAttr,
     i32,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -38,7 +39,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.ir.create import initialize
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.interned import i32_number
-from tilewright.ir.traversal import all_operations
+from tilewright.ir.traversal import all_operations, ops_of
 
 from .attributes import DmaChannelUser, ShimChannelUser, TokenIssuer
 from .queue import FALSE, TRUE
@@ -67,9 +68,9 @@ class ConfiguredTask(TokenIssuer):
         return self.regions[0]
 
     @property
-    def descriptors(self) -> Iterator[DmaBdOp]:
+    def descriptors(self) -> Sequence[DmaBdOp]:
         """Every descriptor of the chain, in the order they are written."""
-        return (op for op in all_operations(self) if isinstance(op, DmaBdOp))
+        return ops_of(all_operations(self.chain), DmaBdOp)
 
     @property
     def first_descriptor(self) -> DmaBdOp | None:
@@ -157,24 +158,26 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
     @property
     def runtime_ids(self) -> dict[DmaBdOp, SSAValue]:
         """The numbers of the descriptors; none if they are known, or will be, without running the program."""
+        if len(self._operands) == 1:  # the tile
+            return {}
         return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
 
     def verify_(self) -> None:
-        if self.bd_ids and (count := sum(1 for _ in self.descriptors)) != len(self.bd_ids):
+        if self.bd_ids and (count := len(self.descriptors)) != len(self.bd_ids):
             raise VerifyException(f"expected one bd_id for each descriptor ({count}), got {len(self.bd_ids)}")
         tile = self.tile_like
         if tile is not None and tile.place is not None:
             self.verify_dimensions(tile)
         # descriptors that nothing leads to would take numbers and never be run
-        reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op.successors}
+        reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op._successors}
         for block in self.body.blocks:
             if block.last_op is None:
                 continue
             if block is not self.body.first_block and block not in reached:
                 text = "Block ending in this terminator does not form a chain with entry block."
                 raise VerifyError(text, at=block.last_op, bare=True)
-            for bd in block.walk() if tile is not None and not tile.is_shim_noc else ():
-                if isinstance(bd, DmaBdOp) and bd.burst_length.value.data != 0:
+            for bd in ops_of(all_operations(block), DmaBdOp):
+                if bd.burst_length.value.data != 0 and tile is not None and not tile.is_shim_noc:
                     raise VerifyError(BURST_NEEDS_SHIM, at=bd)
 
 
@@ -295,16 +298,28 @@ class DmaBdPoolPopOp(PoolUser):
 
 @op_definition
 class DmaBdPoolPushOp(PoolUser):
-    """Give a descriptor back to its tile's pool."""
+    """Give a descriptor back to its tile's pool, which takes the one that came back last first; or, as `last`, never
+    before all others.
+    """
 
     name = "aiex.dma_bd_pool_push"
 
     bd_id = operand_def(i32)
+    last = opt_prop_def(UnitAttr)
 
     assembly_format = "`(` $column `,` $row `)` `bd_id` $bd_id attr-dict `:` type($bd_id)"
 
-    def __init__(self, place: TileId, bd_id: SSAValue, channel: int | None = None, first: int | None = None):
-        super().__init__(properties=_pool(place, channel, first), operands=[bd_id])
+    def __init__(
+        self,
+        place: TileId,
+        bd_id: SSAValue,
+        channel: int | None = None,
+        first: int | None = None,
+        *,
+        is_last: bool = False,
+    ):
+        properties = _pool(place, channel, first) | {"last": UnitAttr() if is_last else None}
+        super().__init__(properties=properties, operands=[bd_id])
 
 
 OPS: Sequence[type[Operation]] = [

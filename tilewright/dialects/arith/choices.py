@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     NoneType,
     i1,
+    i32,
 )
 from xdsl.ir import Attribute, TypedAttribute
 from xdsl.irdl import (
@@ -80,11 +81,13 @@ class ConstantOp(xdsl_arith.ConstantOp):
         printer.print_attribute(self.value)
 
     def verify_(self) -> None:
-        type = self.result.type
+        type, value = self.result.type, self.value
+        if isinstance(value, IntegerAttr) and value.type is type is i32:
+            return  # nearly all
         # Both are in memory, and the generic form can have them differ.
-        if isinstance(self.value, TypedAttribute) and self.value.get_type() != type:
+        if isinstance(value, TypedAttribute) and value.get_type() != type:
             raise VerifyException("failed to verify that all of {value, result} have same type")
-        if not isinstance(self.value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr | DenseResourceAttr):
+        if not isinstance(value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr | DenseResourceAttr):
             raise VerifyException("value must be an integer, float, or elements attribute")
         if isinstance(type, IntegerType) and not is_signless(type):
             raise VerifyException("integer return type must be signless")

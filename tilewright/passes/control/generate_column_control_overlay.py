@@ -28,6 +28,7 @@ from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.device_tiles import tile_at, tiles_by_place
 from tilewright.rewrite.pass_bases import ModulePass, append_to, located, ops_of
 
@@ -107,7 +108,7 @@ class GenerateColumnControlOverlayPass(ModulePass):
 def _issuing_tiles(device: DeviceOp) -> set[TileId]:
     """Where tasks end with a token that has no way to the shim yet."""
     issuing, routed = set[TileId](), set[TileId]()
-    for op in device.walk():
+    for op in ops_of(all_operations(device), DmaConfigureTaskOp, NpuPushQueueOp, PacketSourceOp):
         match op:
             case DmaConfigureTaskOp() if op.issues_token and op.place is not None:
                 issuing.add(op.place)

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.pass_bases import ModulePass, ops_of
 
 
@@ -17,7 +18,7 @@ class NumberPdisPass(ModulePass):
     def apply_to(self, module: ModuleOp) -> None:
         numbers = pdi_numbers(module)
         with_programs = dict[tuple[str, str], int]()
-        for load in ops_of(module.walk(), NpuLoadPdiOp):
+        for load in ops_of(all_operations(module), NpuLoadPdiOp):
             # Zero is no number yet; one that the program gives stays.
             if load.device_ref is None or load.id.value.data != 0:
                 continue

@@ -148,7 +148,7 @@ def _runtime_values(op: Operation) -> int:
 
 def _drop_repeated_acquires(device: DeviceOp) -> None:
     """Remove the acquires of a binary lock that the block has acquired before and not released since."""
-    for block in (block for op in device.walk() for region in op.regions for block in region.blocks):
+    for block in (block for op in all_operations(device) for region in op.regions for block in region.blocks):
         held: set[SSAValue] = set()
         for op in ops_of(block.ops, UseLockOp):
             if op.lock_action is LockAction.Release:

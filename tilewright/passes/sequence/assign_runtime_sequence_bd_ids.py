@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -31,8 +30,10 @@ from tilewright.dialects.aiex.tasks import (
     DmaStartTaskOp,
 )
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.interned import i32_number
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.traversal import all_operations
+from tilewright.rewrite.pass_bases import ops_of
 
 CONTROL_FLOW = (scf.ForOp, scf.IfOp, scf.WhileOp)
 Channel: TypeAlias = tuple[TileId, DmaDirection, int]
@@ -50,7 +51,7 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [found for found in all_operations(op) if isinstance(found, RuntimeSequenceOp)]:
+        for sequence in ops_of(all_operations(op), RuntimeSequenceOp):
             kinds = {type(nested) for nested in all_operations(sequence)}
             # one that draws from a pool takes its descriptors at run time
             if DmaBdPoolPopOp in kinds:
@@ -64,15 +65,13 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 def used_descriptors(device: DeviceOp) -> Mapping[TileId, set[int]]:
     """Numbers of descriptors by tile."""
     used: defaultdict[TileId, set[int]] = defaultdict(set)
-    for op in device.walk():
-        match op:
-            case DmaBody() if op.place is not None:
-                bds = (bd for bd in op.walk() if isinstance(bd, DmaBdOp))
-                used[op.place] |= {bd.bd_id.value.data for bd in bds if bd.bd_id is not None}
-            case NpuDmaMemcpyNdOp() if (place := _shim_place(device, op)) is not None:
+    for op in ops_of(all_operations(device), DmaBody, NpuDmaMemcpyNdOp):
+        if isinstance(op, NpuDmaMemcpyNdOp):
+            if (place := _shim_place(device, op)) is not None:
                 used[place].add(op.id.value.data)
-            case _:
-                pass
+        elif op.place is not None:
+            bds = ops_of(all_operations(op), DmaBdOp)
+            used[op.place] |= {bd.bd_id.value.data for bd in bds if bd.bd_id is not None}
     return used
 
 
@@ -83,14 +82,13 @@ def _shim_place(device: DeviceOp, op: NpuDmaMemcpyNdOp) -> TileId | None:
 
 
 def _refuse_control_flow(sequence: RuntimeSequenceOp) -> None:
-    for op in sequence.walk():
-        if isinstance(op, CONTROL_FLOW):
-            fail_op(
-                op,
-                "Runtime-valued control flow in a runtime sequence is not supported by this static BD-ID allocation "
-                "pass. Either pass only constant-valued predicates to scf.for and scf.if so "
-                "`aie-unroll-runtime-sequence-loops` can unroll/fold them, or use the dynamic EmitC path instead.",
-            )
+    for op in ops_of(all_operations(sequence), *CONTROL_FLOW):
+        fail_op(
+            op,
+            "Runtime-valued control flow in a runtime sequence is not supported by this static BD-ID allocation "
+            "pass. Either pass only constant-valued predicates to scf.for and scf.if so "
+            "`aie-unroll-runtime-sequence-loops` can unroll/fold them, or use the dynamic EmitC path instead.",
+        )
 
 
 def channel_of(task: DmaConfigureTaskOp) -> Channel:
@@ -99,17 +97,15 @@ def channel_of(task: DmaConfigureTaskOp) -> Channel:
 
 def _place(task: DmaConfigureTaskOp) -> TileId:
     tile = task.tile_like
-    if tile is None or not tile.is_placed or tile.place is None:
+    if tile is None or not tile.is_placed or (place := tile.place) is None:
         fail_op(task, "Cannot assign buffer descriptors of a DMA task whose tile is not placed; run placement first.")
-    return tile.place
+    return place
 
 
 def _check_tokens(sequence: RuntimeSequenceOp) -> None:
     """Every wait must have a token to come. More tokens than waits are fine."""
     outstanding: Counter[Channel] = Counter()
-    for op in sequence.walk():
-        if not isinstance(op, DmaStartTaskOp | DmaAwaitTaskOp):
-            continue
+    for op in ops_of(all_operations(sequence), DmaStartTaskOp, DmaAwaitTaskOp):
         task = op.configuration
         if task is None or not task.issues_token:
             continue
@@ -133,8 +129,7 @@ class _Allocation:
         self.awaited: set[DmaConfigureTaskOp] = set()
 
     def run(self, sequence: RuntimeSequenceOp) -> None:
-        frees: list[DmaFreeTaskOp] = []
-        for op in sequence.walk():
+        for op in ops_of(all_operations(sequence), DmaConfigureTaskOp, DmaAwaitTaskOp, DmaFreeTaskOp):
             match op:
                 case DmaConfigureTaskOp():
                     self.allocate(op)
@@ -145,18 +140,14 @@ class _Allocation:
                     self.awaited.add(task)
                 case DmaFreeTaskOp():
                     self.release(_configuration(op), op)
-                    frees.append(op)
-                case _:
-                    pass
-        # Only now: erasing an operation would end the walk that comes by it.
-        for op in frees:
-            Rewriter.erase_op(op)
+                    Rewriter.erase_op(op)
 
     def allocate(self, task: DmaConfigureTaskOp) -> None:
         """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""
         place, _, channel = channel_of(task)
         owners, reached = self.owners.setdefault(place, {}), self.model.accessible_bds(*place, channel)
-        for bd in task.descriptors:
+        descriptors = task.descriptors
+        for bd in descriptors:
             if bd.bd_id is None:
                 continue
             number = bd.bd_id.value.data
@@ -176,13 +167,13 @@ class _Allocation:
         used = self.used.get(place, ())
         # The lowest first, as upstream, so that the same program gets the same numbers.
         free = (number for number in reached if number not in owners and number not in used)
-        for bd in task.descriptors:
+        for bd in descriptors:
             if bd.bd_id is None:
                 number = next(free, None)
                 if number is None:
                     self.refuse(task, place, len(reached))
                 owners[number] = task
-                bd.bd_id = IntegerAttr(number, i32)
+                bd.bd_id = i32_number(number)
 
     def refuse(self, task: DmaConfigureTaskOp, place: TileId, reached: int) -> NoReturn:
         (column, row), count = place, self.model.num_bds(*place)

@@ -91,7 +91,7 @@ class SplitTaskDescriptor(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
         task = op.parent_op()
-        if not isinstance(task, ConfiguredTask) or sum(1 for _ in task.descriptors) != 1:
+        if not isinstance(task, ConfiguredTask) or len(task.descriptors) != 1:
             return
         pattern, tile = _constant_pattern(op), _tile_of_task(task)
         parts = split_pattern(op, tile, pattern, op.element_bytes * 8)

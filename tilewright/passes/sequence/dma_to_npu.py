@@ -61,6 +61,7 @@ from tilewright.passes.sequence.upstream_descriptor_writes import (
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.pass_bases import ops_of
 
 GLOBAL_PREFIX = "blockwrite_data_"
 
@@ -298,7 +299,7 @@ class WriteBdToBlockWrite(RewritePattern):
 
     def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
         self.guards, self.constants, self.all_fields = guards, constants, guards is Guards.FULL
-        globals = [op for op in device.body.ops if isinstance(op, GlobalOp)]
+        globals = ops_of(device.body.ops, GlobalOp)
         contents = ((data_of_global(op), op) for op in reversed(globals))  # the first of equal ones is kept
         self.names = {data: DataGlobalRef.of(op) for data, op in contents if data is not None}
         numbers = (op.sym_name.data.removeprefix(GLOBAL_PREFIX) for op in globals)
@@ -308,7 +309,7 @@ class WriteBdToBlockWrite(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
         model, column, row = device_model(op), op.field("column"), op.field("row")
-        if op.values:
+        if op.has_values:
             write_descriptor(op, model, Emitter(rewriter, op.location, constants=self.constants), self.guards)
             rewriter.erase(op)
             return

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from math import prod
+from typing import cast
 
 from xdsl.ir import SSAValue
 
 from tilewright.device import DeviceModel, TileId, TileType
 from tilewright.device.bd import BD_LAYOUTS
+from tilewright.dialects.aie.lookup import constant_values
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, encode
 from tilewright.dialects.aiex.descriptor_checks import DescriptorLimits
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, MAX_ROW, LimitChecks, Loops, largest_value, upper_bound
@@ -132,10 +134,21 @@ class DmaTransfer:
 
     def reach(self, numbers: Numbers) -> Number:
         """How many elements lie between the first and the last that are moved."""
+        if (reach := self._known_reach) is not None:
+            return reach
         total: Number = 0
         for size, stride in zip(*self._padded(), strict=True):
             total = numbers.add(total, numbers.multiply(numbers.subtract(size, 1), stride))
         return total
+
+    @cached_property
+    def _known_reach(self) -> int | None:
+        sizes, strides = (constant_values(values) for values in self._padded())
+        if None in sizes or None in strides:
+            return None
+        return sum(
+            (size - 1) * stride for size, stride in cast("zip[tuple[int, int]]", zip(sizes, strides, strict=True))
+        )
 
     def walk(self, numbers: Numbers) -> DescriptorWalk:
         """The loops that do the transfer. They need not fit: that is checked afterwards."""

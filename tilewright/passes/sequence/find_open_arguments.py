@@ -19,6 +19,8 @@ from tilewright.dialects.aiex.configure import RunOp
 from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskForOp
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
+from tilewright.rewrite.pass_bases import ops_of
 
 
 class FindOpenArgumentsPass(Pass):
@@ -34,7 +36,7 @@ class FindOpenArgumentsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
+        for sequence in ops_of(op.body.ops, RuntimeSequenceOp):
             for transfer in _transfers(sequence):
                 fifo = lookup_symbol(op, transfer.fifo)
                 if transfer.buffer.owner is sequence.body.block and isinstance(fifo, ObjectFifoOp):
@@ -42,7 +44,7 @@ class FindOpenArgumentsPass(Pass):
                     numbers = [*transfer.extent, *(transfer.offset if is_object else ())]
                     if any(map(_varies, numbers)):
                         sequence.make_open(transfer.buffer)
-            for run in [inner for inner in sequence.walk() if isinstance(inner, RunOp)]:
+            for run in ops_of(all_operations(sequence), RunOp):
                 _pass_on(run, sequence)
 
 
@@ -65,13 +67,13 @@ class _Transfer(NamedTuple):
 
 
 def _transfers(sequence: RuntimeSequenceOp) -> Iterator[_Transfer]:
-    for op in sequence.walk():
+    for op in ops_of(all_operations(sequence), NpuDmaMemcpyNdOp, DmaConfigureTaskForOp):
         match op:
             case NpuDmaMemcpyNdOp(memref=BlockArgument() as buffer):
                 yield _Transfer(op.metadata, buffer, [*op.sizes, *op.strides], op.offsets)
             case DmaConfigureTaskForOp():
-                for bd in op.walk():
-                    if isinstance(bd, DmaBdOp) and isinstance(bd.buffer, BlockArgument):
+                for bd in ops_of(all_operations(op), DmaBdOp):
+                    if isinstance(bd.buffer, BlockArgument):
                         extent = [*bd.sizes, *bd.strides, *([bd.len] if bd.len else [])]
                         yield _Transfer(op.alloc, bd.buffer, extent, [bd.offset] if bd.offset else [])
             case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import SymbolRefAttr, i32
@@ -39,6 +39,7 @@ from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.emitter import Emitter, known
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.locating_rewriter import LocatingRewriter, Worklist
+from tilewright.rewrite.pass_bases import ops_of
 from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, largest_offset
 
 WORD_LIMITS = -(1 << 31), (1 << 32) - 1  # a word is written with a sign or without one
@@ -54,9 +55,9 @@ class GuardInstructionsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [child for child in op.body.ops if isinstance(child, RuntimeSequenceOp)]:
+        for sequence in ops_of(op.body.ops, RuntimeSequenceOp):
             # A list, because guards are inserted into what is being walked.
-            for found in [inner for inner in all_operations(sequence) if isinstance(inner, Guarded)]:
+            for found in ops_of(all_operations(sequence), *GUARDED):
                 # What is never executed is removed later, and does no harm.
                 if _is_reached(found, sequence):
                     _guard(found, op.model, LocatingRewriter(found, Worklist(sequence.body)))
@@ -93,6 +94,8 @@ Guarded: TypeAlias = (
     | NpuWriteWordsOp
     | scf.ForOp
 )
+
+GUARDED: tuple[type[Guarded], ...] = get_args(Guarded)
 
 
 def _guard(op: Guarded, model: DeviceModel, rewriter: PatternRewriter) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from xdsl.context import Context
@@ -27,6 +28,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
 from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ops_of
 
 Word: TypeAlias = "int | SSAValue"
 
@@ -67,7 +69,7 @@ class JoinWritesPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in (found for found in op.body.ops if isinstance(found, RuntimeSequenceOp)):
+        for sequence in ops_of(op.body.ops, RuntimeSequenceOp):
             regions = [region for inner in all_operations(sequence) for region in inner.regions]
             # All are found before the first is joined: until then, each symbol table is read once.
             with unchanging_symbols():
@@ -80,8 +82,7 @@ def _spans(block: Block) -> Iterator[WriteRun]:
     """Instructions that can be one, as nothing is done between them."""
     span: WriteRun | None = None
     for op in block.ops:
-        # These put nothing into the stream: they compute, or check.
-        if isinstance(op, Guard | GetGlobalOp) or (not op.regions and op.name.startswith("arith.")):
+        if _is_silent(type(op)):
             continue
         write = _write(op)
         if span is None or write is None or not span.take(write):
@@ -90,6 +91,12 @@ def _spans(block: Block) -> Iterator[WriteRun]:
             span = write
     if span is not None and len(span.ops) > 1:
         yield span
+
+
+@lru_cache(maxsize=1024)
+def _is_silent(kind: type[Operation]) -> bool:
+    """Whether operations of a kind put nothing into the stream: they compute, or check."""
+    return issubclass(kind, (Guard, GetGlobalOp)) or kind.name.startswith("arith.")
 
 
 def _write(op: Operation) -> WriteRun | None:

@@ -28,6 +28,7 @@ from tilewright.passes.sequence.lower_core_reset import pulse_reset
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.pass_bases import ops_of
 from tilewright.rewrite.symbols import references_in
 
 
@@ -116,7 +117,7 @@ class LowerDmaChannelResetPass(Pass):
 
 
 def _erase_unused_bindings(device: DeviceOp) -> None:
-    bindings = [op for op in device.body.ops if isinstance(op, ObjectFifoRearmBindingOp)]
+    bindings = ops_of(device.body.ops, ObjectFifoRearmBindingOp)
     if not bindings:
         return
     used = {reference.root_reference for op in all_operations(device) for reference in references_in(op)}

@@ -3,7 +3,9 @@
 A task takes the numbers of its descriptors from the pool when it is configured and gives them back when it is freed.
 Where a loop or a branch hands on a task, the numbers go along with it, as values of their own beside it. With
 `free-awaited`, a task that is awaited once and never freed gives them back when it is awaited, as it does where loops
-are unrolled: upstream keeps them until the sequence ends, so that a loop of so many turns runs out of them.
+are unrolled: upstream keeps them until the sequence ends, so that a loop of so many turns runs out of them. With
+`recycle`, a task that nothing ends gives them back too where the loop around it waits by itself, with `npu.sync`: they
+are taken again after all others, when what used them is over if the program waits as it should.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from tilewright.dialects import scf
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.instructions import NpuSyncOp
+from tilewright.dialects.aiex.memcpy import NpuDmaWaitOp
 from tilewright.dialects.aiex.tasks import (
     DmaAwaitTaskOp,
     DmaBdPoolPopOp,
@@ -42,6 +46,7 @@ from tilewright.passes.sequence.assign_runtime_sequence_bd_ids import (
 )
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import is_defined_in, only_block, recreate, terminator
+from tilewright.rewrite.pass_bases import ops_of
 
 
 @dataclass(frozen=True)
@@ -52,20 +57,25 @@ class LowerDynamicBdPoolPass(Pass):
     allow_while: bool = field(default=False, metadata={"help": "accept scf.while, too"})
     avoid_used: bool = field(default=False, metadata={"help": "leave out what else the tile uses"})
     free_awaited: bool = field(default=False, metadata={"help": "free tasks that are awaited and never freed"})
+    recycle: bool = field(
+        default=False,
+        metadata={"help": "reuse descriptors of tasks that nothing ends in loops that wait otherwise"},
+    )
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in [child for child in all_operations(op) if isinstance(child, RuntimeSequenceOp)]:
-            inside = list(sequence.walk())
+        for sequence in ops_of(all_operations(op), RuntimeSequenceOp):
+            inside = all_operations(sequence)
             # It has been lowered before, and its tasks have numbers from the pool.
-            if any(isinstance(child, DmaBdPoolPopOp) for child in inside):
+            if ops_of(inside, DmaBdPoolPopOp):
                 continue
-            if any(isinstance(child, CONTROL_FLOW) for child in inside):
+            if ops_of(inside, *CONTROL_FLOW):
                 if not self.allow_while:
                     _refuse_while(inside)
                 if self.free_awaited:
                     free_awaited_tasks(inside)
-                _PooledSequence(op.model, used_descriptors(op) if self.avoid_used else {}).lower(sequence)
+                used = used_descriptors(op) if self.avoid_used else {}
+                _PooledSequence(op.model, used, recycles=self.recycle).lower(sequence)
 
 
 def _refuse_while(ops: Sequence[Operation]) -> None:
@@ -86,7 +96,7 @@ def free_awaited_tasks(ops: Sequence[Operation]) -> None:
     """
     order = {op: number for number, op in enumerate(ops)}
     ended_once: dict[SSAValue, bool] = {}
-    awaits = [op for op in ops if isinstance(op, DmaAwaitTaskOp)]
+    awaits = ops_of(ops, DmaAwaitTaskOp)
     # All are found before one is freed: a free is a use, and has no place in the order.
     last = [op for op in awaits if all(_ends_once(value, order, ended_once) for value in _may_come_from(op.task))]
     for op in last:
@@ -232,7 +242,7 @@ def check_alike(op: Operation, verb: str, where: str, first: PooledTask, second:
 
 
 def check_descriptors(task: DmaConfigureTaskOp) -> None:
-    blocks = [[op for op in block.ops if isinstance(op, DmaBdOp)] for block in task.body.blocks]
+    blocks = [ops_of(block.ops, DmaBdOp) for block in task.body.blocks]
     extra = next((bds[1] for bds in blocks if len(bds) > 1), None)
     if extra is not None or not any(blocks):
         note = (extra, "give this one a block of its own, and link it with aie.next_bd")
@@ -262,11 +272,20 @@ def _start_of(task: DmaConfigureTaskOp) -> tuple[bool, int, SSAValue | None, int
     return task.issues_token, task.repeat_count.value.data, task.repeat_count_val, first_index(task)
 
 
+def _is_waited_for_otherwise(task: DmaConfigureTaskOp) -> bool:
+    """Whether a task is only started, in a loop that waits for something without naming a task."""
+    if any(not isinstance(use.operation, DmaStartTaskOp) for use in task.result.uses):
+        return False
+    around = (region.parent for region in _regions_around(task))
+    loops = [op for op in around if isinstance(op, scf.ForOp | scf.WhileOp)]
+    return any(isinstance(op, NpuSyncOp | NpuDmaWaitOp) for loop in loops[-1:] for op in loop.walk())
+
+
 class _PooledSequence:
     """One walk over a sequence in the order of execution, so that a task is known before it is handed on."""
 
-    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]]):
-        self.model, self.used = model, used
+    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]], *, recycles: bool):
+        self.model, self.used, self.recycles = model, used, recycles
         self.tasks: dict[SSAValue, PooledTask] = {}
         self.freed: list[dict[SSAValue, DmaFreeTaskOp]] = []
         """What is free for certain: by block, from the outermost to the one that is being walked."""
@@ -328,6 +347,13 @@ class _PooledSequence:
         ids = [build.insert(DmaBdPoolPopOp(place, *pool)).bd_id for _ in op.descriptors]
         op.set_bd_ids(ids)
         self.tasks[op.result] = PooledTask(ids, op)
+        if self.recycles and _is_waited_for_otherwise(op):
+            # when all of the task's starts are done, which are in this block or in ones inside
+            block = op.parent_block()
+            assert block is not None and block.last_op is not None, "a block of a loop has a terminator"
+            end = block.last_op
+            for id in ids:
+                Emitter.before(end).insert(DmaBdPoolPushOp(place, id, *pool, is_last=True))
 
     def pool_of(self, task: DmaConfigureTaskOp) -> tuple[int | None, int | None]:
         """The channel whose descriptors a task needs, where not all will do, and the first one that is free."""

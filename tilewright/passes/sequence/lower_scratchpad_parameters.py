@@ -56,6 +56,7 @@ from tilewright.ir.pass_manager import Pass
 from tilewright.ir.shown import quoted, shown
 from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ops_of
 from tilewright.support.output_files import write_file
 
 ENTRY_BYTES = 4
@@ -73,15 +74,13 @@ class LowerScratchpadParametersPass(Pass):
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
         ops = all_operations(op)
-        parameters = [child for child in ops if isinstance(child, ScratchpadParameterOp)]
+        parameters = ops_of(ops, ScratchpadParameterOp)
         _assign_entries(op, parameters, ops)
         by_name = {parameter.sym_name.data: parameter for parameter in parameters}
-        for transfer in ops:
-            if isinstance(transfer, DmaBdOp | NpuDmaMemcpyNdOp):
-                _name_entry(transfer, by_name)
-        for device in ops:
-            if isinstance(device, DeviceOp):
-                _lower_device(device, by_name)
+        for transfer in ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp):
+            _name_entry(transfer, by_name)
+        for device in ops_of(ops, DeviceOp):
+            _lower_device(device, by_name)
         if self.output_params_file:
             _write_file(self.output_params_file, parameters_text(parameters))
 
@@ -94,9 +93,9 @@ def _assign_entries(module: ModuleOp, parameters: Sequence[ScratchpadParameterOp
             "The scratchpad is a single hardware resource shared by all PDIs loaded by a runtime sequence.",
             *((parameter, f"parameter '{parameter.sym_name.data}'") for parameter in parameters),
         )
-    reads = {op.parameter.root_reference: op for op in ops if isinstance(op, ReadScratchpadParameterOp)}
-    transfers = [op for op in ops if isinstance(op, DmaBdOp | NpuDmaMemcpyNdOp)]
-    offsets = {op.offset_parameter.root_reference: op for op in transfers if op.offset_parameter is not None}
+    reads = {op.parameter.root_reference: op for op in ops_of(ops, ReadScratchpadParameterOp)}
+    transfers = ((op, op.offset_parameter) for op in ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp))
+    offsets = {parameter.root_reference: op for op, parameter in transfers if parameter is not None}
     for index, parameter in enumerate(parameters):
         name = parameter.sym_name
         if name in reads and name in offsets:
@@ -130,22 +129,19 @@ def _name_entry(op: DmaBdOp | NpuDmaMemcpyNdOp, parameters: dict[str, Scratchpad
 
 
 def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]) -> None:
-    ops = list(device.walk())
-    uses_parameters = any(
-        isinstance(op, ReadScratchpadParameterOp)
-        or (isinstance(op, DmaBdOp | NpuDmaMemcpyNdOp) and op.offset_state_table_idx is not None)
-        for op in ops
-    )
+    ops = all_operations(device)
+    reads = ops_of(ops, ReadScratchpadParameterOp)
+    transfers = ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp)
+    uses_parameters = bool(reads) or any(op.offset_state_table_idx is not None for op in transfers)
     # Before reads are lowered: after that no core is seen to read a parameter.
-    waiting = [op for op in ops if isinstance(op, CoreOp) and _must_wait(op)]
-    entries = lower_reads(device, [op for op in ops if isinstance(op, ReadScratchpadParameterOp)], parameters)
+    waiting = [op for op in ops_of(ops, CoreOp) if _must_wait(op)]
+    entries = lower_reads(device, reads, parameters)
     locks = [_wait_for_parameters(core) for core in waiting]
-    for sequence in ops:
-        if isinstance(sequence, RuntimeSequenceOp):
-            if _must_synchronize(sequence, uses_parameters and bool(parameters)):
-                Emitter.at_start(sequence.body.block, sequence.location).insert(SyncScratchpadParametersFromHostOp())
-                sequence.emit_parameter_sync_preamble = DONE
-            _lower_synchronizations(sequence, len(parameters), entries, locks)
+    for sequence in ops_of(ops, RuntimeSequenceOp):
+        if _must_synchronize(sequence, uses_parameters and bool(parameters)):
+            Emitter.at_start(sequence.body.block, sequence.location).insert(SyncScratchpadParametersFromHostOp())
+            sequence.emit_parameter_sync_preamble = DONE
+        _lower_synchronizations(sequence, len(parameters), entries, locks)
 
 
 def _must_wait(core: CoreOp) -> bool:
@@ -179,7 +175,7 @@ def _lower_synchronizations(
     sequence: RuntimeSequenceOp, parameters: int, entries: Sequence[Entry], locks: Sequence[SSAValue]
 ) -> None:
     """Have the firmware fill the buffers of the cores, and let the cores go on."""
-    markers = [op for op in all_operations(sequence) if isinstance(op, SyncScratchpadParametersFromHostOp)]
+    markers = ops_of(all_operations(sequence), SyncScratchpadParametersFromHostOp)
     for marker in markers:
         build = Emitter.before(marker)
         if parameters and marker is markers[0]:  # a sequence has one scratchpad, however often it is read

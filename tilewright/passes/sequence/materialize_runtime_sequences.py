@@ -30,8 +30,8 @@ class MaterializeRuntimeSequencesPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
-        for device in [child for child in op.body.block.ops if isinstance(child, DeviceOp)]:
-            sequences = [child for child in device.body.ops if isinstance(child, RuntimeSequenceOp)]
+        for device in ops_of(op.body.block.ops, DeviceOp):
+            sequences = ops_of(device.body.ops, RuntimeSequenceOp)
             with unchanging_symbols():
                 _check(sequences)
             if sequences:
@@ -64,7 +64,7 @@ def _materialize(device: DeviceOp, sequences: list[RuntimeSequenceOp]) -> None:
 
 def _keep_one_scratchpad(sequence: RuntimeSequenceOp) -> None:
     """The scratchpad belongs to the whole module: all that is called agrees on it, and creates it once."""
-    first, *others = [op for op in sequence.body.ops if isinstance(op, NpuCreateScratchpadOp)] or [None]
+    first, *others = ops_of(sequence.body.ops, NpuCreateScratchpadOp) or [None]
     for other in others:
         assert first is not None and other is not None
         sizes = other.size.value.data, first.size.value.data

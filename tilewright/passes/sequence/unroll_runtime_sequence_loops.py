@@ -21,6 +21,7 @@ from tilewright.ir.limits import MOST_TURNS, MOST_UNROLLED_OPERATIONS
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.pass_bases import ops_of
 from tilewright.rewrite.unrolling import iterations, loops_innermost_first, unroll, unrolled_size
 
 
@@ -32,7 +33,7 @@ class UnrollRuntimeSequenceLoopsPass(Pass):
     keep_over: int = field(default=0, metadata={"help": "keep loops of more operations than this, unrolled (0: none)"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        for sequence in [child for child in all_operations(op) if isinstance(child, RuntimeSequenceOp)]:
+        for sequence in ops_of(all_operations(op), RuntimeSequenceOp):
             kept = self._kept(sequence)
             for loop in [loop for loop in loops_innermost_first(sequence) if loop not in kept]:
                 count = iterations(loop)
@@ -45,7 +46,7 @@ class UnrollRuntimeSequenceLoopsPass(Pass):
         """The loops that stay; the tasks of their sequence are freed then where they are awaited."""
         sizes = {loop: unrolled_size(loop) for loop in loops_innermost_first(sequence) if iterations(loop)}
         kept = {loop for loop, size in sizes.items() if 0 < self.keep_over < size}
-        tasks = [op for op in all_operations(sequence) if isinstance(op, DmaConfigureTaskOp)]
+        tasks = ops_of(all_operations(sequence), DmaConfigureTaskOp)
         if not kept or not all(map(_can_be_pooled, tasks)):
             return set()
         # Numbering at run time frees only what says so; numbering without control flow frees at the wait.
@@ -88,7 +89,7 @@ def _can_be_pooled(task: DmaConfigureTaskOp) -> bool:
 def _free_awaited(task: DmaConfigureTaskOp) -> None:
     """Free a task behind the last wait for it, as numbering without control flow does."""
     users = [use.operation for use in task.result.uses]
-    awaits = [user for user in users if isinstance(user, DmaAwaitTaskOp)]
+    awaits = ops_of(users, DmaAwaitTaskOp)
     if awaits and not any(isinstance(user, DmaFreeTaskOp) for user in users):
         # all of them are in the block of the task
         last = max(awaits, key=lambda user: cast(Block, user.parent).get_operation_index(user))

@@ -46,15 +46,14 @@ class _Known:
         for key in self._scopes.pop():
             self._by_key[key].pop()
 
-    def find(self, op: Operation) -> Operation | None:
+    def find(self, op: Operation, key: Hashable) -> Operation | None:
         # the newest first: it is in the innermost scope
-        for known in reversed(self._by_key.get(_key(op), ())):
+        for known in reversed(self._by_key.get(key, ())):
             if all(x.is_structurally_equivalent(y) for x, y in zip(known.regions, op.regions, strict=True)):
                 return known
         return None
 
-    def add(self, op: Operation) -> None:
-        key = _key(op)
+    def add(self, op: Operation, key: Hashable) -> None:
         self._by_key.setdefault(key, []).append(op)
         self._scopes[-1].append(key)
 
@@ -135,17 +134,18 @@ class _Eliminator:
         reads = effects_of(op) is Effect.READ
         if not reads and not is_memory_effect_free(op):
             return
-        existing = known.find(op)
+        key = _key(op)
+        existing = known.find(op, key)
         # In another block, or behind a write, memory may hold something else.
         if existing is None or (reads and (existing.parent is not op.parent or self._is_written_between(existing, op))):
-            known.add(op)
+            known.add(op, key)
         else:
             self._replace(op, existing, known, ordered)
 
     def _replace(self, op: Operation, existing: Operation, known: _Known, ordered: bool) -> None:
         def is_open(use: Use) -> bool:
             """In a region without order, an operation that was already visited keeps what it uses."""
-            return ordered or known.find(use.operation) is None
+            return ordered or known.find(use.operation, _key(use.operation)) is None
 
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_uses_with_if(new, is_open)

@@ -14,7 +14,7 @@ from tilewright.dialects.aie.buffers import ExternalBufferOp
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.aie.dma import DmaStartOp, reachable_blocks
-from tilewright.dialects.aie.dma_bd import DmaBdOp, is_contiguous, split_optional_mixed
+from tilewright.dialects.aie.dma_bd import DmaBdOp, is_contiguous, known_dimensions, split_optional_mixed
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import constant_value, parent_tile_element
 
@@ -82,6 +82,8 @@ class ConstantToStatic(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
+        if not op.has_values:
+            return
         offset, length = _fold_count(op.offset), _fold_count(op.len)
         if not any(isinstance(entry, int) for entry in (offset, length, *map(_fold, (*op.sizes, *op.strides)))):
             return
@@ -105,16 +107,20 @@ class ContiguousToLinear(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
-        if not _is_for_shim(op) or not op.mixed_sizes or len(op.mixed_sizes) != len(op.mixed_strides):
+        if op.static_sizes is None or not _is_for_shim(op):
             return
-        dimensions = op.constant_dimensions
+        sizes, strides = op.mixed_sizes, op.mixed_strides
+        if not sizes or len(sizes) != len(strides):
+            return
+        dimensions = known_dimensions(sizes, strides)
         if dimensions is None or not is_contiguous(dimensions) or len(dimensions) == 1:
             return
         # without a length it is that of the buffer, which must be known then
         if not op.has_len and element_count(op.buffer.type) is None:
             return
         elements = prod(size for size, _ in dimensions)
-        if op.constant_len is not None and op.constant_len != elements:
+        # one that is known only when the sequence is generated may be any
+        if op.has_len and op.constant_len != elements:
             return
         _set_number(op, "static_len", elements)
         _rebuild(op, rewriter, op.offset, None, [], [])

@@ -287,6 +287,15 @@ inline void bd_pool_push(BdPool &pool, uint32_t id) {
     pool.free_ids[pool.head++] = id;
 }
 
+// Below all others, so that it is given out last.
+inline void bd_pool_push_last(BdPool &pool, uint32_t id) {
+  if (pool.head >= static_cast<int>(kMaxBDsPerTile))
+    return;
+  for (int place = pool.head++; place > 0; --place)
+    pool.free_ids[place] = pool.free_ids[place - 1];
+  pool.free_ids[0] = id;
+}
+
 } // namespace aie_runtime
 
 #include "TxnDma.h"

@@ -18,7 +18,4 @@
 #include "tilewright/sliding.hpp"
 #include "tilewright/tensor_stream.hpp"
 #include "tilewright/vectors.hpp"
-
-#if __has_include("tilewright/intrinsics.hpp")
 #include "tilewright/intrinsics.hpp"
-#endif

@@ -15,18 +15,29 @@ TILEWRIGHT_INLINE aie::accum<Tag, Outputs * Channels> slide(const aie::accum<Tag
   constexpr unsigned N = Outputs * Channels, L = step<S, N>;
   count(vector_mac, issues(N * Points, products_per_issue<C, D>()));
   aie::accum<Tag, N> sums{};
-  for (unsigned p = 0; p < Points; ++p) {
-    aie::vector<D, N> window;
-    aie::vector<C, N> factors;
-    for (unsigned i = 0; i < N; ++i) {
-      unsigned o = i / Channels, c = i % Channels;
-      window.set(data.get((data_start + (o * DataStepY + p * DataStepX) * Channels + c) % ND), i);
-      factors.set(coeff.get((coeff_start + p * CoeffStep * Channels + c) % NC), i);
+  // Neighbours slide over neighbours: the window is a load from the data laid twice.
+  if (Channels == 1 && DataStepY == 1 && DataStepX >= 0 && !is_nibble<D> && data_start % ND + N + Points * DataStepX <= 2 * ND) {
+    const aie::vector<D, ND> twice[2] = {data, data};
+    const char *at = reinterpret_cast<const char *>(twice) + data_start % ND * sizeof(stored_t<D>);
+    for (unsigned p = 0; p < Points; ++p) {
+      const S factor = static_cast<S>(static_cast<lane_t<C>>(coeff.get((coeff_start + p * CoeffStep) % NC)));
+      for (unsigned i = 0; i < N; i += L)
+        sums.template put<L>(i, arithmetic<S, L>::add(sums.template get<L>(i), arithmetic<S, L>::mul(lanes<S, L, D>(at, p * DataStepX + i),
+                                                                                                     arithmetic<S, L>::splat(factor))));
     }
-    for (unsigned i = 0; i < N; i += L)
-      sums.template put<L>(i, arithmetic<S, L>::add(sums.template get<L>(i), arithmetic<S, L>::mul(lanes<S, L, D>(&window, i),
-                                                                                                     lanes<S, L, C>(&factors, i))));
-  }
+  } else
+    for (unsigned p = 0; p < Points; ++p) {
+      aie::vector<D, N> window;
+      aie::vector<C, N> factors;
+      for (unsigned i = 0; i < N; ++i) {
+        unsigned o = i / Channels, c = i % Channels;
+        window.set(data.get((data_start + (o * DataStepY + p * DataStepX) * Channels + c) % ND), i);
+        factors.set(coeff.get((coeff_start + p * CoeffStep * Channels + c) % NC), i);
+      }
+      for (unsigned i = 0; i < N; i += L)
+        sums.template put<L>(i, arithmetic<S, L>::add(sums.template get<L>(i), arithmetic<S, L>::mul(lanes<S, L, D>(&window, i),
+                                                                                                       lanes<S, L, C>(&factors, i))));
+    }
   for (unsigned i = 0; i < N; i += L)
     sums.template put<L>(i, combine<how, S, L>(old.template get<L>(i), sums.template get<L>(i)));
   return sums;

@@ -303,7 +303,8 @@ def _give_back(to: Instructions, op: tasks.DmaBdPoolPushOp) -> None:
     # The header's pool has room for all ids of a tile, and would not notice one too many of a smaller pool.
     to.builder.statement(f"if ({name}.head >= {len(op.numbers(to.model))}) {to.style.refuse}")
     pool = to.builder.value(LiteralOp(name, POOL))
-    to.builder.emit(CallOpaqueOp(f"{NAMESPACE}::bd_pool_push", [pool, to.word(op.bd_id)]))
+    push = "bd_pool_push" if op.last is None else "bd_pool_push_last"
+    to.builder.emit(CallOpaqueOp(f"{NAMESPACE}::{push}", [pool, to.word(op.bd_id)]))
 
 
 def _assert_field(to: Instructions, op: guards.NpuAssertBdFieldOp) -> None:

@@ -29,6 +29,7 @@ from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.queue import NpuPushQueueOp
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.design.lower_memcpy.copies import Channel, CopySide, TokenCopy
 from tilewright.rewrite.pass_bases import append_to, ops_of
 
@@ -131,9 +132,20 @@ def _port(side: CopySide) -> Port:
     return Port(WireBundle.DMA, side.number)
 
 
+CHANNEL_USERS = (
+    DmaBody,
+    ShimDmaAllocationOp,
+    DmaConfigureTaskOp,
+    NpuPushQueueOp,
+    FlowOp,
+    PacketSourceOp,
+    PacketDestOp,
+)
+
+
 def used_channels(device: DeviceOp) -> Iterator[tuple[Channel, Operation]]:
     """The DMA channels that a design uses, each with an operation that does."""
-    for op in device.walk():
+    for op in ops_of(all_operations(device), *CHANNEL_USERS):
         match op:
             case DmaBody():
                 for start in ops_of(op.ops, DmaStartOp, DmaOp):

@@ -25,6 +25,7 @@ from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma import Channel, DmaBody, DmaOp, DmaStartOp
 from tilewright.dialects.aie.flows import FlowOp, PacketDestOp, PacketFlowOp, PacketSourceOp, Port, ShimDmaAllocationOp
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.dialects.aie.objectfifo_pools import ObjectFifoPoolOp
 from tilewright.dialects.aie.objectfifo_storage import (
     ObjectFifoAllocateOp,
     ObjectFifoRearmBindingOp,
@@ -66,11 +67,34 @@ class ObjectFifoStatefulTransformPass(DevicePass):
         default=False,
         metadata={"option": "packet-sw-objFifos", "help": "move the data of FIFOs in packets instead of circuits"},
     )
+    skip_verify: bool = field(
+        default=False,
+        metadata={"help": "do not check that loops release no more than they acquire, nor that pools are whole"},
+    )
 
     def apply_to(self, device: DeviceOp) -> None:
         design = DeviceFifos(device)
         if not design.is_sound():
             return
+        self._lower_fifos(device, design)
+        if any(isinstance(op, ObjectFifoPoolOp) for op in device.body.ops):
+            self._lower_pools(device)
+
+    def _lower_pools(self, device: DeviceOp) -> None:
+        """Pools that a program spells out have passes of their own, which use parts of this one."""
+        from tilewright.passes.design.objectfifo_allocate import ObjectFifoAllocatePass
+        from tilewright.passes.design.objectfifo_erase_pools import ObjectFifoErasePoolsPass
+        from tilewright.passes.design.objectfifo_lower_cores import ObjectFifoLowerCoresPass
+        from tilewright.passes.design.objectfifo_lower_dmas import ObjectFifoLowerDmasPass
+        from tilewright.passes.design.objectfifo_verify import ObjectFifoVerifyPass
+
+        if not self.skip_verify:
+            ObjectFifoVerifyPass().apply_to(device)
+        ObjectFifoAllocatePass(self.packet_switched).apply_to(device)
+        for step in (ObjectFifoLowerDmasPass(), ObjectFifoLowerCoresPass(), ObjectFifoErasePoolsPass()):
+            step.apply_to(device)
+
+    def _lower_fifos(self, device: DeviceOp, design: DeviceFifos) -> None:
         rename_to_allocations(device, design.fifos)
         ends = FifoEnds(design)
         resolve_links(ends)
@@ -104,12 +128,13 @@ class ObjectFifoStatefulTransformPass(DevicePass):
 
     def _lower_accesses(self, ends: FifoEnds) -> None:
         accesses = CoreAccesses(ends)
-        accesses.check()
+        accesses.check(balance=not self.skip_verify)
+        core_ends = accesses.core_ends
         # While the accesses still say which loops use which FIFOs.
-        add_unroll_hints(accesses)
+        add_unroll_hints(core_ends)
         uses_semaphores = ends.design.model.architecture.semaphore_locks
         for core, operations in accesses.by_core.items():
-            CoreLowering(core, operations, accesses, uses_semaphores).run()
+            CoreLowering(core, operations, core_ends, uses_semaphores).run()
 
 
 def add_rearm_bindings(ends: FifoEnds, channels: dict[FifoEnd, Channel]) -> None:

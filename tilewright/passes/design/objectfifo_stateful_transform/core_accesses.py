@@ -8,21 +8,23 @@ buffers the core holds, so that an acquire waits only for those that are missing
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from math import lcm
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, MemRefType, StridedLayoutAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.device import LockAction, ObjectFifoPort
-from tilewright.dialects import arith, scf
+from tilewright.dialects import arith, memref, scf
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import ancestors, parent_of_type
+from tilewright.dialects.aie.objectfifo_pools import ObjectFifoRole
 from tilewright.dialects.aie.objectfifo_uses import (
     ObjectFifoAcquireOp,
     ObjectFifoReleaseOp,
@@ -36,7 +38,7 @@ from tilewright.passes.design.objectfifo_stateful_transform.device_fifos import 
     placed,
     shared_memory,
 )
-from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds, Storage
+from tilewright.passes.design.objectfifo_stateful_transform.ends import FifoEnd, FifoEnds
 from tilewright.passes.design.objectfifo_stateful_transform.storage import pair_of
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.pass_bases import ops_of
@@ -44,7 +46,29 @@ from tilewright.rewrite.pass_bases import ops_of
 Use: TypeAlias = ObjectFifoAcquireOp | ObjectFifoReleaseOp
 Key: TypeAlias = tuple[FifoEnd, ObjectFifoPort]
 
-VERBS = {ObjectFifoAcquireOp: "acquire from", ObjectFifoReleaseOp: "release from"}
+
+@dataclass(eq=False)
+class CoreEnd:
+    """What a core has before it: objects that take turns, and the locks around them."""
+
+    does: ObjectFifoRole
+    objects: list[SSAValue]
+    depth: int
+    """How many objects take turns."""
+    repeats: int = 1
+    """How often what is acquired counts in the locks."""
+    acquired: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Semaphores to wait for."""
+    released: list[SSAValue] = field(default_factory=list[SSAValue])
+    turns: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Locks of two states, one for each object."""
+    missing: tuple[str, Operation, str] | None = None
+    """Why there are no objects: what is wrong, and a note."""
+    part: MemRefType | None = None
+    """What the core sees of an object, if it is not all of it."""
+
+
+STREAM_VERBS = {ObjectFifoAcquireOp: "acquire from", ObjectFifoReleaseOp: "release from"}
 UNROLL_HINT = "aie.unroll_hint"
 """On a loop: after how many iterations the FIFOs in it are back at their first buffers."""
 
@@ -62,25 +86,48 @@ class CoreAccesses:
                     fifo = ends.design.fifos[op.fifo_name.root_reference.data]
                     self.keys[op] = ends.used_by(fifo, op.end, core.tile), op.end
 
-    def check(self) -> None:
+    @property
+    def core_ends(self) -> dict[Use, CoreEnd]:
+        """Each access with what it is to; those to one end have the same."""
+        made = {key: self._core_end(*key) for key in dict.fromkeys(self.keys.values())}
+        return {op: made[key] for op, key in self.keys.items()}
+
+    def _core_end(self, end: FifoEnd, port: ObjectFifoPort) -> CoreEnd:
+        produces, storage = port is ObjectFifoPort.Produce, end.storage
+        role = ObjectFifoRole.fills if produces else ObjectFifoRole.drains
+        if storage is None:
+            text, note = "cannot use an objectFifo without elements", f"the depth of @{end.name} is 0"
+            return CoreEnd(role, [], end.ring, missing=(text, end.fifo, note))
+        found = CoreEnd(role, [buffer.buffer for buffer in storage.buffers], end.ring, end.repeat_count or 1)
+        if not self.ends.design.model.architecture.semaphore_locks:
+            found.turns = [lock.result for lock in storage.locks]
+        elif storage.locks:
+            empty, full = ([lock.result] for lock in pair_of(storage.locks))
+            found.acquired, found.released = (empty, full) if produces else (full, empty)
+        return found
+
+    def check(self, *, balance: bool = True) -> None:
         for core, accesses in self.by_core.items():
             for op in accesses:
                 self._check(op, core)
-            for loop, uses in _uses_by_loop(accesses).items():
+            for loop, uses in _uses_by_loop(accesses).items() if balance else ():
                 self._check_balance(loop, uses)
 
     def _check(self, op: Access, core: CoreOp) -> None:
         if isinstance(op, ObjectFifoSubviewAccessOp):
-            self._check_subview(op)
+            self._check_objects(op, self.keys[_acquire_of(op)][0])
             return
         end, _ = self.keys[op]
         if end.link is not None and core.tile is end.link.tile:
             fail_op(op, "currently cannot access objectFifo used in ObjectFifoLinkOp", (end.link.op, "linked here"))
+        if isinstance(op, ObjectFifoAcquireOp) and not op.opens_window:
+            self._check_objects(op, end)
         if end.stream_port is not None:
-            fail_op(op, f"cannot {VERBS[type(op)]} objectfifo stream port", (end.fifo, "the core uses a stream here"))
+            fail_op(
+                op, f"cannot {STREAM_VERBS[type(op)]} objectfifo stream port", (end.fifo, "the core uses a stream here")
+            )
 
-    def _check_subview(self, op: ObjectFifoSubviewAccessOp) -> None:
-        end, _ = self.keys[_acquire_of(op)]
+    def _check_objects(self, op: Access, end: FifoEnd) -> None:
         text = "currently cannot access objectFifo used in ObjectFifoLinkOp if"
         if end.link is None:
             return
@@ -135,16 +182,15 @@ class CounterKind(Enum):
 
 
 class Counter(NamedTuple):
-    end: FifoEnd
-    port: ObjectFifoPort
+    end: CoreEnd
     what: CounterKind
 
 
 class CoreLowering:
     """Lowers the accesses of one core."""
 
-    def __init__(self, core: CoreOp, accesses: Sequence[Access], ends: CoreAccesses, uses_semaphores: bool):
-        self.core, self.accesses, self.keys = core, accesses, ends.keys
+    def __init__(self, core: CoreOp, accesses: Sequence[Access], ends: Mapping[Use, CoreEnd], uses_semaphores: bool):
+        self.core, self.accesses, self.ends = core, accesses, ends
         self.uses_semaphores = uses_semaphores
         self.counters = self._counters()
 
@@ -159,19 +205,19 @@ class CoreLowering:
 
     def _counters(self) -> list[Counter]:
         """First where each end stands that is acquired, then what is held: the order of loop-carried values."""
-        acquires = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoAcquireOp)]
-        releases = [self.keys[op] for op in self.accesses if isinstance(op, ObjectFifoReleaseOp)]
-        counters = [Counter(*key, CounterKind.OLDEST) for key in acquires]
+        acquires = [self.ends[op] for op in self.accesses if isinstance(op, ObjectFifoAcquireOp)]
+        releases = [self.ends[op] for op in self.accesses if isinstance(op, ObjectFifoReleaseOp)]
+        counters = [Counter(end, CounterKind.OLDEST) for end in acquires]
         if self.uses_semaphores:
-            counters += [Counter(*key, CounterKind.HELD) for key in (*acquires, *releases)]
+            counters += [Counter(end, CounterKind.HELD) for end in (*acquires, *releases)]
         return list(dict.fromkeys(counters))
 
     def _changes(self, op: Access) -> set[Counter]:
         match op:
             case ObjectFifoAcquireOp():
-                changed = [Counter(*self.keys[op], CounterKind.HELD)]
+                changed = [Counter(self.ends[op], CounterKind.HELD)]
             case ObjectFifoReleaseOp():
-                changed = [Counter(*self.keys[op], what) for what in CounterKind]
+                changed = [Counter(self.ends[op], what) for what in CounterKind]
             case ObjectFifoSubviewAccessOp():
                 changed = []
         return {counter for counter in changed if counter in self.counters}
@@ -179,79 +225,85 @@ class CoreLowering:
     def _visit(self, op: Operation, values: Values[Counter]) -> None:
         match op:
             case ObjectFifoAcquireOp():
-                self._acquire(op, values)
+                self._acquire(op, self._end(op), values)
             case ObjectFifoReleaseOp():
-                self._release(op, values)
+                self._release(op, self._end(op), values)
             case ObjectFifoSubviewAccessOp():
-                self._access(op, values)
+                end = self.ends[_acquire_of(op)]
+                self._hand_out(Emitter.before(op), end, values, {op.index.value.data: op.output})
             case _:
                 pass
 
-    def _acquire(self, op: ObjectFifoAcquireOp, values: Values[Counter]) -> None:
-        end, port = self.keys[op]
+    def _end(self, op: Use) -> CoreEnd:
+        end = self.ends[op]
+        if end.missing is not None:
+            text, at, note = end.missing
+            fail_op(op, text, (at, note))
+        return end
+
+    def _acquire(self, op: ObjectFifoAcquireOp, end: CoreEnd, values: Values[Counter]) -> None:
+        build, held = Emitter.before(op), Counter(end, CounterKind.HELD)
         if not self.uses_semaphores:
-            self._use_each(op, values[Counter(end, port, CounterKind.OLDEST)], LockAction.Acquire)
-            return
-        build, held = Emitter.before(op), Counter(end, port, CounterKind.HELD)
-        wanted, zero = build.constants(op.count, 0)
-        # fewer than are held: wait for none
-        missing = build.value(arith.MaxSIOp(build.value(arith.SubiOp(wanted, values[held])), zero))
-        locks = _storage(op, end).locks
-        if locks:
+            self._use_each(op, end, values[Counter(end, CounterKind.OLDEST)], LockAction.Acquire)
+        else:
+            wanted, zero = build.constants(op.count, 0)
+            # fewer than are held: wait for none
+            missing = build.value(arith.MaxSIOp(build.value(arith.SubiOp(wanted, values[held])), zero))
             amount = missing
             # The producer's locks count an element once for each time that it is sent.
-            if end.repeat_count is not None and end.repeat_count > 1:
-                amount = build.multiply(missing, end.repeat_count)
-            lock = pair_of(locks).empty if port is ObjectFifoPort.Produce else pair_of(locks).full
-            build.insert(UseLockOp(lock.result, LockAction.AcquireGreaterEqual, amount))
-        values[held] = build.add(values[held], missing)
+            if end.acquired and end.repeats > 1:
+                amount = build.multiply(missing, end.repeats)
+            for lock in end.acquired:
+                build.insert(UseLockOp(lock, LockAction.AcquireGreaterEqual, amount))
+            values[held] = build.add(values[held], missing)
+        if not op.opens_window:
+            self._hand_out(build, end, values, dict(enumerate(op.results)))
 
-    def _release(self, op: ObjectFifoReleaseOp, values: Values[Counter]) -> None:
-        end, port = self.keys[op]
-        oldest, held = (Counter(end, port, what) for what in CounterKind)
-        build, locks = Emitter.before(op), _storage(op, end).locks
+    def _release(self, op: ObjectFifoReleaseOp, end: CoreEnd, values: Values[Counter]) -> None:
+        oldest, held = (Counter(end, what) for what in CounterKind)
+        build = Emitter.before(op)
         if not self.uses_semaphores:
             if oldest not in values:
                 fail_op(op, "objectFifo release has no corresponding acquire on this tile")
-            self._use_each(op, values[oldest], LockAction.Release)
+            self._use_each(op, end, values[oldest], LockAction.Release)
         else:
-            repeats = end.repeat_count or 1
-            amount = build.constant(op.count * repeats)
-            if locks:
-                lock = pair_of(locks).full if port is ObjectFifoPort.Produce else pair_of(locks).empty
-                build.insert(UseLockOp(lock.result, LockAction.Release, amount))
-            count = amount if repeats == 1 else build.constant(op.count)
+            amount = build.constant(op.count * end.repeats)
+            for lock in end.released:
+                build.insert(UseLockOp(lock, LockAction.Release, amount))
+            count = amount if end.repeats == 1 else build.constant(op.count)
             values[held] = build.value(arith.SubiOp(values[held], count))
         if oldest in values:
-            values[oldest] = _advance(build, values[oldest], op.count, end.ring)
+            values[oldest] = _advance(build, values[oldest], op.count, end.depth)
 
-    def _use_each(self, op: Use, oldest: SSAValue, action: LockAction) -> None:
+    def _use_each(self, op: Use, end: CoreEnd, oldest: SSAValue, action: LockAction) -> None:
         """Use the lock of each buffer from the oldest on, where a lock is for one buffer."""
-        end, port = self.keys[op]
-        locks = [lock.result for lock in _storage(op, end).locks]
-        if not locks:
+        if not end.turns:
             return
         # what the lock's state means: waited for, or left behind
-        is_full = (port is ObjectFifoPort.Produce) == (action is LockAction.Release)
+        is_full = (end.does is ObjectFifoRole.fills) == (action is LockAction.Release)
         build = Emitter.before(op)
         chosen = build.value(arith.IndexCastOp(oldest, INDEX))
-        for number in range(op.count * (end.repeat_count or 1)):
-            lock = build.value(_choose(chosen, locks, number, op))
+        for number in range(op.count * end.repeats):
+            lock = build.value(_choose(chosen, end.turns, number, op))
             build.insert(UseLockOp(lock, action, build.constant(int(is_full))))
 
-    def _access(self, op: ObjectFifoSubviewAccessOp, values: Values[Counter]) -> None:
-        end, port = self.keys[_acquire_of(op)]
-        buffers = [buffer.buffer for buffer in _storage(op, end).buffers]
-        build = Emitter.before(op)
-        oldest = build.value(arith.IndexCastOp(values[Counter(end, port, CounterKind.OLDEST)], INDEX))
-        op.output.replace_all_uses_with(build.value(_choose(oldest, buffers, op.index.value.data, op)))
+    def _hand_out(self, build: Emitter, end: CoreEnd, values: Values[Counter], results: Mapping[int, SSAValue]) -> None:
+        """Let results be the objects that come behind the oldest by their number."""
+        oldest, objects = Counter(end, CounterKind.OLDEST), end.objects
+        if end.part is not None:
+            objects = [build.value(_part(object, end.part)) for object in objects]
+        chosen = build.value(arith.IndexCastOp(values[oldest], INDEX))
+        for number, result in results.items():
+            owner = result.owner
+            assert isinstance(owner, Operation)
+            result.replace_all_uses_with(build.value(_choose(chosen, objects, number, owner)))
 
 
-def _storage(op: Access, end: FifoEnd) -> Storage:
-    storage = end.storage
-    if storage is None:
-        fail_op(op, "cannot use an objectFifo without elements", (end.fifo, f"the depth of @{end.name} is 0"))
-    return storage
+def _part(object: SSAValue, type: MemRefType) -> Operation:
+    """The run of elements that a type says the place of."""
+    layout = type.layout
+    assert isinstance(layout, StridedLayoutAttr) and isinstance(layout.offset, IntAttr)
+    return memref.SubviewOp(object, [], [], [], [layout.offset.data], type.get_shape(), [1], type)
 
 
 def _advance(build: Emitter, oldest: SSAValue, count: int, ring: int) -> SSAValue:
@@ -289,12 +341,12 @@ def _erase(op: Access) -> None:
     Rewriter.erase_op(op)
 
 
-def add_unroll_hints(accesses: CoreAccesses) -> None:
+def add_unroll_hints(ends: Mapping[Use, CoreEnd]) -> None:
     """A loop goes round all FIFOs that it uses itself, at once: their depths' least common multiple."""
     factors: dict[scf.ForOp, int] = {}
-    for op, (end, _) in accesses.keys.items():
+    for op, end in ends.items():
         loop = parent_of_type(op, scf.ForOp)
         if loop is not None:
-            factors[loop] = lcm(factors.get(loop, 1), end.ring)
+            factors[loop] = lcm(factors.get(loop, 1), end.depth)
     for loop, factor in factors.items():
         loop.attributes[UNROLL_HINT] = IntegerAttr(factor, i64)

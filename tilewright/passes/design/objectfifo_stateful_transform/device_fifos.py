@@ -67,7 +67,9 @@ class DeviceFifos:
 
     def _read_core(self, core: CoreOp) -> None:
         self.cores[core.tile] = core
-        self.accesses[core] = [op for op in all_operations(core.body) if isinstance(op, Access)]
+        found = (op for op in all_operations(core.body) if isinstance(op, Access))
+        # those without a port are to endpoints of pools
+        self.accesses[core] = [op for op in found if isinstance(op, ObjectFifoSubviewAccessOp) or op.port is not None]
         for op in ops_of(self.accesses[core], ObjectFifoAcquireOp):
             key = core.tile, op.fifo_name.root_reference.data, op.end
             self.most_acquired[key] = max(self.most_acquired[key], op.count)

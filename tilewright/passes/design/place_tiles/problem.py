@@ -20,6 +20,7 @@ from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 from tilewright.dialects.aie.objectfifo_uses import ObjectFifoLinkOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp
 from tilewright.ir.traversal import all_operations
+from tilewright.rewrite.pass_bases import ops_of
 
 OpT = TypeVar("OpT", bound=Operation)
 End: TypeAlias = "tuple[SSAValue, Port]"
@@ -85,8 +86,9 @@ class PlacementProblem:
     def __init__(self, device: DeviceOp):
         self.device = device
         self.model = device.model
-        self.tiles = list(self.ops(LogicalTileOp))
-        self.links = list(self.ops(ObjectFifoLinkOp))
+        self._operations = all_operations(device)
+        self.tiles = self.ops(LogicalTileOp)
+        self.links = self.ops(ObjectFifoLinkOp)
         self.link_inputs = {name.root_reference for link in self.links for name in link.input_names}
         self.link_outputs = {name.root_reference for link in self.links for name in link.output_names}
         self.buffers = Edges(self._buffer_pairs())
@@ -94,8 +96,8 @@ class PlacementProblem:
         self.core_peers = Edges(self._core_pairs())
         self.needs = self._channel_needs()
 
-    def ops(self, kind: type[OpT]) -> Iterator[OpT]:
-        return (op for op in all_operations(self.device) if isinstance(op, kind))
+    def ops(self, kind: type[OpT]) -> list[OpT]:
+        return ops_of(self._operations, kind)
 
     def need(self, tile: TileLike) -> ChannelCount:
         return self.needs.get(tile, ChannelCount())

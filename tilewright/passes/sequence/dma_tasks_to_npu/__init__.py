@@ -22,8 +22,9 @@ from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, D
 from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.descriptor_writes import wait_for_token
-from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
+from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import KnownTransfers, TaskDescriptor, number_of
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import Config, Simplify, rewrite_with
@@ -31,15 +32,16 @@ from tilewright.rewrite.emitter import Emitter, Number, SharedConstants, known
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.folding.regions import terminator
 from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.pass_bases import ops_of
 
 
 def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
     """Where a task runs."""
     tile = task.tile_like
-    if tile is None or not tile.is_placed or tile.place is None:
+    if tile is None or not tile.is_placed or (place := tile.place) is None:
         notes = ((task, "Task configured here."),) if user is not task else ()
         fail_op(user, "Cannot lower a DMA task whose tile is not placed; run placement first.", *notes)
-    return tile.place
+    return place
 
 
 Pushes: TypeAlias = dict[DmaConfigureTaskOp, list[NpuPushQueueOp]]
@@ -148,6 +150,7 @@ LOCK_COUNTS = {Guards.UPSTREAM: (0, 2), Guards.FULL: (0, 1, 2)}
 class ConfigureTaskToWriteBd(RewritePattern):
     def __init__(self, guards: Guards, constants: SharedConstants | None, pushes: Pushes):
         self.guards, self.constants, self.pushes = guards, constants, pushes
+        self.known_transfers: KnownTransfers = {}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
@@ -168,7 +171,7 @@ class ConfigureTaskToWriteBd(RewritePattern):
         # A chain would be repeated as a whole.
         pushes = self.pushes.get(op, []) if len(descriptors) == 1 else []
         for bd in descriptors:
-            descriptor = TaskDescriptor(op, bd, place, emit, self.guards, can_repeat=bool(pushes))
+            descriptor = TaskDescriptor(op, bd, place, emit, self.guards, self.known_transfers, can_repeat=bool(pushes))
             runs = descriptor.write(following.get(bd))
             for push in pushes if known(runs) != 1 else ():
                 repeat_push(push, runs)
@@ -186,7 +189,7 @@ def repeat_push(push: NpuPushQueueOp, runs: Number) -> None:
 
 def pushes_by_task(device: Operation) -> Pushes:
     """Room for the pushes of each task that branches and loops do not hand on."""
-    tasks = (op for op in device.walk() if isinstance(op, DmaConfigureTaskOp))
+    tasks = ops_of(all_operations(device), DmaConfigureTaskOp)
     return {task: [] for task in tasks if all(isinstance(use.operation, TASK_USES) for use in task.result.uses)}
 
 
@@ -207,7 +210,7 @@ class DmaTasksToNpuPass(Pass):
         starts = StartTaskToPushQueue(constants, pushes)
         convert(op, {DmaStartTaskOp: starts, DmaAwaitTaskOp: AwaitTaskToSync(constants)})
         # Branches and loops may still hand on tasks that are not awaited any more.
-        if self.guards is Guards.UPSTREAM or any(isinstance(nested, CARRIES_TASKS) for nested in op.walk()):
+        if self.guards is Guards.UPSTREAM or ops_of(all_operations(op), *CARRIES_TASKS):
             rewrite_with(
                 op,
                 lambda nested: patterns_of(nested) if isinstance(nested, CARRIES_TASKS) else (),
@@ -217,7 +220,7 @@ class DmaTasksToNpuPass(Pass):
         convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants, pushes)}, add_error=False)
 
 
-ALLOWED = (DmaBdOp, UseLockOp, ConstantOp, NextBdOp, EndOp)
+ALLOWED = {DmaBdOp, UseLockOp, ConstantOp, NextBdOp, EndOp}
 IN_THIS_TASK = "Error encountered while lowering this BD configuration."
 ASSIGN_FIRST = (
     "Run the `--aie-assign-runtime-sequence-bd-ids` pass first or manually assign an ID to this buffer descriptor."
@@ -253,11 +256,12 @@ def checked_descriptors(task: DmaConfigureTaskOp, lock_counts: Container[int] = 
 def _checked_descriptor(task: DmaConfigureTaskOp, block: Block, lock_counts: Container[int]) -> DmaBdOp:
     end = block.last_op
     assert end is not None
-    for op in block.walk():
-        if not isinstance(op, ALLOWED):
+    inside = all_operations(block)
+    for op in inside:
+        if type(op) not in ALLOWED:
             note = "No lowering to NPU instructions available for this operation."
             fail_op(task, "Unsupported operation within BD block.", (op, note))
-    descriptors = [op for op in block.ops if isinstance(op, DmaBdOp)]
+    descriptors = ops_of(inside, DmaBdOp)
     if not descriptors:
         text = "Block ending in this terminator does not contain a required aie.dma_bd operation."
         fail(end, text, (task, IN_THIS_TASK))
@@ -267,7 +271,7 @@ def _checked_descriptor(task: DmaConfigureTaskOp, block: Block, lock_counts: Con
     (bd,) = descriptors
     if not task.bd_ids and bd.bd_id is None:
         fail_op(bd, "Cannot lower buffer descriptor without assigned ID.", (bd, ASSIGN_FIRST), (task, IN_THIS_TASK))
-    locks = [op for op in block.ops if isinstance(op, UseLockOp)]
+    locks = ops_of(inside, UseLockOp)
     if len(locks) not in lock_counts:
         fail_op(
             locks[0],

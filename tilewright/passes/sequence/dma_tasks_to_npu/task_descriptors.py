@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -11,7 +12,7 @@ from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.attributes import PacketInfoAttr, packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp
+from tilewright.dialects.aie.dma_bd import BdDimLayout, DmaBdOp, known_dimensions
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.aie.lookup import constant_values, device_model
 from tilewright.dialects.aiex.access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
@@ -27,6 +28,7 @@ from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argume
 from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_words
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.descriptor_writes import (
     DescriptorWriter,
     add_scratchpad_offset,
@@ -36,7 +38,7 @@ from tilewright.passes.sequence.descriptor_writes import (
     check_offset,
     offset_in_bytes,
 )
-from tilewright.passes.sequence.dma_transfer import DmaTransfer, padded, transfer_of
+from tilewright.passes.sequence.dma_transfer import DmaTransfer, TransferFields, padded, transfer_of
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
 from tilewright.passes.sequence.upstream_descriptor_writes import (
     RuntimePattern,
@@ -45,6 +47,10 @@ from tilewright.passes.sequence.upstream_descriptor_writes import (
 )
 from tilewright.rewrite.emitter import Emitter, Number, known
 from tilewright.rewrite.exact_arithmetic import Numbers
+from tilewright.rewrite.pass_bases import ops_of
+
+KnownTransfers: TypeAlias = dict[tuple[object, ...], tuple[DmaTransfer, TransferFields]]
+"""Transfers that have been found to be possible, by all that this depends on: long sequences repeat few of them."""
 
 
 class TaskDescriptor:
@@ -57,19 +63,20 @@ class TaskDescriptor:
         place: TileId,
         emit: Emitter,
         guards: Guards,
+        known_transfers: KnownTransfers,
         *,
         can_repeat: bool = False,
     ):
         self.task, self.bd, self.place, self.emit, self.can_repeat = task, bd, place, emit, can_repeat
+        self.known_transfers = known_transfers
         self.model, self.element_bytes = device_model(bd), bd.element_bytes
         self.bd_id = number_of(task, bd)
         self.numbers = Numbers(emit)
         self.checks = LimitChecks(bd, self.numbers, guards)
         self.sizes, self.strides = bd.mixed_sizes, bd.mixed_strides
-        has_values = len(bd.operands) > 1  # besides the buffer
-        self.length = bd.len if has_values and bd.len is not None else bd.constant_len
-        self.offset: Number = (bd.offset if has_values else None) or bd.constant_offset or 0
-        self.dimensions = bd.constant_dimensions
+        self.length = bd.len if bd.has_values and bd.len is not None else bd.constant_len
+        self.offset: Number = (bd.offset if bd.has_values else None) or bd.constant_offset or 0
+        self.dimensions = known_dimensions(self.sizes, self.strides)
         self.is_known = (
             (self.length is None or known(self.length) is not None)
             and known(self.offset) is not None
@@ -105,15 +112,15 @@ class TaskDescriptor:
             if packet is not None and (text := packet_violation(packet)):
                 fail_op(bd, text)
         if self.is_known:
-            transfer = self._known_transfer(fields)
+            transfer, made = self._known_transfer(fields)
         else:
             transfer = self._transfer(*self._checked_pattern(), self._explicit_length())
             fields |= _padding_fields(self.task, bd, place, len(self.sizes))
-        made = transfer.fields(self.numbers, self.checks)
+            made = transfer.fields(self.numbers, self.checks)
         DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
         return transfer, made.runs
 
-    def _known_transfer(self, fields: dict[str, Number]) -> DmaTransfer:
+    def _known_transfer(self, fields: dict[str, Number]) -> tuple[DmaTransfer, TransferFields]:
         """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
         bd, granule_bytes, length_bytes = self.bd, self.model.granule_bits // 8, self.bd.len_bytes
         offset_bytes = (known(self.offset) or 0) * self.element_bytes
@@ -130,10 +137,21 @@ class TaskDescriptor:
         if len(dimensions) > DIMENSIONS:
             fail_op(bd, "At most four data layout transformation dimensions may be provided.")
         fields |= {"buffer_offset": offset_bytes} | _shape_fields(self.task, bd, self.place, dimensions)
+        if self.checks.enabled:
+            fields.pop("d2_size", None)  # upstream's is the size of another dimension, and goes nowhere
+        is_padded = bd.pad_dimensions is not None
+        of_tile = self.place, self.element_bytes, self.can_repeat, is_padded
+        key = *of_tile, self.length, length_bytes, *self.sizes, *self.strides
+        if (found := self.known_transfers.get(key)) is None:
+            transfer = self._checked_transfer(dimensions, length_bytes)
+            found = self.known_transfers[key] = transfer, transfer.fields(self.numbers, self.checks)
+        return found
+
+    def _checked_transfer(self, dimensions: Sequence[BdDimLayout], length_bytes: int) -> DmaTransfer:
+        """A transfer of which all is known, and that one descriptor can do."""
         sizes, strides = [d.size for d in dimensions], [d.stride for d in dimensions]
         length = length_bytes // self.element_bytes
         if self.checks.enabled:
-            fields.pop("d2_size", None)  # upstream's is the size of another dimension, and goes nowhere
             # as they are written: upstream cuts them to 32 bits
             length = length if self.length is None else self.length
             transfer = self._transfer(self.sizes[::-1], self.strides[::-1], length)
@@ -144,7 +162,8 @@ class TaskDescriptor:
             transfer = self._transfer(sizes[::-1], strides[::-1], length)
         if dimensions:
             pattern = AccessPattern.from_outermost(sizes, strides)
-            _check_pattern(bd, self.model, self.place, pattern, length_bytes // granule_bytes)
+            granules = length_bytes * 8 // self.model.granule_bits
+            _check_pattern(self.bd, self.model, self.place, pattern, granules)
         return transfer
 
     def _transfer(self, sizes: Sequence[Number], strides: Sequence[Number], length: Number) -> DmaTransfer:
@@ -318,7 +337,9 @@ def _template_fields(
 
 
 def _lock_fields(bd: DmaBdOp, place: TileId) -> dict[str, int]:
-    uses = [op for op in bd.parent.ops if isinstance(op, UseLockOp)] if bd.parent is not None else []
+    uses = _lock_uses(bd)
+    if not uses:
+        return {}
     acquire = next((use for use in uses if use.is_acquire), None)
     release = next((use for use in uses if not use.is_acquire), None)
     # As upstream: two that both wait, or both tell, are left out.
@@ -335,10 +356,14 @@ def _lock_fields(bd: DmaBdOp, place: TileId) -> dict[str, int]:
     return fields
 
 
+def _lock_uses(bd: DmaBdOp) -> list[UseLockOp]:
+    return [] if bd.parent is None else ops_of(all_operations(bd.parent), UseLockOp)
+
+
 def _check_acquire(bd: DmaBdOp, largest: int) -> None:
     """Waiting for a negative number is something else in the register; what a lock cannot hold never comes."""
-    for use in bd.parent.ops if bd.parent is not None else ():
-        if isinstance(use, UseLockOp) and use.is_acquire and not 0 <= (value := _lock_value(use)) <= largest:
+    for use in _lock_uses(bd):
+        if use.is_acquire and not 0 <= (value := _lock_value(use)) <= largest:
             fail_op(use, f"lock value is {value} but {range_requirement(0, largest)}")
 
 

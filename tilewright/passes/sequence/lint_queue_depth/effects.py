@@ -277,7 +277,9 @@ def _take(on: LintContext, op: tasks.DmaBdPoolPopOp) -> None:
 
 
 def _give_back(on: LintContext, op: tasks.DmaBdPoolPushOp) -> None:
-    on.state.give_back(_pool(on, op), on.handles(op.bd_id))
+    # one that others are taken before is not soon in use again
+    if op.last is None:
+        on.state.give_back(_pool(on, op), on.handles(op.bd_id))
 
 
 def _pool(on: LintContext, op: tasks.PoolUser) -> PoolKey:
