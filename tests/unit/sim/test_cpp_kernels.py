@@ -78,7 +78,8 @@ void scale_vector(int16_t *a, int16_t *b) {
     aie::store_v(b + i, aie::mul(aie::load_v<32>(a + i), int16_t(3)).to_vector<int16_t>());
 }
 void marked_loop(int32_t *a, int32_t *b) { event0(); b[0] = a[0]; event1(); }
-float add(int8_t a, int64_t b, int c, int d, int e, int f, int g, int64_t h, float x, double y, int32_t *out) {
+#define NAMED(name) name
+float NAMED(add)(int8_t a, int64_t b, int c, int d, int e, int f, int g, int64_t h, float x, double y, int32_t *out) {
   out[0] = a + b + 10 * c + 100 * d + 1000 * e + 10000 * f + 100000 * g + 1000000 * h;
   return float(x + y);
 }
@@ -88,7 +89,7 @@ void count(int32_t *a) { static int calls = 0; a[0] = ++calls; }
 }
 void mangled(int *a) {}
 """
-NAMES = tuple(re.findall(r"^(?:void|float|bfloat16|int\d+_t) (\w+)\(", SOURCE, re.M))
+NAMES = (*re.findall(r"^(?:void|float|bfloat16|int\d+_t) (\w+)\(", SOURCE, re.M), "add")
 
 
 @pytest.fixture(scope="module")
