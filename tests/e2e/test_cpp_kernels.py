@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+import tilewright.iron as iron
 from tilewright.cli.main import main
 from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.iron.device import NPU1Col1
 
 pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 MODELS = ["fast", "plain"]
@@ -228,6 +230,45 @@ def test_sources_of_a_checkout_are_taken_when_asked_for(folder: Path, monkeypatc
     assert (run(path, "fast")[0] == X + 1).all()
 
 
+def test_python_programs_with_sources_flags_and_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`add` is a function of the headers, too; `clear.cc` stands where the program runs."""
+    (folder / "include").mkdir()
+    (folder / "include" / "amount.h").write_text("#define AMOUNT 5\n")
+    (folder / "clear.cc").write_text('extern "C" void clear(int *b) { for (int i = 0; i < 16; i++) b[i] = 100; }')
+    text = """#include "amount.h"
+    extern "C" void add(int *a, int *b) { for (int i = 0; i < 16; i++) b[i] += a[i] + AMOUNT * TIMES; }"""
+    monkeypatch.chdir(folder)
+    line, whole = np.ndarray[(16,), np.dtype[np.int32]], np.ndarray[(64,), np.dtype[np.int32]]
+    add = iron.ExternalFunction(
+        "add",
+        source_string=text,
+        arg_types=[line, line],
+        include_dirs=["include"],
+        compile_flags=["-DTIMES=2", "-O2"],
+        symbol_prefix="mine",
+    )
+    clear = iron.Kernel("clear", "clear.o", [line])
+    into, out = iron.ObjectFifo(line, name="in"), iron.ObjectFifo(line, name="out")
+
+    def work(into: Any, out: Any, add: Any, clear: Any) -> None:
+        a, b = into.acquire(1), out.acquire(1)
+        clear(b)
+        add(a, b)
+        into.release(1)
+        out.release(1)
+
+    worker = iron.Worker(work, [into.cons(), out.prod(), add, clear])
+    runtime = iron.Runtime()
+    with runtime.sequence(whole, whole) as (x, y):
+        runtime.start(worker)
+        runtime.fill(into.prod(), x)
+        runtime.drain(out.cons(), y, wait=True)
+    found = tw.compile(iron.Program(NPU1Col1(), runtime))
+    given, result = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    found.run(given, result)
+    assert (result == given + 110).all()
+
+
 def line_of(name: str, text: str = KERNELS) -> int:
     return 1 + next(n for n, line in enumerate(text.splitlines()) if f"void {name}(" in line)
 
@@ -238,9 +279,9 @@ def test_a_source_that_does_not_compile(folder: Path, capsys: pytest.CaptureFixt
     path = written(folder, design(work, core("%low", call("work"), ("in", "out"))), broken=source)
     assert main(["run", str(path)]) == 1
     said = capsys.readouterr().err
-    assert f"{folder}/broken.cc:2:17: error: 'missing' was not declared in this scope" in said
+    assert re.search(rf"{folder}/broken.cc:2:17: error: .*'missing'", said)
     # All of what the compiler says, and who wanted it compiled.
-    assert f"{folder}/broken.cc:3:3: error: 'other' was not declared" in said
+    assert re.search(rf"{folder}/broken.cc:3:3: error: .*'other'", said)
     assert f"{path}:19:7: note: @work is called here" in said
     assert "Traceback" not in said
 

@@ -120,6 +120,22 @@ class CppType:
         rest = text.removeprefix("p")
         return cls(rest[0], int(rest[1:]), text.startswith("p"))
 
+    @classmethod
+    def of(cls, type: Attribute | None) -> CppType:
+        """The type that a value of a program has in C++."""
+        if type is None:
+            return cls("v", 0, False)
+        if is_ranked(type):
+            return cls("o", 0, True)
+        dtype = dtype_of(type)
+        # Short floats are classes, which are passed as their bits.
+        return cls("f" if is_float(dtype) and dtype.itemsize > 2 else "u", dtype.itemsize, False)
+
+    @property
+    def register(self) -> str:
+        """The kind of register that it is passed in."""
+        return self.letter if self.letter == "f" and not self.is_pointer else "i"
+
     def __str__(self) -> str:
         kind = _KINDS[self.letter]
         if self.is_pointer and (not self.size or self.letter == "o"):

@@ -101,7 +101,7 @@ class _RequestState(ctypes.Structure):
 class _Entry(ctypes.Structure):
     """`tilewright_entry` of call.hpp."""
 
-    _fields_ = (("signature", ctypes.c_char_p), ("call", ctypes.c_void_p))
+    _fields_ = (("signature", ctypes.c_char_p), ("call", ctypes.c_void_p), ("plain", ctypes.c_void_p))
 
 
 def _loaded(data: bytes) -> ctypes.PyDLL:
@@ -175,6 +175,10 @@ class LoadedLibrary:
         guard = ctypes.c_void_p.in_dll(self._dll, "tilewright_guard_slot")
         guard.value = ctypes.addressof(ctypes.c_char.in_dll(_signals(), "tilewright_guard_state"))
 
+    def describe(self, kinds: bytes) -> None:
+        """Say how a function whose signature is not known is called."""
+        self._dll.tilewright_describe(kinds)
+
     def connect(self, with_core: bool, with_events: bool) -> None:
         """Let its kernels reach a core, and tell of events."""
         if self._connected != (with_core, with_events):
@@ -194,7 +198,7 @@ class LoadedLibrary:
             found = _Entry.in_dll(self._dll, f"tilewright_entry_{name}")
         except ValueError:
             return None
-        return found if found.call else None
+        return found if found.call or found.plain else None
 
     def take_counts(self) -> tuple[int, ...]:
         """The operations since this was asked last, or since the call began."""
@@ -309,7 +313,17 @@ class CoreFunction:
         if entry is None:
             raise KernelError(f"{kernel.source.shown} defines no function '{kernel.name}'")
         self._entry = ctypes.addressof(entry)
-        returned, *parameters = (CppType.parse(text) for text in entry.signature.decode().split())
+        self._kinds: bytes | None = None
+        if entry.call:
+            returned, *parameters = (CppType.parse(text) for text in entry.signature.decode().split())
+        else:
+            # Of an overloaded name only the call tells the types.
+            if port is None:
+                raise KernelError(
+                    f"'{kernel.name}' is also a function of the headers: only a core's program can call it"
+                )
+            returned, *parameters = (CppType.of(type) for type in (result, *types))
+            self._kinds = "".join(each.register for each in (returned, *parameters)).encode()
         if port is not None:
             _complain(cpp_complaint(parameters, types, returned, result))
         elif len(parameters) != len(types) and types:
@@ -336,6 +350,8 @@ class CoreFunction:
         if library.image.is_checked:
             library.allow(self._ranges(arguments))
         self.cycles = 0
+        if self._kinds is not None:
+            library.describe(self._kinds)
         status = library.begin(self._entry, *self._addresses)
         if status == CallOutcome.FINISHED:
             return self._end(arguments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -22,11 +24,13 @@ from tilewright.native.cpp_compiler import (
     portable_flags,
     translated,
 )
+from tilewright.native.object_cache import CacheFolder
 from tilewright.sim.c_signature import function_type
 from tilewright.sim.kernels import KernelError
 
 INCLUDE = Path(tilewright.__file__).parent / "kernels" / "include"
 PLAIN_SUFFIXES = frozenset({".c", ".o", ".a", ".so"})
+_OVERLOADED = CacheFolder(".names", "kernels")
 _ARCH_MACROS = {
     Arch.AIE2: ("-D__AIE2__", "-D__AIEARCH__=20", "-D__AIE_ARCH__=20"),
     Arch.AIE2p: ("-D__AIE2P__", "-D__AIEARCH__=21", "-D__AIE_ARCH__=21"),
@@ -43,10 +47,6 @@ _CHECKED = (
 )
 _SANITIZERS = "-fsanitize=kernel-address,integer-divide-by-zero,bounds,alignment,null"
 _WRAPPED = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset"
-
-
-_AMBIGUOUS = "entry_of<"
-"""In the message of a compiler that finds several functions of one name."""
 
 
 class SourceError(KernelError):
@@ -136,20 +136,37 @@ def compile_source(source: KernelSource, arch: Arch = Arch.AIE2, checked: bool =
 
 
 def _translated(source: KernelSource, arch: Arch, checked: bool) -> tuple[str, bytes]:
+    """The key and the bytes of a library. Functions with names that headers overload are found out by trying."""
     if not source.is_cpp:
         return translated(_plain_unit(source))
+    first = _cpp_unit(source, arch, checked)
+    known = _OVERLOADED.read(first.key)
+    if known is not None:
+        return translated(_cpp_unit(source, arch, checked, json.loads(known)))
     try:
-        return translated(_cpp_unit(source, arch, checked))
+        return translated(first)
     except CompilerError as error:
-        spelt = {name: type for name in source.identifiers if (type := function_type(source.read(), name))}
-        if _AMBIGUOUS not in error.message or not spelt:
+        names = sorted(set(re.findall(r"\bTILEWRIGHT_ENTRY\((\w+)\)", error.message)) & {*source.identifiers})
+        if not names:
             raise
-        return translated(_cpp_unit(source, arch, checked, spelt))
+    text = source.read()
+    # As the source spells the type, if that can be read and said again; else the call alone tells it.
+    for spelt in ({name: function_type(text, name) for name in names}, dict.fromkeys(names)):
+        try:
+            made = translated(_cpp_unit(source, arch, checked, spelt))
+        except CompilerError:
+            if not any(spelt.values()):
+                raise
+            continue
+        _OVERLOADED.keep(first.key, json.dumps(spelt).encode())
+        return made
+    raise AssertionError("the last one is made or raises")
 
 
 def _cpp_unit(
-    source: KernelSource, arch: Arch, checked: bool, spelt: Mapping[str, str] = MappingProxyType({})
+    source: KernelSource, arch: Arch, checked: bool, spelt: Mapping[str, str | None] = MappingProxyType({})
 ) -> Translation:
+    """What the compiler is told; `spelt` has the functions whose names are overloaded, with their types if known."""
     compiler = find_compiler("c++")
     apart = () if compiler.is_clang else ("-fno-gnu-unique",)  # clang never makes such symbols
     flags = (*_COMMON, *_ARCH_MACROS.get(arch, _ARCH_MACROS[Arch.AIE2]), *apart)
@@ -158,18 +175,22 @@ def _cpp_unit(
     included = source.shown if source.path is None else str(source.path.absolute())
     lines = ['#include "tilewright/call.hpp"', '#include "tilewright/core.hpp"']
     lines += [f"#include {_quoted(included)}"]
-    lines += [f"TILEWRIGHT_MISSING({name})" for name in source.identifiers]
+    lines += [f"TILEWRIGHT_MISSING({name})" for name in source.identifiers if name not in spelt]
     lines += ["namespace tilewright_missing {}", "using namespace tilewright_missing;"]
-    lines += [
-        f"TILEWRIGHT_ENTRY_AS({name}, {spelt[name]})" if name in spelt else f"TILEWRIGHT_ENTRY({name})"
-        for name in source.identifiers
-    ]
+    lines += [_entry(name, spelt) for name in source.identifiers]
     # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
     beside = () if source.text is None else ((source.shown, source.text.encode("utf-8", "surrogateescape")),)
     given = tuple(portable_flags(source.flags))
     all_flags = (*flags, *kind, "-include", "aie_api/aie.hpp", *given, "-shared", "-Wl,-Bsymbolic")
     text = ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
     return Translation(compiler, text, WRAPPER, all_flags, (runtime_object,), beside)
+
+
+def _entry(name: str, spelt: Mapping[str, str | None]) -> str:
+    if name not in spelt:
+        return f"TILEWRIGHT_ENTRY({name})"
+    type = spelt[name]
+    return f"TILEWRIGHT_PLAIN_ENTRY({name})" if type is None else f"TILEWRIGHT_ENTRY_AS({name}, {type})"
 
 
 def _runtime(file: str, *flags: str) -> bytes:

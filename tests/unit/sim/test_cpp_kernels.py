@@ -78,13 +78,18 @@ void scale_vector(int16_t *a, int16_t *b) {
     aie::store_v(b + i, aie::mul(aie::load_v<32>(a + i), int16_t(3)).to_vector<int16_t>());
 }
 void marked_loop(int32_t *a, int32_t *b) { event0(); b[0] = a[0]; event1(); }
+#define NAMED(name) name
+float NAMED(add)(int8_t a, int64_t b, int c, int d, int e, int f, int g, int64_t h, float x, double y, int32_t *out) {
+  out[0] = a + b + 10 * c + 100 * d + 1000 * e + 10000 * f + 100000 * g + 1000000 * h;
+  return float(x + y);
+}
 void throws() { throw std::runtime_error("out of luck"); }
 void forever(volatile int32_t *a) { while (!*a) ; }
 void count(int32_t *a) { static int calls = 0; a[0] = ++calls; }
 }
 void mangled(int *a) {}
 """
-NAMES = tuple(re.findall(r"^(?:void|float|bfloat16|int\d+_t) (\w+)\(", SOURCE, re.M))
+NAMES = (*re.findall(r"^(?:void|float|bfloat16|int\d+_t) (\w+)\(", SOURCE, re.M), "add")
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +171,14 @@ def test_results(
 ) -> None:
     _, out = call(kernel(name), (value, type), result=result)
     assert out is not None and out[0] == expected
+
+
+def test_a_name_that_the_headers_overload(kernel: Callable[[str], CKernel]) -> None:
+    """Registers and stack are filled as the call says, since no signature is known."""
+    out = np.zeros(1, np.int32)
+    whole = [("-1", "i8"), ("3", "i64"), *((str(number), "i32") for number in range(1, 6)), ("7", "i64")]
+    _, result = call(kernel("add"), *whole, ("1.5", "f32"), ("0.25", "f64"), out, result="f32")
+    assert out[0] == 7_543_212 and result is not None and result[0] == 1.75
 
 
 def test_streams(kernel: Callable[[str], CKernel]) -> None:

@@ -146,6 +146,53 @@ int32_t enter(bool from_the_top) {
   return int32_t(found);
 }
 
+// Both x86-64 and AArch64 pass integers and pointers in registers of one kind and real numbers in those of another,
+// each in their order, and what is left over on the stack.
+#if defined(__aarch64__)
+#define TILEWRIGHT_WHOLE(x) x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7)
+constexpr unsigned whole_registers = 8;
+#else
+#define TILEWRIGHT_WHOLE(x) x(0), x(1), x(2), x(3), x(4), x(5)
+constexpr unsigned whole_registers = 6;
+#endif
+#define TILEWRIGHT_EIGHT(x) x(0), x(1), x(2), x(3), x(4), x(5), x(6), x(7)
+#define TILEWRIGHT_U64(n) uint64_t
+#define TILEWRIGHT_F64(n) double
+#define TILEWRIGHT_GIVEN_WHOLE(n) whole[n]
+#define TILEWRIGHT_GIVEN_REAL(n) real[n]
+#define TILEWRIGHT_GIVEN_REST(n) rest[n]
+
+const char *plain_kinds = "v";
+void (*plain_function)() = nullptr;
+
+template <class R> R call_registers(const uint64_t *whole, const double *real, const uint64_t *rest) {
+  using type = R (*)(TILEWRIGHT_WHOLE(TILEWRIGHT_U64), TILEWRIGHT_EIGHT(TILEWRIGHT_F64), TILEWRIGHT_EIGHT(TILEWRIGHT_U64));
+  return reinterpret_cast<type>(plain_function)(TILEWRIGHT_WHOLE(TILEWRIGHT_GIVEN_WHOLE),
+                                                TILEWRIGHT_EIGHT(TILEWRIGHT_GIVEN_REAL),
+                                                TILEWRIGHT_EIGHT(TILEWRIGHT_GIVEN_REST));
+}
+
+void call_plainly(const uint64_t *given, void *into) {
+  uint64_t whole[8] = {}, rest[8] = {};
+  double real[8] = {};
+  unsigned wholes = 0, reals = 0, rests = 0;
+  for (const char *kind = plain_kinds + 1; *kind; kind++, given++) {
+    if (*kind == 'f' && reals < 8)
+      std::memcpy(&real[reals++], given, sizeof *given);
+    else if (*kind != 'f' && wholes < whole_registers)
+      whole[wholes++] = *given;
+    else if (rests < 8)
+      rest[rests++] = *given;
+  }
+  if (*plain_kinds == 'f') {
+    double found = call_registers<double>(whole, real, rest);
+    std::memcpy(into, &found, sizeof found);
+  } else {
+    uint64_t found = call_registers<uint64_t>(whole, real, rest);
+    std::memcpy(into, &found, sizeof found);
+  }
+}
+
 void wait_for(uint32_t kind, uint32_t number, const void *data, uint32_t bytes, uint32_t flag, int64_t value) {
   request.kind = kind, request.number = number, request.bytes = bytes, request.flag = flag, request.value = value;
   request.data = const_cast<void *>(data);
@@ -187,6 +234,9 @@ TILEWRIGHT_EXPORT void tilewright_connect(uint32_t with_core, uint32_t with_even
   };
 }
 
+// How the function of an entry without a signature is called: its result, then its parameters, i or f each.
+TILEWRIGHT_EXPORT void tilewright_describe(const char *kinds) { plain_kinds = kinds; }
+
 // Begins a call; one that was under way is forgotten.
 TILEWRIGHT_EXPORT int32_t tilewright_begin(const tilewright_entry *entry, const uint64_t *given, void *into) {
   if (!stack) {
@@ -200,7 +250,8 @@ TILEWRIGHT_EXPORT int32_t tilewright_begin(const tilewright_entry *entry, const 
     mprotect(made, std::size_t(page), PROT_NONE);
     stack = static_cast<char *>(made) + page;
   }
-  function = entry->call, slots = given, result = into;
+  function = entry->call ? entry->call : call_plainly, slots = given, result = into;
+  plain_function = entry->plain;
   std::memset(tilewright_core.counts, 0, sizeof tilewright_core.counts);
   return enter(!is_ready);
 }

@@ -15,6 +15,8 @@ struct tilewright_entry {
   const char *signature;
   // Arguments in slots of eight bytes, and the result into another one.
   void (*call)(const uint64_t *slots, void *result);
+  // The function itself, if its name is overloaded: then nothing more is known of it.
+  void (*plain)();
 };
 }
 
@@ -119,12 +121,12 @@ struct caller<R (*)(P...), function, std::index_sequence<I...>> {
 
 template <auto function, class R, class... P> constexpr tilewright_entry entry_with(R (*)(P...)) {
   return {signature<R, P...>::value.data,
-          caller<R (*)(P...), function, std::make_index_sequence<sizeof...(P)>>::call};
+          caller<R (*)(P...), function, std::make_index_sequence<sizeof...(P)>>::call, nullptr};
 }
 
 template <auto function> constexpr tilewright_entry entry_of() {
   if constexpr (std::is_same_v<decltype(function), const missing_function *>)
-    return {nullptr, nullptr};
+    return {nullptr, nullptr, nullptr};
   else
     return entry_with<function>(function);
 }
@@ -143,3 +145,8 @@ template <auto function> constexpr tilewright_entry entry_of() {
 #define TILEWRIGHT_ENTRY(name)                                                                                         \
   extern "C" __attribute__((visibility("default"))) const tilewright_entry tilewright_entry_##name =                  \
       ::tilewright::entry_of<&::name>();
+// For a name that headers overload, such as `add`: the symbol of C is the kernel, whatever its type is.
+#define TILEWRIGHT_PLAIN_ENTRY(name)                                                                                   \
+  extern "C" __attribute__((weak)) void tilewright_plain_##name() __asm__(#name);                                      \
+  extern "C" __attribute__((visibility("default"))) const tilewright_entry tilewright_entry_##name = {                 \
+      nullptr, nullptr, &tilewright_plain_##name};
