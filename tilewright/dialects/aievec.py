@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, MemRefType, VectorType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -233,7 +233,7 @@ class MatMulAie2pOp(_MatMul):
     name = "aievec.matmul_aie2p"
 
 
-OPS = [
+OPS: list[type[Operation]] = [
     AddElemOp,
     BroadcastOp,
     CastOp,
