@@ -248,7 +248,7 @@ def test_annotations_that_are_text_and_local() -> None:
     """All of this file's are text. What a name means may be known to the function around only, or not at all."""
     size = CompileTime[int]
 
-    def design(a: In, b: Out, c: nothing_of_this_name, *, m: size, k: CompileTime[int]) -> None: ...  # noqa: F821
+    def design(a: In, b: Out, c: nothing_of_this_name, *, m: size, k: CompileTime[int]) -> None: ...  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
 
     assert split_params(design) == (["m", "k"], ["a", "b"], ["c"])
 

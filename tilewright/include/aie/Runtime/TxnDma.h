@@ -125,11 +125,55 @@ struct Walk {
            (sizes[2] <= 1 || strides[2] == sizes[0] * sizes[1]);
   }
 
+  // The most of `count` things that equal parts can have, up to a bound.
+  static int64_t largest_part(int64_t count, int64_t bound) {
+    int64_t found = 1;
+    for (int64_t divisor = 1; divisor * divisor <= count; ++divisor)
+      if (count % divisor == 0)
+        for (int64_t part : {divisor, count / divisor})
+          if (part <= bound && part > found)
+            found = part;
+    return found;
+  }
+
+  // Make a loop of d0 or d1 that is too long into one around another, where loops that run once leave room: (d0, d1, d2,
+  // d3) becomes (d0 / n, n, d1, d2), or keeps its d3. An n that is too long for d1 goes to d2.
+  void split_long() {
+    const int64_t most = largest_size(1);
+    const bool is_long = sizes[0] > largest_size(0), is_free2 = sizes[2] == 1, is_free3 = sizes[3] == 1;
+    if (!(is_long || sizes[1] > most) || !(is_free2 || is_free3) || sizes[0] % granule != 0)
+      return;
+    int64_t inner = sizes[0], count = 1, step = granule;
+    if (is_long) {
+      const int64_t advance = strides[0] == 1 ? granule : strides[0] < 1 ? 1 : strides[0];
+      const int64_t farthest = largest_stride(1) / advance, longest = largest_size(0) / granule;
+      const int64_t bound = farthest > longest ? longest : farthest < 1 ? 1 : farthest;
+      const int64_t part = largest_part(sizes[0] / granule, bound);
+      inner = part * granule;
+      count = sizes[0] / granule / part;
+      step = strides[0] == 1 ? inner : part * strides[0];
+    }
+    const bool is_high = count > most, takes_d1_out = is_high && sizes[1] > 1;
+    const bool low = is_free2 || (is_free3 && sizes[2] <= largest_size(3));
+    const bool high = sizes[1] == 1 || (is_free3 && sizes[1] <= largest_size(3));
+    if (!(is_high ? is_free2 && high : low))
+      return;
+    const int last = !is_free2 ? 2 : takes_d1_out ? 1 : 3;
+    const int64_t new_sizes[] = {inner, is_high ? 1 : count, is_high ? count : sizes[1], sizes[last]};
+    const int64_t new_strides[] = {strides[0], step, is_high ? step : strides[1], strides[last]};
+    for (int dimension = 0; dimension < 4; ++dimension) {
+      sizes[dimension] = new_sizes[dimension];
+      strides[dimension] = new_strides[dimension];
+    }
+  }
+
   bool sizes_fit() {
     for (int64_t size : sizes)
       if (size < 1 || size > kMaxCount)
         return false;
     is_linear = visits_consecutive();
+    if (is_shim && !is_linear)
+      split_long();
     for (int dimension : {0, 1, 3})
       if ((dimension == 3 || !is_linear) && sizes[dimension] > largest_size(dimension))
         return false;
@@ -194,8 +238,8 @@ template <typename Txn>
 
 // Write a descriptor that makes a transfer, and for shim tiles have the firmware put the host buffer's address into it.
 // `bd` has what else it does: packets, locks, the next one. Gives the repeat count for the push, or nothing if the
-// hardware cannot take the transfer. Loops stay as they are given: one that is too long is not split, as the compiler
-// does where another runs once.
+// hardware cannot take the transfer. On shim tiles a loop that is too long becomes two, as the compiler has it, where
+// another runs once; on other tiles loops stay as they are given.
 template <typename Txn>
 [[nodiscard]] inline std::optional<uint32_t> txn_append_dma_bd(Txn &txn, const TxnDeviceInfo &device, uint32_t col,
                                                                uint32_t row, uint32_t bd_id,
