@@ -24,7 +24,7 @@ AREAS = ("standard", "design", "sequence", "control", "cpp", "air")
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "support": {"errors"},
-    "ir": {"errors"},
+    "ir": {"errors", "support"},
     "device": {"errors"},
     "txn": {"errors", "device"},
     "dialects": {"device", "ir"},
@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     # `pipelines` alone joins areas of passes, and the passes that run a pipeline stand beside it.
     "passes": VOCABULARY | {"rewrite"} | {f"passes.{area}" for area in AREAS},
     "native": VOCABULARY,
+    "containers": VOCABULARY,
     "codegen": VOCABULARY | {"native", "rewrite"},
     "sim": VOCABULARY | {"native"},
     "gpu": VOCABULARY | {"native", "report"},

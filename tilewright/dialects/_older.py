@@ -10,7 +10,6 @@ from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 
 from tilewright.dialects._syntax import split_attributes
-from tilewright.dialects.arith import ConstantOp
 
 
 def constant_before(parser: Parser, value: int) -> SSAValue:
@@ -18,6 +17,8 @@ def constant_before(parser: Parser, value: int) -> SSAValue:
     pending: list[Operation] | None = getattr(parser, "pending_ops", None)
     if pending is None:  # only our own reader has a place for operations that reading another one brings about
         parser.raise_error("this parser cannot read values written as attributes")
+    from tilewright.dialects.arith import ConstantOp  # which takes long to import
+
     constant = ConstantOp(IntegerAttr(value, i32, truncate_bits=True))
     pending.append(constant)
     return constant.result

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
-from xdsl.irdl.operations import BaseAttrAccessor, SingleAttrAccessor, VarIRConstruct
+from xdsl.irdl.operations import BaseAttrAccessor, BeforeVariadicSingleAccessor, SingleAttrAccessor, VarIRConstruct
 
 from tilewright.ir.interned import array_numbers
 
@@ -115,7 +115,17 @@ def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
     for name, accessor in list(vars(op_class).items()):
         if isinstance(accessor, BaseAttrAccessor) and accessor.construct is VarIRConstruct.OPERAND:
             type.__setattr__(op_class, name, _segment_property(accessor))
+        elif isinstance(accessor, BeforeVariadicSingleAccessor) and accessor.construct is VarIRConstruct.OPERAND:
+            type.__setattr__(op_class, name, _OperandAccessor(accessor.construct, accessor.idx))
     return op_class
+
+
+class _OperandAccessor(BeforeVariadicSingleAccessor):
+    """One of the operands of an operation, by its number."""
+
+    def __get__(self, obj: Operation, objtype: type[Operation] | None = None) -> SSAValue:
+        # of its base class: a sequence of values has a method in Python for this
+        return tuple.__getitem__(obj._operands, self.idx)
 
 
 def _segment_property(accessor: BaseAttrAccessor) -> property:

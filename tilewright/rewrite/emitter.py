@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
 
 from xdsl.builder import Builder
+from xdsl.dialects.arith import CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     IndexType,
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     MemRefType,
     UnknownLoc,
+    i1,
     i32,
     i64,
 )
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from tilewright.device.layout import Field
 
 OpT = TypeVar("OpT", bound=Operation)
+PREDICATES = {name: IntegerAttr(number, i64) for number, name in enumerate(CMPI_COMPARISON_OPERATIONS)}
 
 Number = SSAValue | int
 """Known when compiling, or only at run time."""
@@ -66,7 +69,7 @@ def known(number: Number) -> int | None:
     if isinstance(number, int):
         return number
     constant = constant_of(number)
-    return constant.value.data if isinstance(constant, IntegerAttr) else None
+    return constant.value.data if constant is not None and isinstance(constant, IntegerAttr) else None
 
 
 class SharedConstants:
@@ -175,11 +178,11 @@ class Emitter:
             return self.constant(value)
         assert isinstance(number, SSAValue)
         if isinstance(number.type, IndexType):
-            return self.value(arith.IndexCastOp(number, i32))
+            return self.cast(arith.IndexCastOp, number, i32)
         bits = cast(IntegerType, number.type).bitwidth
         if bits == i32.bitwidth:
             return number
-        return self.value(arith.TruncIOp(number, i32) if bits > i32.bitwidth else arith.ExtUIOp(number, i32))
+        return self.cast(arith.TruncIOp if bits > i32.bitwidth else arith.ExtUIOp, number, i32)
 
     def widened(self, number: Number) -> Number:
         """A number of an instruction with at least 32 bits: one of fewer bits has no sign."""
@@ -188,13 +191,13 @@ class Emitter:
         if isinstance(number, int) or bits >= i32.bitwidth:
             return number
         value = known(number)
-        return self.value(arith.ExtUIOp(number, i32)) if value is None else value & (1 << bits) - 1
+        return self.cast(arith.ExtUIOp, number, i32) if value is None else value & (1 << bits) - 1
 
     def add(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.value(arith.AddiOp(first, second))
+        return self.binary(arith.AddiOp, first, second)
 
     def product(self, first: SSAValue, second: SSAValue) -> SSAValue:
-        return self.value(arith.MuliOp(first, second))
+        return self.binary(arith.MuliOp, first, second)
 
     def folded_sum(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`lhs + rhs`, without an operation where one of them is 0."""
@@ -216,36 +219,47 @@ class Emitter:
             return rhs if numbers[0] == 1 else lhs
         return self.product(lhs, rhs)
 
+    def binary(self, kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """An operation of arith on two values of one type; its constructor would look for other kinds of operands."""
+        return self.value(kind.create(operands=(lhs, rhs), result_types=(lhs.type,)))
+
+    def cast(self, kind: type[Operation], value: SSAValue, type: Attribute) -> SSAValue:
+        return self.value(kind.create(operands=(value,), result_types=(type,)))
+
+    def select(self, condition: SSAValue, then: SSAValue, otherwise: SSAValue) -> SSAValue:
+        return self.value(arith.SelectOp.create(operands=(condition, then, otherwise), result_types=(then.type,)))
+
     def compare(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return self.value(arith.CmpiOp(lhs, rhs, predicate))
+        properties = {"predicate": PREDICATES[predicate]}
+        return self.value(arith.CmpiOp.create(operands=(lhs, rhs), properties=properties, result_types=(i1,)))
 
     def multiply(self, value: SSAValue, factor: int) -> SSAValue:
         return self.product(value, self.constant(factor))
 
     def divide(self, value: SSAValue, divisor: int) -> SSAValue:
-        return self.value(arith.DivUIOp(value, self.constant(divisor)))
+        return self.binary(arith.DivUIOp, value, self.constant(divisor))
 
     def scale(self, value: SSAValue, factor: int, divisor: int) -> SSAValue:
         return self.divide(self.multiply(value, factor), divisor)
 
     def subtract(self, value: SSAValue, amount: int) -> SSAValue:
-        return self.value(arith.SubiOp(value, self.constant(amount)))
+        return self.binary(arith.SubiOp, value, self.constant(amount))
 
     def select_less(self, value: SSAValue, bound: int, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-        return self.value(arith.SelectOp(self.compare("slt", value, self.constant(bound)), then, otherwise))
+        return self.select(self.compare("slt", value, self.constant(bound)), then, otherwise)
 
     def select_greater(self, value: SSAValue, bound: int, then: SSAValue, otherwise: SSAValue) -> SSAValue:
-        return self.value(arith.SelectOp(self.compare("sgt", value, self.constant(bound)), then, otherwise))
+        return self.select(self.compare("sgt", value, self.constant(bound)), then, otherwise)
 
     def word(self, fields: Sequence[tuple[Field, SSAValue]], known_bits: int = 0) -> SSAValue:
         """A register word with these contents, cut to the width of their fields."""
         word = self.constant(known_bits)
         for field, value in fields:
             # a value too large for its field spoils no other one
-            bits = self.value(arith.AndIOp(value, self.constant((1 << field.width) - 1)))
+            bits = self.binary(arith.AndIOp, value, self.constant((1 << field.width) - 1))
             if field.lo > 0:
-                bits = self.value(arith.ShLIOp(bits, self.constant(field.lo)))
-            word = self.value(arith.OrIOp(word, bits))
+                bits = self.binary(arith.ShLIOp, bits, self.constant(field.lo))
+            word = self.binary(arith.OrIOp, word, bits)
         return word
 
     def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:

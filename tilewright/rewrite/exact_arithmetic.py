@@ -38,12 +38,14 @@ class Numbers:
         if (constant := known(number)) is not None:
             return self.emit.constant(constant, type)
         assert isinstance(number, SSAValue)
+        if number.type is type:
+            return number
         if isinstance(number.type, IndexType):
-            return self.emit.value(arith.IndexCastOp(number, type))
+            return self.emit.cast(arith.IndexCastOp, number, type)
         bits, wanted = cast(IntegerType, number.type).bitwidth, type.bitwidth
         if bits == wanted:
             return number
-        return self.emit.value(arith.TruncIOp(number, type) if bits > wanted else arith.ExtSIOp(number, type))
+        return self.emit.cast(arith.TruncIOp if bits > wanted else arith.ExtSIOp, number, type)
 
     def constant(self, value: int) -> Number:
         return value
@@ -54,13 +56,13 @@ class Numbers:
             return a + b
         if a == 0 or b == 0:
             return second if a == 0 else first
-        return self.emit.value(arith.AddiOp(self.value(first), self.value(second)))
+        return self.emit.binary(arith.AddiOp, self.value(first), self.value(second))
 
     def subtract(self, value: Number, amount: Number) -> Number:
         a, b = known(value), known(amount)
         if a is not None and b is not None:
             return a - b
-        return value if b == 0 else self.emit.value(arith.SubiOp(self.value(value), self.value(amount)))
+        return value if b == 0 else self.emit.binary(arith.SubiOp, self.value(value), self.value(amount))
 
     def multiply(self, value: Number, factor: Number) -> Number:
         a, b = known(value), known(factor)
@@ -70,21 +72,21 @@ class Numbers:
             return 0
         if a == 1 or b == 1:
             return factor if a == 1 else value
-        return self.emit.value(arith.MuliOp(self.value(value), self.value(factor)))
+        return self.emit.binary(arith.MuliOp, self.value(value), self.value(factor))
 
     def divide(self, value: Number, divisor: Number) -> Number:
         """The quotient of numbers that are not negative, without the remainder."""
         a, b = known(value), known(divisor)
         if a is not None and b is not None:
             return a // b
-        return value if b == 1 else self.emit.value(arith.DivUIOp(self.value(value), self.value(divisor)))
+        return value if b == 1 else self.emit.binary(arith.DivUIOp, self.value(value), self.value(divisor))
 
     def remainder(self, value: Number, divisor: Number) -> Number:
         """What the quotient of numbers that are not negative leaves."""
         a, b = known(value), known(divisor)
         if a is not None and b is not None:
             return a % b
-        return 0 if b == 1 else self.emit.value(arith.RemUIOp(self.value(value), self.value(divisor)))
+        return 0 if b == 1 else self.emit.binary(arith.RemUIOp, self.value(value), self.value(divisor))
 
     def scale(self, value: Number, factor: int, divisor: int) -> Number:
         """A number times a fraction."""
@@ -121,7 +123,7 @@ class Numbers:
     def negated(self, condition: Condition) -> Condition:
         if isinstance(condition, bool):
             return not condition
-        return self.emit.value(arith.XOrIOp(condition, self.emit.constant(1, i1)))
+        return self.emit.binary(arith.XOrIOp, condition, self.emit.constant(1, i1))
 
     def all_of(self, *conditions: Condition) -> Condition:
         return self._joined(conditions, arith.AndIOp, neutral=True)
@@ -134,7 +136,7 @@ class Numbers:
             return then if condition else otherwise
         if then is otherwise or (known(then) is not None and known(then) == known(otherwise)):
             return then
-        return self.emit.value(arith.SelectOp(condition, self.value(then), self.value(otherwise)))
+        return self.emit.select(condition, self.value(then), self.value(otherwise))
 
     def computed_if(self, condition: Condition, compute: Callable[[Numbers], Number], otherwise: Number) -> Number:
         """What `compute` gives, which costs too much to do where it is not needed."""
@@ -161,12 +163,12 @@ class Numbers:
             bits = self.value(number)
             # not masked, unlike `Emitter.word`: the checks have seen to it that it fits
             if field.lo > 0:
-                bits = self.emit.value(arith.ShLIOp(bits, self.value(field.lo)))
-            word = bits if word is None else self.emit.value(arith.OrIOp(word, bits))
+                bits = self.emit.binary(arith.ShLIOp, bits, self.value(field.lo))
+            word = bits if word is None else self.emit.binary(arith.OrIOp, word, bits)
         return self.value(0 if word is None else word, i32)
 
     def _compared(self, first: Number, second: Number, predicate: str) -> SSAValue:
-        return self.emit.value(arith.CmpiOp(self.value(first), self.value(second), predicate))
+        return self.emit.compare(predicate, self.value(first), self.value(second))
 
     def _joined(
         self, conditions: Sequence[Condition], kind: type[arith.AndIOp | arith.OrIOp], *, neutral: bool
@@ -176,5 +178,5 @@ class Numbers:
         joined: Condition = neutral
         for condition in conditions:
             if isinstance(condition, SSAValue):
-                joined = condition if isinstance(joined, bool) else self.emit.value(kind(joined, condition))
+                joined = condition if isinstance(joined, bool) else self.emit.binary(kind, joined, condition)
         return joined

@@ -125,6 +125,8 @@ class _Liveness:
         return any(self.is_live(use.operation) and not self._feeds_dead_argument(use) for use in value.uses)
 
     def _feeds_dead_argument(self, use: Use) -> bool:
+        if not use.operation._successors:
+            return False
         argument = successor_argument(use.operation, use.index)
         return argument is not None and argument not in self.arguments
 

@@ -81,7 +81,7 @@ class KernelCall:
     def begin(self) -> Process[None] | int:
         """Do the call, and give the cycles that it takes; or, if the kernel waits for something, its process."""
         arguments = [read() for read in self._arguments]
-        if wants_core(self.kernel):
+        if not isinstance(self.kernel, CoreFunction) and wants_core(self.kernel):
             # Made for each call: the location is that of the call.
             arguments.insert(0, CallingCore(self.caller.port, self.op.location))
         # Once for a place in the program: signatures take longer than most kernels.

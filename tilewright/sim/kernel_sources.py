@@ -34,7 +34,7 @@ _ARCH_MACROS = {
 """What the compiler for cores defines."""
 _COMMON = (
     *("-std=c++20", "-fPIC", "-fno-strict-aliasing", "-fpermissive", "-w", "-ffp-contract=off"),
-    *("-D__AIENGINE__=2", "-DNDEBUG", f"-I{INCLUDE}"),
+    *("-fno-semantic-interposition", "-D__AIENGINE__=2", "-DNDEBUG", f"-I{INCLUDE}"),
 )
 _FAST = ("-O3", "-march=native", "-g1", "-gdwarf-4")
 _CHECKED = (

@@ -58,6 +58,9 @@ PLACES = [
       HERE
       aie.end
     }""",
+    """aie.objectfifo.pool @pool(%core) {depth = 2 : i32} : memref<16xi32>
+    aie.objectfifo.core_endpoint @end(%core) drains @pool
+    aie.core(%core) { HERE aie.end }""",
     "%length = arith.constant 1 : index %pattern = arith.constant dense<1> : tensor<1xi32> HERE",
     "aie.trace @trace(%core) { HERE }",
     "aie.trace.config @registers(%core) { HERE }",

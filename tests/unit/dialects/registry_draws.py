@@ -18,7 +18,8 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._ods import EnumConstraint, IntConstraint, ParentOp
 from tilewright.ir.parser import parse_source
 
-ATTEMPTS = 1500
+ATTEMPTS, MOST_ATTEMPTS = 1500, 15_000
+"""The second is for operations that few draws make valid ones of."""
 LENGTHS = (0, 1, 2, 4)
 UNSIGNED = [b.IntegerType(width, b.Signedness.UNSIGNED) for width in (8, 16, 32, 64)]
 TYPES: list[Attribute] = [
@@ -115,7 +116,7 @@ class Draw:
         self.places = found or places()
 
     def operations(self) -> Iterator[tuple[Place, list[Operation]]]:
-        for _ in range(ATTEMPTS):
+        for _ in range(MOST_ATTEMPTS):
             place = self.random.choice(self.places)
             self.is_plain, self.length = self.random.random() < 0.5, self.random.choice(LENGTHS)
             yield place, self.operation(place)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from registry_designs import CONTEXT
-from registry_draws import Draw, own_attributes
+from registry_draws import ATTEMPTS, Draw, own_attributes
 from xdsl.irdl import IRDLOperation
 
 from tilewright.ir.diagnostics import DiagnosedError
@@ -48,12 +48,12 @@ class Sample(NamedTuple):
 def samples(name: str) -> list[Sample]:
     """Valid operations until there are enough, and the first invalid ones met on the way."""
     found: dict[bool, list[Sample]] = {True: [], False: []}
-    for place, ops in Draw(OPERATIONS[name]).operations():
+    for number, (place, ops) in enumerate(Draw(OPERATIONS[name]).operations()):
         with place.holding(*ops) as module:
             valid = not verify(ops[-1]) and not verify(module)
             if len(found[valid]) < WANTED:
                 found[valid].append(Sample(valid, module_text(module), module_text(module, generic=True)))
-        if len(found[True]) == WANTED:
+        if len(found[True]) == WANTED or (found[True] and number >= ATTEMPTS):
             break
     return found[True] + found[False]
 

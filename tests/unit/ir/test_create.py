@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import mlir_modules
 import pytest
 from xdsl.dialects.builtin import i32
@@ -10,7 +12,7 @@ from xdsl.ir import Block, Operation, Region
 
 from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
-from tilewright.ir.create import append_operation, create_operation, with_cheap_create
+from tilewright.ir.create import append_operation, create_operation, erase_operation, with_cheap_create
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text
 
@@ -73,3 +75,25 @@ def test_operations_are_appended_in_order() -> None:
     for op in ops:
         append_operation(block, op)
     assert list(block.ops) == ops and list(reversed(block.ops)) == ops[::-1]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2]], ids=["first", "last", "from the middle"])
+def test_erased_operations_leave_block_and_uses_as_xdsl_does(order: list[int]) -> None:
+    block = Block(arg_types=[i32])
+    ops = [AnyOp(operands=[block.args[0], block.args[0]]) for _ in range(3)]
+    block.add_ops(ops)
+    left = list(ops)
+    for number in order:
+        erase_operation(ops[number])
+        left.remove(ops[number])
+        assert list(block.ops) == left
+        assert list(reversed([*_backwards(block)])) == left
+        assert {use.operation for use in block.args[0].uses} == set(left)
+        assert ops[number].parent is None and ops[number].next_op is None and ops[number].prev_op is None
+
+
+def _backwards(block: Block) -> Iterator[Operation]:
+    op = block.last_op
+    while op is not None:
+        yield op
+        op = op.prev_op

@@ -9,14 +9,19 @@ import time
 
 import pytest
 from xdsl.dialects import test
-from xdsl.dialects.builtin import FunctionType, StringAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, IntegerAttr, StringAttr, i32, i64
 from xdsl.ir import Block, Operation, Region
 from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def
 from xdsl.traits import IsTerminator, NoTerminator, OpTrait, SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects import arith, cf, func, scf
+from tilewright.dialects.aie.dma_bd import DmaBdOp
+from tilewright.dialects.aiex.tasks import DmaConfigureTaskOp
 from tilewright.dialects.builtin import ModuleOp
+from tilewright.ir.context import make_context
+from tilewright.ir.parser import parse_source
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.ir.verifier import verify
 
 
@@ -159,3 +164,27 @@ def test_cost_grows_with_size_and_not_faster() -> None:
         return best
 
     assert seconds(4000) < 8 * seconds(1000)
+
+
+def test_operations_that_differ_in_numbers_are_told_apart_where_these_matter() -> None:
+    """Numbers that any will do are not looked at again; a limit, an enum or a count of operands is."""
+    text = """
+      aie.device(npu1) {
+        %t = aie.tile(0, 0)
+        aie.runtime_sequence(%a: memref<64xi32>) {
+          %x = aiex.dma_configure_task(%t, MM2S, 0) { aie.dma_bd(%a : memref<64xi32> offset = 0 len = 8) aie.end }
+          %y = aiex.dma_configure_task(%t, MM2S, 0) { aie.dma_bd(%a : memref<64xi32> offset = 8 len = 8) aie.end }
+        }
+      }"""
+    module = parse_source(make_context(), text, "t.mlir")
+    assert not verify(module)
+    first, second = ops_of(all_operations(module), DmaBdOp)
+    second.properties["static_offset"] = IntegerAttr(8, i64)
+    assert "static_offset" in verify(module)[0].text
+    second.properties["static_offset"] = first.properties["static_offset"]
+    second.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, 0, 0, 0])
+    assert "operand count" in verify(module)[0].text
+    second.properties["operandSegmentSizes"] = first.properties["operandSegmentSizes"]
+    task = ops_of(all_operations(module), DmaConfigureTaskOp)[1]
+    task.properties["direction"] = IntegerAttr(7, i32)
+    assert "direction" in verify(module)[0].text

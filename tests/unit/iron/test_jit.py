@@ -244,6 +244,15 @@ def test_wrong_calls(settings: dict[str, Any], arguments: dict[str, Any], compla
         iron.jit(**settings)(design)(*arguments.pop("args", ()), **arguments)
 
 
+def test_annotations_that_are_text_and_local() -> None:
+    """All of this file's are text. What a name means may be known to the function around only, or not at all."""
+    size = CompileTime[int]
+
+    def design(a: In, b: Out, c: nothing_of_this_name, *, m: size, k: CompileTime[int]) -> None: ...  # noqa: F821
+
+    assert split_params(design) == (["m", "k"], ["a", "b"], ["c"])
+
+
 def test_wrong_annotations() -> None:
     def positional(a: In, n: CompileTime[int]) -> None: ...
 

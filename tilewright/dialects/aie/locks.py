@@ -20,8 +20,7 @@ from tilewright.dialects.aie.accessibility import verify_users_reach
 from tilewright.dialects.aie.attributes import LOCK_ACTION, LOCK_BLOCKING
 from tilewright.dialects.aie.core import INDEX
 from tilewright.dialects.aie.interfaces import TileElement
-from tilewright.dialects.aie.lookup import ancestors, constant_value, device_model, is_device_body
-from tilewright.dialects.arith import ConstantOp
+from tilewright.dialects.aie.lookup import ancestors, arith_constant, device_model, is_device_body
 
 DMA_BODIES = ("aie.mem", "aie.memtile_dma", "aie.shim_dma")
 OTHER_BODIES = ("aie.core", "func.func", "aiex.dma_configure_task")
@@ -110,7 +109,8 @@ class UseLockOp(IRDLOperation):
     @property
     def constant(self) -> int | None:
         """The lock value where an `arith.constant` gives it."""
-        return constant_value(self.value) if isinstance(self.value.owner, ConstantOp) else None
+        constant = arith_constant(self.value)
+        return constant.value.data if isinstance(constant, IntegerAttr) else None
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.traits import ConstantLike, SymbolTable
 
 from tilewright.device import DeviceModel, DeviceName, model
 from tilewright.dialects._parents import ancestors as ancestors
 from tilewright.dialects._parents import parent_of_type as parent_of_type
 from tilewright.dialects.aie.interfaces import Target, TileElement, TileLike
-from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.symbols import symbol_in
 from tilewright.ir.symbols import symbol_name as symbol_name
 
@@ -60,14 +59,19 @@ def device_symbol(op: Operation, reference: str | SymbolRefAttr) -> Operation | 
 
 def constant_value(value: SSAValue) -> int | None:
     """The integer that a value is known to be."""
-    owner = value.owner
-    if isinstance(owner, ConstantOp):  # most are: found without asking for traits
-        constant = owner.properties.get("value")
-    elif isinstance(owner, Operation) and owner.has_trait(ConstantLike):
-        constant = owner.get_attr_or_prop("value")
-    else:
+    if not isinstance(value, OpResult):
         return None
+    constant = arith_constant(value)  # most are: found without asking for traits
+    if constant is None and value.op.has_trait(ConstantLike):
+        constant = value.op.get_attr_or_prop("value")
     return constant.value.data if isinstance(constant, IntegerAttr) else None
+
+
+def arith_constant(value: SSAValue) -> Attribute | None:
+    """What the `arith.constant` that a value comes from holds, if it comes from one."""
+    # by name: the dialect takes long to import
+    is_constant = isinstance(value, OpResult) and value.op.name == "arith.constant"
+    return value.op.properties.get("value") if is_constant else None
 
 
 def constant_values(values: Sequence[SSAValue | int]) -> list[int | None]:

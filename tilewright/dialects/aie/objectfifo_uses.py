@@ -37,11 +37,10 @@ from tilewright.dialects._ods import ParentOp, enum_to_attr, enum_value, i32_att
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.attributes import OBJECT_FIFO_PORT, BDDimLayoutArrayAttr
 from tilewright.dialects.aie.core import INDEX, CoreOp
-from tilewright.dialects.aie.lookup import constant_value, device_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import arith_constant, constant_value, device_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp, find_fifo, wrong
 from tilewright.dialects.aie.objectfifo_pools import ObjectFifoCoreEndpointOp, ObjectFifoRole
 from tilewright.dialects.aie.objectfifo_types import ObjectFifoSubviewType
-from tilewright.dialects.arith import ConstantOp
 from tilewright.ir.diagnostics import VerifyError
 from tilewright.ir.interned import wrapped_integer
 
@@ -414,7 +413,7 @@ class ObjectFifoRegisterProcessOp(IRDLOperation):
 
 def _numbers(pattern: SSAValue) -> list[int]:
     # unrolled into calls, so the numbers have to be known
-    constant = pattern.owner.value if isinstance(pattern.owner, ConstantOp) else None
+    constant = arith_constant(pattern)
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         raise VerifyException("patterns must be constants")
     return [cast(int, number) for number in constant.iter_values()]

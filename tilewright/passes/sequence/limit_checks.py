@@ -208,16 +208,19 @@ def largest_value(number: Number, depth: int = 8) -> int:
     limit, op = value_limits(number)[1], number.owner
     if not isinstance(op, Operation) or depth == 0:
         return limit
-    operands = [largest_value(operand, depth - 1) for operand in op.operands if isinstance(operand.type, INTEGER_TYPES)]
+
+    def of(*values: SSAValue) -> list[int]:
+        return [largest_value(value, depth - 1) for value in values]
+
     match op:
         case arith.MinSIOp():
-            return min(operands)
+            return min(of(op.lhs, op.rhs))
         case arith.MaxSIOp():
-            return max(operands)
+            return max(of(op.lhs, op.rhs))
         case arith.SelectOp():
-            return max(operands[-2:])
+            return max(of(op.lhs, op.rhs))
         case arith.ExtSIOp() | arith.IndexCastOp():
-            return min(operands[0], limit)
+            return min(*of(op.operands[0]), limit)
         case arith.ExtUIOp():
             return (1 << cast(IntegerType, op.operands[0].type).bitwidth) - 1
         case arith.RemUIOp() | arith.RemSIOp() | arith.AndIOp() if (value := known(op.operands[1])) is not None:

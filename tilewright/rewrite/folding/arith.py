@@ -16,13 +16,13 @@ from tilewright.rewrite.canonicalization import PatternFunction
 from tilewright.rewrite.emitter import Emitter, cast_op, constant_op
 from tilewright.rewrite.folding import arith_conversions, arith_floats, arith_integers, floats
 from tilewright.rewrite.folding.constants import (
+    FALSE,
     TRUE,
     FloatType,
     Folded,
     as_float,
     as_integer,
     as_integer_type,
-    bool_attr,
     constant_of,
     defining,
     element_type,
@@ -208,7 +208,7 @@ def select_on_inverted(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
 
 def select_to_not(op: arith.SelectOp, rewriter: PatternRewriter) -> None:
     """`c ? false : true` is `!c`."""
-    if constant_of(op.lhs) == bool_attr(False) and constant_of(op.rhs) == TRUE:
+    if constant_of(op.lhs) == FALSE and constant_of(op.rhs) == TRUE:
         rewriter.replace(op, arith.XOrIOp(op.cond, Emitter(rewriter).constant(1, i1)))
 
 

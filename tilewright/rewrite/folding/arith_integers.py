@@ -226,7 +226,7 @@ def _fold_select(op: arith.SelectOp) -> Folded:
 
 
 def _select_elements(type: Attribute, *attributes: Attribute | None) -> Folded:
-    if not all(isinstance(a, DenseIntOrFPElementsAttr) for a in attributes):
+    if None in attributes or not all(isinstance(a, DenseIntOrFPElementsAttr) for a in attributes):
         return None
     folded = fold_elements(attributes, type, lambda numbers: numbers[1] if numbers[0] else numbers[2])
     return None if folded is None else (folded,)

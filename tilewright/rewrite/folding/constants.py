@@ -7,6 +7,7 @@ as two's complement.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -34,14 +35,14 @@ INDEX_WIDTH = 64
 
 I1 = i1
 Number: TypeAlias = int | float
-TRUE = IntegerAttr(1, I1)
+TRUE, FALSE = IntegerAttr(1, I1), IntegerAttr(0, I1)
 
 
 def constant_of(value: SSAValue) -> Attribute | None:
     """The attribute that `value` is known to be, where a constant operation defines it."""
-    if not isinstance(value, OpResult):
+    if value.__class__ is not OpResult:  # an argument
         return None
-    op = value.op
+    op = cast(OpResult, value).op
     if not facts_of(op).constant:
         return None
     # most constants keep it there; xDSL's way to ask is much slower
@@ -50,11 +51,12 @@ def constant_of(value: SSAValue) -> Attribute | None:
 
 
 def as_integer(attribute: Attribute | None) -> IntegerAttr | None:
-    return cast(IntegerAttr, attribute) if isinstance(attribute, IntegerAttr) else None
+    # asked first, here and below: most values are no constants, and asking None for its class takes long
+    return cast(IntegerAttr, attribute) if attribute is not None and isinstance(attribute, IntegerAttr) else None
 
 
 def as_float(attribute: Attribute | None) -> FloatAttr | None:
-    return cast(FloatAttr, attribute) if isinstance(attribute, FloatAttr) else None
+    return cast(FloatAttr, attribute) if attribute is not None and isinstance(attribute, FloatAttr) else None
 
 
 def as_scalar(attribute: Attribute | None) -> IntegerAttr | FloatAttr | None:
@@ -63,7 +65,9 @@ def as_scalar(attribute: Attribute | None) -> IntegerAttr | FloatAttr | None:
 
 
 def as_dense(attribute: Attribute | None) -> DenseIntOrFPElementsAttr | None:
-    return cast(DenseIntOrFPElementsAttr, attribute) if isinstance(attribute, DenseIntOrFPElementsAttr) else None
+    if attribute is None or not isinstance(attribute, DenseIntOrFPElementsAttr):
+        return None
+    return cast(DenseIntOrFPElementsAttr, attribute)
 
 
 def as_integer_type(type: Attribute) -> IntegerType | None:
@@ -114,6 +118,8 @@ def _splat(attribute: Attribute | None) -> Any:
 
 def int_bits(attribute: Attribute | None) -> int | None:
     """The bits of an integer attribute, or of each element of a splat of integers."""
+    if attribute is None:
+        return None
     integer = as_integer(attribute)
     number = integer.value.data if integer is not None else _splat(attribute)
     width = int_width(cast(Any, attribute).type) if number is not None else None
@@ -171,7 +177,13 @@ def int_attr(bits: int, type: Attribute) -> Attribute:
     number = bits if unsigned else signed(bits, width)
     if is_shaped(type):
         return splat_attr(number, type)
-    return IntegerAttr(number, cast(IntegerType | IndexType, type))
+    return scalar_attr(number, cast(IntegerType | IndexType, type))
+
+
+@lru_cache(maxsize=1 << 13)
+def scalar_attr(number: int, type: IntegerType | IndexType) -> Attribute:
+    """Few differ, and xDSL takes long to make one."""
+    return IntegerAttr(number, type)
 
 
 def float_attr(value: float, type: Attribute) -> Attribute:
@@ -192,6 +204,8 @@ def zero_attr(type: Attribute) -> Attribute:
 
 
 def bool_attr(value: bool, type: Attribute = I1) -> Attribute:
+    if type is I1:
+        return TRUE if value else FALSE
     return int_attr(int(value), type)
 
 
@@ -258,7 +272,7 @@ Rule: TypeAlias = "Callable[[Any, Attribute | None], Folded]"
 
 
 def is_poison(attribute: Attribute | None) -> bool:
-    return isinstance(attribute, ub.PoisonAttr)
+    return attribute is not None and isinstance(attribute, ub.PoisonAttr)
 
 
 def folder_with(rules: Sequence[Rule], otherwise: Callable[[Operation], Folded]) -> Callable[[Operation], Folded]:
@@ -302,4 +316,5 @@ OpT = TypeVar("OpT", bound=Operation)
 
 def defining(value: SSAValue, cls: type[OpT]) -> OpT | None:
     """The operation that defines `value`, if it is a `cls`."""
-    return value.op if isinstance(value, OpResult) and isinstance(value.op, cls) else None
+    op = cast(OpResult, value).op if value.__class__ is OpResult else None
+    return op if op is not None and isinstance(op, cls) else None

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 
 #include "tilewright/vectors.hpp"
 
@@ -75,7 +74,6 @@ template <class T, unsigned N> class vector_iterator {
   static T *moved(T *from, ptrdiff_t vectors) { return from + vectors * stride; }
 
 public:
-  using iterator_category = std::random_access_iterator_tag;
   using value_type = vector<element, N>;
   using difference_type = ptrdiff_t;
   using pointer = V *;
@@ -112,7 +110,10 @@ public:
   friend vector_iterator operator-(vector_iterator it, ptrdiff_t n) { return it -= n; }
   friend ptrdiff_t operator-(vector_iterator a, vector_iterator b) { return (a.at - b.at) / stride; }
   friend bool operator==(vector_iterator a, vector_iterator b) { return a.at == b.at; }
-  friend auto operator<=>(vector_iterator a, vector_iterator b) { return a.at <=> b.at; }
+  friend bool operator<(vector_iterator a, vector_iterator b) { return a.at < b.at; }
+  friend bool operator>(vector_iterator a, vector_iterator b) { return b < a; }
+  friend bool operator<=(vector_iterator a, vector_iterator b) { return !(b < a); }
+  friend bool operator>=(vector_iterator a, vector_iterator b) { return !(a < b); }
 };
 
 // The same over a ring of `size` elements.
