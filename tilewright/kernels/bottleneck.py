@@ -233,6 +233,11 @@ def _relu_u8(sums: Sums, scale: int) -> Sums:
     return wide(saturated(shifted(sums, scale, EVEN), DTYPES["ui8"]))
 
 
+def _pool_cost(call: Call, *arguments: Any) -> int:
+    # a call is for one part of the output channels
+    return product_cost(1)(call, *arguments) // max(1, int(arguments[-2]))
+
+
 @define(
     "conv2dk1_xy_pool_fused_relu_large_padded_i8_ui8",
     [
@@ -240,7 +245,7 @@ def _relu_u8(sums: Sums, scale: int) -> Sums:
         MemoryArg("output", "ui16"),
         *_scalars("output_channels_padd", "scale", "y_index", "output_split", "weight_index"),
     ],
-    lambda call, *arguments: product_cost(1)(call, *arguments) // max(1, arguments[-2]),
+    _pool_cost,
     "output = 1 x 1 convolution of input, added up over the picture; its mean after the last line",
 )
 def pooled(

@@ -125,6 +125,12 @@ def test_a_program_for_mlir_aie_runs_its_design(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "PASS!\n", "")
 
 
+def test_a_served_module_is_run_by_its_name(tmp_path: Path) -> None:
+    done = command("-m", "tilewright", "exec", "-m", "aie.utils.trace.parse", "--help", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: parse.py ") and "--colshift" in done.stdout
+
+
 def test_the_installed_package_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "aie").mkdir()
     (tmp_path / "aie" / "__init__.py").write_text("whose = 'installed'\n")

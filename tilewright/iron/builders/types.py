@@ -239,5 +239,5 @@ def elements(values: Any, shaped: Any) -> Attribute:
     if given.size not in (1, prod(shape)):
         refuse(f"initial values of shape {given.shape} do not fill {shaped}")
     # one value stands for all of them
-    filled = np.full(shape, converted.reshape(-1)[0], kind) if given.size == 1 else np.ascontiguousarray(converted)
+    filled = np.broadcast_to(converted.reshape(-1), shape) if given.size == 1 else converted
     return DenseIntOrFPElementsAttr(shaped, BytesAttr(filled.tobytes()))
