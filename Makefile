@@ -41,6 +41,7 @@ docs: .venv/ready-dev
 	TILEWRIGHT_REFRESH_DOCS=1 $(BIN)/python -m pytest tests/unit/test_docs.py
 	$(BIN)/python docs/clock.py
 	$(BIN)/python docs/dma_tables.py
+	$(BIN)/python docs/containers.py
 	$(BIN)/python docs/shim_dma.py
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/notebooks.py

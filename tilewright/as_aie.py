@@ -8,6 +8,7 @@ installed. `undo()` takes it back; `serving()` is for a block.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ CHOICE = "TILEWRIGHT_AIE"
 """The variable of the environment that says whose `aie` programs import."""
 CHILDREN = Path(__file__).parent / "children"
 """A folder with an `aie` that serves itself: on the PYTHONPATH of processes that a program starts."""
+_PATH = "PYTHONPATH"
 OURS, INSTALLED = "tilewright", "installed"
 
 TARGETS = {
@@ -28,7 +30,24 @@ TARGETS = {
 """The module for each name of mlir-aie and what is below it. Modules that programs and ours share are one object, so
 that `isinstance` holds between them."""
 
+_RUNTIME = "`aie.utils.DefaultNPURuntime` is the simulated NPU, and `aie.utils.tensor` makes its tensors"
+_TRACE = "`aie.utils.trace.parse_trace` and `tilewright trace decode` decode traces"
 ABSENT = {
+    "aie.compiler": "`tilewright aiecc` is the compiler driver, and `tilewright txn lift` makes MLIR of TXN binaries",
+    "aie.execution_engine": "functions of a module run in a design, by `tilewright run`",
+    "aie.iron.kernels": "`tilewright kernels` lists the kernels that there are; others are an `ExternalFunction`",
+    "aie.runtime": "functions of a module run in a design, by `tilewright run`",
+    "aie.tools": "`tilewright opt`, `translate` and `aiecc` are the tools",
+    "aie.utils.compile.compile_cxx_core_function": "give the source to `ExternalFunction(source_file=...)`",
+    "aie.utils.compile.utils.compile_cxx_core_function": "give the source to `ExternalFunction(source_file=...)`",
+    "aie.utils.compile.utils.compile_external_kernel": "an `ExternalFunction` is compiled when a design runs",
+    "aie.utils.hostruntime.hrxruntime": f"it needs HRX and an NPU; {_RUNTIME}",
+    "aie.utils.hostruntime.xrtruntime": f"it needs XRT and an NPU; {_RUNTIME}",
+    "aie.utils.ml.DataShaper.get_dim_steps": "`aie.helpers.taplib` has steps of access patterns",
+    "aie.utils.trace.event_ir": _TRACE,
+    "aie.utils.trace.parse": _TRACE,
+    "aie.utils.trace.setup": "`configure_trace` and `start_trace` set up traces",
+    "aie.utils.trace.utils": _TRACE,
     "pyxrt": "a design runs on the simulated NPU when it is called (`iron.jit`), or as an `aie.utils.NPUKernel` that "
     "`aie.utils.DefaultNPURuntime` loads and runs",
 }
@@ -42,7 +61,7 @@ def serve() -> None:
     match os.environ.get(CHOICE, OURS):
         case "" | "tilewright":
             _aliases.start()
-            _set_path([str(CHILDREN), *_path()])
+            _serve_children()
         case "installed":
             if not is_installed("aie"):
                 raise ImportError(f"{CHOICE}={INSTALLED}, but mlir-aie is not installed: there is no package 'aie'")
@@ -53,7 +72,7 @@ def serve() -> None:
 def undo() -> None:
     """Serve `aie` no longer; what programs have imported stays what it is."""
     _aliases.stop()
-    _set_path(_path())
+    _forget_children()
 
 
 @contextmanager
@@ -63,16 +82,20 @@ def serving() -> Generator[None]:
         yield
 
 
-def _path() -> list[str]:
-    """Folders of PYTHONPATH, without ours."""
-    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return [folder for folder in folders if folder and folder != str(CHILDREN)]
+def _serve_children() -> None:
+    """Let processes that start from here on find `aie`: they get the environment, or (multiprocessing) this path."""
+    _forget_children()
+    os.environ[_PATH] = os.pathsep.join([str(CHILDREN), *filter(None, [os.environ.get(_PATH)])])
+    sys.path.insert(1, str(CHILDREN))  # the first one is the program's own folder
 
 
-def _set_path(folders: list[str]) -> None:
-    os.environ["PYTHONPATH"] = os.pathsep.join(folders)
-    if not folders:
-        del os.environ["PYTHONPATH"]
+def _forget_children() -> None:
+    folders = os.environ.get(_PATH, "").split(os.pathsep)
+    os.environ[_PATH] = os.pathsep.join(folder for folder in folders if folder != str(CHILDREN))
+    if not os.environ[_PATH]:
+        del os.environ[_PATH]
+    if str(CHILDREN) in sys.path:
+        sys.path.remove(str(CHILDREN))
 
 
 def target_of(name: str) -> str | None:

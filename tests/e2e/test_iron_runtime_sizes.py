@@ -24,6 +24,7 @@ from tilewright.iron import (
     WorkerRuntimeBarrier,
     kernels,
 )
+from tilewright.iron.controlflow import range_
 from tilewright.iron.device import NPU1Col1
 from tilewright.iron.dialects.aiex import (
     EndOp,
@@ -42,6 +43,7 @@ from tilewright.iron.dialects.aiex import (
     shim_dma_single_bd_task,
 )
 from tilewright.iron.extras import types as T
+from tilewright.iron.helpers.dialects.scf import if_
 from tilewright.iron.helpers.taplib import TensorAccessPattern, TensorTiler2D
 from tilewright.iron.runtime import RtpWriteTask
 
@@ -193,6 +195,35 @@ def test_sizes_of_a_pattern_that_the_run_gives() -> None:
     for rows in (1, 5, 64):
         design.run(a, b := np.zeros(64 * 16, np.int32), rows)
         assert (b[: 16 * rows].reshape(rows, 16) == a.reshape(64, 64)[:rows, :16]).all() and not b[16 * rows :].any()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 30])
+def test_groups_that_end_a_turn_after_their_transfers(count: int) -> None:
+    """Double buffering: each half waits for the other's last, whose tasks are in another body, by the channel's token.
+
+    More transfers than there are descriptors: nothing frees them, and they come round again.
+    """
+
+    def sequence(a: Any, b: Any, count: Any, source: Any, target: Any) -> None:
+        before = None
+        for turn in range_(0, count, 2):
+            for half in (0, 1):
+                with if_(turn + half < count, hasElse=False):
+                    group, offset = TaskGroup(), (turn + half) * 16
+                    source.fill(a, offset=offset, transfer_len=16, group=group)
+                    target.drain(b, offset=offset, transfer_len=16, group=group, wait=True)
+                    if before is not None:
+                        before.finish()
+                    before = group
+            with if_(turn > 0, hasElse=False):
+                npu_sync(column=0, row=0, direction=0, channel=0)
+        assert before is not None
+        before.finish()
+
+    design = through_mem_tile(sequence, 16, np.int32)
+    a = np.arange(1, 16 * 32 + 1, dtype=np.int32)
+    design.run(a, b := np.zeros(16 * 32, np.int32), count)
+    assert (b[: 16 * count] == a[: 16 * count]).all() and not b[16 * count :].any()
 
 
 def test_sizes_of_a_placed_transfer_that_the_run_gives() -> None:

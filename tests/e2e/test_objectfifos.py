@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -9,6 +10,11 @@ import numpy.typing as npt
 import pytest
 
 import tilewright as tw
+from tilewright.ir.context import make_context
+from tilewright.ir.parser import parse_source
+from tilewright.ir.pass_manager import run_pipeline
+from tilewright.ir.printer import module_text
+from tilewright.passes.pipelines import pipeline_of
 
 Words = npt.NDArray[np.int32]
 BLOCK = 8
@@ -153,6 +159,33 @@ def both(data: Words) -> Words:
     return np.repeat(np.stack([data + 100, data + 200], axis=1), 2, axis=0)
 
 
+def in_pools(text: str) -> str:
+    """The same, with each FIFO split into pools, endpoints and flows, as text."""
+    ctx = make_context()
+    module = parse_source(ctx, text, "split.mlir")
+    run_pipeline(ctx, module, pipeline_of(["aie-objectfifo-split"]))
+    split = module_text(module)
+    assert "aie.objectfifo.pool" in split and "aie.objectfifo @" not in split
+    return split
+
+
+def by_objects(text: str) -> str:
+    """The same, with cores that acquire objects instead of windows on them."""
+    element = f"memref<{BLOCK}xi32>"
+    view = f"!aie.objectfifosubview<{element}>"
+
+    def acquire(found: re.Match[str]) -> str:
+        name, access, count = found[1], found[2], int(found[3])
+        return f"%{name}_objects:{count} = {access}{count}) : {', '.join([element] * count)}"
+
+    text = re.sub(rf"%(\w+) = (aie.objectfifo.acquire @\w+\(\w+, )(\d)\) : {view}", acquire, text)
+    accesses = rf"%(\w+) = aie.objectfifo.subview.access %(\w+)\[(\d)\] : {view} -> {element}"
+    chosen = {found[1]: f"%{found[2]}_objects#{found[3]}" for found in re.finditer(accesses, text)}
+    text = re.sub(accesses, "", text)
+    return re.sub(r"%(\w+)\b(?!_)", lambda found: chosen.get(found[1], found[0]), text)
+
+
+@pytest.mark.parametrize("form", [str, in_pools, by_objects])
 @pytest.mark.parametrize(
     "parts, expected, blocks",
     [
@@ -165,10 +198,12 @@ def both(data: Words) -> Words:
         pytest.param(BACK_TO_ITSELF, lambda data: data + 2, BLOCKS, id="a core sends to itself"),
     ],
 )
-def test_data_arrives(parts: list[str], expected: Callable[[Words], Words], blocks: int) -> None:
+def test_data_arrives(
+    parts: list[str], expected: Callable[[Words], Words], blocks: int, form: Callable[[str], str]
+) -> None:
     data = np.arange(blocks * BLOCK, dtype=np.int32).reshape(blocks, BLOCK)
     wanted = expected(data).ravel()
-    design = tw.compile(FRAME.format(parts="\n  ".join(parts), sent=data.size, received=wanted.size))
+    design = tw.compile(form(FRAME.format(parts="\n  ".join(parts), sent=data.size, received=wanted.size)))
     received = np.zeros_like(wanted)
     design.run(data.ravel(), received)
     np.testing.assert_array_equal(received, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, partial
@@ -100,11 +101,11 @@ def compiled(text: str) -> Design:
 class Traced:
     """A run, and the events in its trace buffer."""
 
-    def __init__(self, text: str, buffer: np.ndarray | None = None, **options: Any):
+    def __init__(self, text: str, buffer: np.ndarray | None = None, kernel: Any = double, **options: Any):
         design = compiled(text)
         source, target = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
         self.buffer = np.zeros(8192, np.int8) if buffer is None else buffer
-        self.device = design.load(kernels={"double": double}, **options)
+        self.device = design.load(kernels={"double": kernel}, **options)
         self.result = self.device.run(source, target, self.buffer)
         assert (target == 2 * source).all()
         self.setups = trace_setups(design.device())
@@ -156,6 +157,23 @@ def test_a_core_s_trace_says_what_the_record_of_the_run_says(device: str) -> Non
     assert stalls[0][0] == 1 and [start for start, _ in stalls[1:]] == [wait for wait in waits if wait > 0]
     assert [end for _, end in stalls][: len(goes)] == goes
     assert len(run.spans(EventModule.Core, "INSTR_LOCK_RELEASE_REQ")) == 2 * len(calls)
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_a_kernel_in_cpp_raises_its_events_itself(tmp_path: Path) -> None:
+    """Between the two are the loads and stores of a line, which is one vector, and the filling of the loop."""
+    source = tmp_path / "double.cc"
+    source.write_text("""
+    extern "C" void twice(const int32_t *x, int32_t *y) {
+      event0();
+      aie::store_v(y, aie::add(aie::load_v<16>(x), aie::load_v<16>(x)));
+      event1();
+      event1();
+    }""")
+    run = Traced(program(CORE_TRACE, ["watch"]), kernel=f"{source}:twice")
+    first, second = (run.spans(EventModule.Core, f"INSTR_EVENT_{number}") for number in (0, 1))
+    assert len(first) == SIZE // LINE
+    assert [end - begin for (begin, _), (end, _) in zip(first, second, strict=True)] == [10] * len(first)
 
 
 def test_dma_events_of_a_shim_tile_are_those_of_its_channels() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import cache
 from pathlib import Path
+from uuid import UUID
 
+import container_files
 from bare_streams import binary, loopback
 from elf_files import Reloc, elf_file
 from helpers import ROOT
@@ -93,6 +96,27 @@ def containers() -> list[bytes]:
     elves = [elf_file(sections, relocations), elf_file({".ctrltext.0": stream}, abi_version=1)]
     words = [stream[at : at + 4][::-1].hex() for at in range(0, len(stream), 4)]
     return [*elves, "\n".join(words).encode(), ", ".join(f"0x{word}" for word in words).encode(), *binaries()[-2:]]
+
+
+@cache
+def packages() -> list[bytes]:
+    """What `inspect` reads: xclbin with and without its text, PDIs of both forms, CDO, ELF and instruction files."""
+    from tilewright.containers.packaging import xclbin_from_parts
+    from tilewright.containers.pdi import Pdi
+    from tilewright.containers.structure import Span
+
+    parts = container_files.PARTITION, container_files.KERNELS, container_files.MEMORY
+    pdi = Pdi.read(Span(container_files.pdi()))
+    # the same in every process: cases are made again from their seeds
+    mirrored = xclbin_from_parts(*parts, lambda name: pdi, uuid=UUID(int=5)).write()
+    forms = [mirrored, container_files.xclbin(), container_files.pdi(), container_files.transformed_pdi()]
+    forms += [
+        container_files.ELFS_CDO,
+        container_files.core_elf(),
+        container_files.hex_lines(container_files.DPU_WORDS),
+    ]
+    config = elf_file({".pdi.1": container_files.pdi(), ".ctrltext.0": binary(loopback(16))}, abi_version=0x10)
+    return [*forms, config, b64encode(binary(loopback(16))), *containers()]
 
 
 def _design_paths() -> list[Path]:

@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 from bare_streams import loopback
+from container_files import with_checksum
 
 import tilewright as tw
 from fuzz import corpus
@@ -222,6 +223,54 @@ def txn_tools(random: Random) -> Case:
     return Case(files, ["txn", tool, "stream.bin", *more, *flags])
 
 
+def rebuild(random: Random) -> Case:
+    """Containers: what can be read is written as it was."""
+    data = _damaged_package(random)
+    return Case({"file.bin": data}, call=partial(_read_and_write, data))
+
+
+def _read_and_write(data: bytes) -> None:
+    from tilewright.containers import read
+
+    assert read(data).write() == data
+
+
+SUMMED = ((0x10, 32), (0x90, 16), (0xD0, 32), (0x150, 5), (0, 5))
+"""Headers of PDI and CDO files that end in a checksum: byte and words."""
+
+
+def _damaged_package(random: Random) -> bytes:
+    data = random.choice(corpus.packages())
+    match random.randrange(4):
+        case 0:
+            return spliced(data, random.choice(corpus.packages()), random)
+        case 1:
+            return damaged_bytes(data, random)
+        case _:
+            changed = bytearray(data)
+            for _ in range(random.choice((1, 1, 2, 5))):
+                at = random.randrange(0, len(data), 4)
+                number = random.choice((*ODD_NUMBERS, at, len(data), int.from_bytes(data[at : at + 4], "little") + 1))
+                changed[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "little")
+            return _resummed(bytes(changed), random)
+
+
+def _resummed(data: bytes, random: Random) -> bytes:
+    """With a checksum put right, so that damage goes on to what a checksum would have told."""
+    at, count = random.choice(SUMMED)
+    end = at + 4 * (count - 1)
+    return data[:at] + with_checksum(data[at:end]) + data[end + 4 :] if len(data) > end + 4 else data
+
+
+def inspect(random: Random) -> Case:
+    """`inspect` and `diff` of containers."""
+    files = {"file.bin": _damaged_package(random), "other.bin": random.choice(corpus.packages())}
+    if random.random() < 0.3:
+        return Case(files, ["diff", "file.bin", "other.bin", *_some(random, ["--json"], ["--all"])])
+    flags = _some(random, ["--json"], ["--commands"], ["--extract", "parts"], ["--rebuild", "again.bin"])
+    return Case(files, ["inspect", "file.bin", *flags])
+
+
 def run_stream(random: Random) -> Case:
     """`run --txn`: a stream on a bare device."""
     flags = ["--max-cycles", str(MAX_CYCLES), "--model", random.choice(("fast", "plain"))]
@@ -361,6 +410,8 @@ TARGETS = {
         Target("txn-assemble", assemble, 110_000),
         Target("txn-container", read_container, 150_000),
         Target("txn-tools", txn_tools, 100_000),
+        Target("containers", rebuild, 100_000),
+        Target("inspect", inspect, 20_000),
         Target("timing", timing, 7_000),
         Target("arguments", arguments, 15_000),
         Target("python", call, 12_000),

@@ -18,7 +18,16 @@ from fuzz.targets import TARGETS, Target
 
 import tilewright as tw
 
-CASES = {"read": 150, "opt": 60, "run-txn": 80, "txn-decode": 300, "txn-assemble": 200, "txn-container": 500}
+CASES = {
+    "read": 150,
+    "opt": 60,
+    "run-txn": 80,
+    "txn-decode": 300,
+    "txn-assemble": 200,
+    "txn-container": 500,
+    "containers": 500,
+    "inspect": 80,
+}
 FEW = 12
 """Of targets that take long."""
 

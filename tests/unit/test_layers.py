@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     # `pipelines` alone joins areas of passes, and the passes that run a pipeline stand beside it.
     "passes": VOCABULARY | {"rewrite"} | {f"passes.{area}" for area in AREAS},
     "native": VOCABULARY,
+    "containers": VOCABULARY,
     "codegen": VOCABULARY | {"native", "rewrite"},
     "sim": VOCABULARY | {"native"},
     "gpu": VOCABULARY | {"native", "report"},
@@ -41,6 +42,9 @@ ALLOWED: dict[str, set[str]] = {
     "driver": VOCABULARY | {"rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
     "iron": VOCABULARY | {"native", "kernels", "driver", "report"},
     "designs": VOCABULARY | {"iron", "driver"},
+    # It serves `iron` by name, and a process that a served program starts asks for it by name.
+    "as_aie": {"support"},
+    "children": set(),
     "air": VOCABULARY | {"rewrite", "gpu", "report", "passes", "passes.*"},
 }
 """The command line and the root package join everything, so they have no row."""

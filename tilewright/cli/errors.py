@@ -23,6 +23,10 @@ class InputError(Error):
     """A file that the command was given cannot be read or written; the text says which and why."""
 
 
+class LocatedError(InputError):
+    """Something wrong in a file that is no text; the error begins with the name of that file."""
+
+
 @contextmanager
 def complaining(error_type: type[Exception], complaint: Callable[[str], Error]) -> Generator[None]:
     """Let a command say what goes wrong inside the block: `complaint` is its error with the text of that one."""

@@ -19,7 +19,9 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec
+from pkgutil import get_importer
 from types import ModuleType
+from typing import Any
 
 from tilewright.cli.errors import CommandLineError, InputError
 from tilewright.cli.parsers import parser_of
@@ -124,21 +126,16 @@ def _place(error: Error) -> None:
 
 def _run_script(script: str, arguments: list[str]) -> None:
     sys.argv = [script, *arguments]
+    # Python, too, takes the place of a program that is given by a relative path from the folder it starts in
+    file = script if script == STDIN else os.path.join(os.getcwd(), script)
     if script == STDIN:
-        _run_source(sys.stdin.buffer.read(), "<stdin>", sys_path="")
-        return
-    if os.path.isdir(script) or script.endswith((".zip", ".pyz", ".pyc")):
-        _check_there(script)
-        del sys.path[: 0 if sys.flags.safe_path else 1]  # `run_path` adds the right one
-        runpy.run_path(script, run_name=MAIN)
-        return
-    file = os.path.abspath(script)
-    _run_source(_source_of(script), file, sys_path=os.path.dirname(os.path.realpath(script)))
-
-
-def _check_there(script: str) -> None:
-    if not os.path.exists(script):
-        raise CommandLineError(f"tilewright: error: can't open file '{script}': No such file or directory")
+        _run_source(sys.stdin.buffer.read(), "<stdin>", folder="")
+    elif get_importer(file) is not None:
+        _import_from(file)
+        _new_main()
+        runpy._run_module_as_main(MAIN, alter_argv=False)
+    else:
+        _run_source(_source_of(script), file, folder=os.path.dirname(os.path.realpath(script)))
 
 
 def _source_of(script: str) -> bytes:
@@ -149,17 +146,20 @@ def _source_of(script: str) -> bytes:
         raise CommandLineError(f"tilewright: error: can't open file '{script}': {error.strerror}") from error
 
 
-def _run_source(source: bytes, file: str, sys_path: str) -> None:
-    """Run a program in the module that Python runs it in; it stays `__main__` for what runs after it."""
-    main = ModuleType(MAIN)
-    names = vars(main)
-    names["__builtins__"] = builtins
-    if not file.startswith("<"):
-        names |= {"__file__": file, "__cached__": None, "__loader__": SourceFileLoader(MAIN, file)}
-    _import_from(sys_path)
-    sys.modules[MAIN] = main
+def _run_source(source: bytes, file: str, folder: str) -> None:
+    _import_from(folder)
+    names = _new_main()
+    names |= {"__file__": file, "__cached__": None, "__loader__": SourceFileLoader(MAIN, file)}
     # else the `__future__` imports of this file would hold for the program
     exec(compile(source, file, "exec", dont_inherit=True), names)
+
+
+def _new_main() -> dict[str, Any]:
+    """The names of the module that a program runs in; it stays `__main__` for what runs after the program."""
+    main = sys.modules[MAIN] = ModuleType(MAIN)
+    names = vars(main)
+    names["__builtins__"] = builtins
+    return names
 
 
 def _import_from(folder: str) -> None:
@@ -177,4 +177,5 @@ def _run_module(name: str, arguments: list[str]) -> None:
         found = None
     if found is None:
         raise InputError(f"No module named {name}")
-    runpy.run_module(name, run_name=MAIN, alter_sys=True)
+    _new_main()
+    runpy._run_module_as_main(name)  # `run_module` would put another module in the place of `__main__` at its end

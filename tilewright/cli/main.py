@@ -25,6 +25,8 @@ COMMANDS = {
     "translate": "write programs as TXN words, C++ or JSON",
     "aiecc": "lower designs as mlir-aie's compiler driver does, with its flags",
     "txn": "read, change and compare TXN binaries",
+    "inspect": "say what is in an xclbin, PDI, CDO, ELF or instruction file",
+    "diff": "compare two such files by what they mean",
     "trace": "read what trace units recorded",
     "kernels": "list the kernels that designs can call without bringing them",
     "devices": "show the devices that are known, as a table and as pictures",
@@ -134,7 +136,7 @@ def _overview() -> str:
 
 def _explain(error: Exception) -> int:
     """Print an error in a line or a few, never as a traceback unless that was asked for."""
-    from tilewright.cli.errors import CommandLineError, show_diagnostics
+    from tilewright.cli.errors import CommandLineError, LocatedError, show_diagnostics
     from tilewright.errors import Error
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.ir.escapes import visible_lines
@@ -149,6 +151,9 @@ def _explain(error: Exception) -> int:
         case CommandLineError():
             print(visible_lines(str(error)), file=sys.stderr)
             return WRONG_USAGE
+        case LocatedError():
+            print(visible_lines(str(error)), file=sys.stderr)
+            return WRONG_INPUT
         case MemoryError():
             print("tilewright: error: out of memory", file=sys.stderr)
             return WRONG_INPUT

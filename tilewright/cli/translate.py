@@ -180,15 +180,15 @@ def emitc_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments) 
 
 def configuration_files(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     """Write the files into the working directory. Returns what they are and, if asked for, what is in them."""
-    from tilewright.codegen.cdo import Cdo
+    from tilewright.containers.cdo import cdo_of, listing
 
     device = device_in(module, arguments.device_name)
     directory = Path(arguments.work_directory or Path.cwd())
     lines, files = list[str](), dict[str, bytes]()
     for name, writes in _cdo_parts(device, directory, arguments):
-        cdo = Cdo.of(write.operation for write in writes)
-        files[name] = cdo.to_bytes(arguments.big_endian)
-        lines += [f"Generating: {directory / name}", *(cdo.listing if arguments.cdo_listing else ())]
+        cdo = cdo_of(write.operation for write in writes)
+        files[name] = cdo.write(is_big_endian=arguments.big_endian)
+        lines += [f"Generating: {directory / name}", *(listing(cdo) if arguments.cdo_listing else ())]
     write_folder(directory, files)
     return "".join(f"{line}\n" for line in lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, MemRefType, VectorType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -202,5 +202,50 @@ class CastOp(IRDLOperation):
             raise VerifyException("the bitwidth of resource and result should be equal")
 
 
-OPS = [AddElemOp, BroadcastOp, CastOp, MacElemOp, MaxOp, MinOp, MulElemOp, SrsOp, SubElemOp, UpdOp, UpsOp]
+class _MatMul(IRDLOperation):
+    """A product of two small matrices, added to an accumulator."""
+
+    T: ClassVar = VarConstraint("T", VECTOR)
+    lhs = operand_def(VECTOR)
+    rhs = operand_def(VECTOR)
+    acc = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `into` type($acc)"
+
+    def verify_(self) -> None:
+        lhs, rhs, acc = (cast("VectorType[Any]", operand.type).get_shape() for operand in self.operands)
+        if not len(lhs) == len(rhs) == len(acc) == 2 or lhs[1] != rhs[0] or acc != (lhs[0], rhs[1]):
+            raise VerifyException("multiplies an MxK and a KxN matrix into an MxN one")
+
+
+@op_definition
+class MatMulOp(_MatMul):
+    """A product as the vector unit of AIE2 has it."""
+
+    name = "aievec.matmul"
+
+
+@op_definition
+class MatMulAie2pOp(_MatMul):
+    """A product as the vector unit of AIE2P has it."""
+
+    name = "aievec.matmul_aie2p"
+
+
+OPS: list[type[Operation]] = [
+    AddElemOp,
+    BroadcastOp,
+    CastOp,
+    MacElemOp,
+    MatMulAie2pOp,
+    MatMulOp,
+    MaxOp,
+    MinOp,
+    MulElemOp,
+    SrsOp,
+    SubElemOp,
+    UpdOp,
+    UpsOp,
+]
 AIEVEC = Dialect("aievec", OPS, [])

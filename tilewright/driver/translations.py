@@ -46,6 +46,6 @@ def packet_words(module: ModuleOp, device: str = "", sequence: str = "") -> list
 def _named(home: Operation, kind: type[OpT], name: str) -> OpT:
     found = [op for op in home.regions[0].block.ops if isinstance(op, kind)]
     for op in found:
-        if not name or (op.sym_name is not None and op.sym_name.data == name):
+        if not name or op.sym_name.data == name:
             return op
     fail(home, f"there is no '{kind.name}' called '{name}'" if name else f"there is no '{kind.name}'")

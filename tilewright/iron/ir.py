@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, cast
 
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute as IrAttribute
@@ -74,10 +74,8 @@ class IntegerType(Type):
 
 
 class _Float(Type):
-    KIND: ClassVar[type[Any]]
-
     @classmethod
-    def get(cls, context: Any = None) -> Any:
+    def get(cls, context: Any = None) -> IrAttribute:
         return cls.KIND()
 
 
@@ -129,7 +127,7 @@ class IntegerAttr(Attribute):
 
     @staticmethod
     def get(type: Any, value: int) -> IrAttribute:
-        return builtin.IntegerAttr(value, convert_type(type))
+        return builtin.IntegerAttr(value, cast("builtin.IntegerType | builtin.IndexType", convert_type(type)))
 
 
 class FloatAttr(Attribute):
@@ -137,7 +135,7 @@ class FloatAttr(Attribute):
 
     @staticmethod
     def get(type: Any, value: float, loc: Any = None) -> IrAttribute:
-        return builtin.FloatAttr(value, convert_type(type))
+        return builtin.FloatAttr(value, cast("builtin.AnyFloat", convert_type(type)))
 
 
 class BoolAttr(Attribute):

@@ -131,8 +131,8 @@ def _is_flat_version(flat: Any, type: Any) -> bool:
 class Kernel(BaseKernel):
     """A function in an object file, by its name there.
 
-    The simulator has no use for the object file: it calls the Python function that `Design.run` gets for the name, or
-    the one that `tilewright.iron.kernels` knows.
+    The simulator calls what `Design.run` gets for the name; else the function of a C++ source of the object file's name
+    beside the program, or of another kernel of that object file; else the one of the library.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Kernel(BaseKernel):
 class ExternalFunction(Kernel):
     """A function that C++ source defines. Two with the same name, types and source are equal.
 
-    The simulator calls the source, compiled for this computer; where it needs the vendor's headers, see `Kernel`.
+    The simulator calls the source, compiled for this computer: docs/kernels.md.
     """
 
     _instances: ClassVar[set[ExternalFunction]] = set()
@@ -233,7 +233,7 @@ class ExternalFunction(Kernel):
         """What the simulator has to know to compile it."""
         # a run may have another working folder
         file = None if self.source_file is None else str(Path(self.source_file).absolute())
-        flags = [*self.compile_flags, *(f"-I{folder}" for folder in self.include_dirs)]
+        flags = [*self.compile_flags, *(f"-I{Path(folder).absolute()}" for folder in self.include_dirs)]
         symbol = None if self.original_name == self.name else self.original_name
         return Declaration(self.name, flags, self.source_string, file, symbol)
 

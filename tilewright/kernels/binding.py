@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,7 +33,7 @@ from tilewright.sim.kernels import CallingCore, KernelError, costs, on_core
 from tilewright.support.tracebacks import user_stack_level
 
 Kernel = Callable[..., Any]
-Given = Kernel | str | os.PathLike[str]
+Given = Kernel | str | Path
 """What a user brings: a function, or `FILE.cc[:FUNCTION]`."""
 SOURCE_SUFFIXES = CPP_SUFFIXES | PLAIN_SUFFIXES
 SHOWN_LINES = 4
@@ -54,7 +53,7 @@ class DeviceKernels(Mapping[str, Kernel]):
 
     def __getitem__(self, name: str) -> Kernel:
         given = self._own.get(name)
-        if given is not None and not isinstance(given, str | os.PathLike):
+        if given is not None and not isinstance(given, str | Path):
             return given
         if name not in self._bound:
             found = self._find(name) if given is None else self._brought(name, given)
@@ -63,11 +62,12 @@ class DeviceKernels(Mapping[str, Kernel]):
             self._bound[name] = found
         return self._bound[name]
 
-    def _brought(self, name: str, given: str | os.PathLike[str]) -> Kernel:
+    def _brought(self, name: str, given: str | Path) -> Kernel:
         """A function of a file that the user names; all of one file are one library, and share its variables."""
         path, _ = file_and_function(name, given)
         files = {other: file_and_function(other, file) for other, file in self._own.items() if not callable(file)}
-        return self._sources.given(path, {other: symbol for other, (file, symbol) in files.items() if file == path})[name]
+        symbols = {other: symbol for other, (file, symbol) in files.items() if file == path}
+        return self._sources.given(path, symbols)[name]
 
     def _find(self, name: str) -> Kernel | None:
         """The source that the declaration names, before the library, or the other way round: see `KernelMode`."""
@@ -108,9 +108,9 @@ def declarations_of(device: DeviceOp) -> dict[str, FuncOp]:
     return {op.sym_name.data: op for op in functions if isinstance(op, FuncOp) and not op.body.blocks}
 
 
-def file_and_function(name: str, given: str | os.PathLike[str]) -> tuple[Path, str]:
+def file_and_function(name: str, given: str | Path) -> tuple[Path, str]:
     """`FILE.cc[:FUNCTION]`: the file, and the function, which without one has the name that cores call."""
-    text = os.fspath(given)
+    text = str(given)
     path, colon, symbol = text.rpartition(":")
     if not colon or Path(text).suffix in SOURCE_SUFFIXES:
         path, symbol = text, name
@@ -131,7 +131,7 @@ def check_kernels(own: Mapping[str, Given], module: ModuleOp) -> None:
     # A function with a body is code of the core itself: a kernel of its name would never be called.
     known = [name for name in names if name not in functions or not functions[name].body.blocks]
     for name, kernel in own.items():
-        if isinstance(kernel, str | os.PathLike):
+        if isinstance(kernel, str | Path):
             file_and_function(name, kernel)
         elif not callable(kernel):
             raise ArgumentError(f"kernel {name!r} has to be a function or the file of one, got {shown(kernel)}")

@@ -153,16 +153,19 @@ def rows_of(call: Call, a: Array, b: Array, c: Array) -> tuple[Array, Array, Arr
     return a.reshape(dims.m, dims.k), right, c.reshape(dims.n, dims.m).T if c_turned else c.reshape(dims.m, dims.n)
 
 
+def _scalar_sum(left: Array, right: Array, target: Array) -> Array:
+    """a * b, added up from zero in the type of c as the source's variable does: bf16 is rounded after each product."""
+    total = np.zeros(target.shape, target.dtype)
+    if target.dtype.kind == "i":
+        return _integer_sum(left, right, total)
+    for column, row in zip(left.T.astype(np.float32), right.astype(np.float32), strict=True):
+        total = (total + np.multiply.outer(column, row)).astype(target.dtype)
+    return total
+
+
 def _scalar_product(call: Call, a: Array, b: Array, c: Array) -> None:
     left, right, target = rows_of(call, a, b, c)
-    if c.dtype.kind == "i":
-        target[:] = _integer_sum(left, right, target)
-        return
-    # The source's sum has the type of c: bf16 is rounded after each product. It begins at zero, and c joins it last.
-    total = np.zeros(target.shape, c.dtype)
-    for column, row in zip(left.T.astype(np.float32), right.astype(np.float32), strict=True):
-        total = (total + np.multiply.outer(column, row)).astype(c.dtype)
-    target[:] = (target.astype(np.float32) + total).astype(c.dtype)
+    target[:] = _added(target, _scalar_sum(left, right, target))
 
 
 def scalar_cost(call: Call, *_arguments: Any) -> int:
@@ -227,7 +230,7 @@ def _define_cascade(pair: tuple[str, str]) -> None:
 
     def product(call: Call, a: Array, b: Array, c: Array) -> Array:
         left, right, target = rows_of(call, a, b, c)
-        return product_of(left, right, np.zeros_like(target), 1).reshape(-1)
+        return _scalar_sum(left, right, target).reshape(-1)
 
     def put_only(core: CallingCore, call: Call, a: Array, b: Array, c: Array) -> Generator[Any, Any, None]:
         for data in _accumulators(product(call, a, b, c)):

@@ -24,7 +24,7 @@ from tilewright.sim.kernel_sources import KernelSource
 from tilewright.sim.kernels import MissingFunction
 
 SUFFIXES = (".cc", ".cpp", ".cxx", ".c")
-CHECKOUTS = ("TILEWRIGHT_AIE_KERNELS", "MLIR_AIE_SOURCE_DIR", "MLIR_AIE_DIR", "MLIR_AIE_INSTALL_DIR")
+CHECKOUTS = ("TILEWRIGHT_KERNEL_SOURCES", "MLIR_AIE_SOURCE_DIR", "MLIR_AIE_DIR", "MLIR_AIE_INSTALL_DIR")
 """Environment: folders in which mlir-aie's `aie_kernels` is looked for."""
 ELF_MACHINES = {"x86_64": 62, "AMD64": 62, "aarch64": 183, "arm64": 183}
 
@@ -69,7 +69,7 @@ class DeviceSources:
         return self.device.model.arch
 
     def kernel(self, function: FuncOp) -> CKernel | None:
-        """The function of a declaration, compiled; None if there is no source for it, `KernelError` if it is no good."""
+        """The compiled function of a declaration; None if there is no source for it, `KernelError` if that is wrong."""
         declaration = Declaration.of(function)
         symbol = declaration.symbol or declaration.name
         own = self._own_source(declaration, function)
@@ -150,7 +150,7 @@ class DeviceSources:
         """A file of mlir-aie's kernels; by its name alone, it is looked for in the folder of the architecture first."""
         arch = self.arch.name.lower()
         relative = [path] if len(path.parts) > 1 else [Path("aie_kernels", part, path) for part in (arch, "generic")]
-        for folder in _checkouts():
+        for folder in checkouts():
             for file in relative:
                 if (found := folder / file).is_file():
                     return found
@@ -185,7 +185,7 @@ def _beside(function: FuncOp, path: Path) -> Iterator[Path]:
     yield path.absolute()
 
 
-def _checkouts() -> Iterator[Path]:
+def checkouts() -> Iterator[Path]:
     """Folders that have mlir-aie's `aie_kernels` in them."""
     for variable in CHECKOUTS:
         if not (named := os.environ.get(variable)):

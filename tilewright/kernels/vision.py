@@ -240,7 +240,7 @@ def filter2d(call: Call, first: Array, second: Array, third: Array, out: Array, 
     # The vector unit multiplies bytes: 12 bits behind the point become 4, which is the shift at the end.
     weights = wide(kernel).reshape(3, 3) >> 8
     total = np.zeros(count, np.int64)
-    # Vectors of 32 pixels keep the last one for the next: from the third on it is the last but one, as the source has it.
+    # Vectors of 32 pixels keep their last one for the next: from the third on it is the last but one, as in the source.
     seams = np.arange(2 * _FILTER_STEP, count, _FILTER_STEP)
     for row, line in zip(weights, (first, second, third), strict=True):
         padded = np.pad(wide(call.part(line, count)), 1, mode="edge")

@@ -117,8 +117,9 @@ class Translation:
     def key(self) -> str:
         parts = (self.compiler.command, self.compiler.version, self.name, self.flags, host_key())
         digest = sha256(repr(parts).encode("utf-8", "surrogateescape"))
-        for data in (self.text, *self.inputs, *(part for name, data in self.beside for part in (name.encode(), data))):
-            digest.update(f"{len(data)} ".encode() + data)
+        beside = [part for name, data in self.beside for part in (name.encode(), data)]
+        for part in (self.text, *self.inputs, *beside):
+            digest.update(f"{len(part)} ".encode() + part)
         return digest.hexdigest()
 
 
@@ -166,8 +167,9 @@ def _translate(translation: Translation) -> tuple[bytes, list[str]]:
         raise CompilerError(f"there is no room for temporary files: {error.strerror}") from error
     with folder as name:
         source, out, read = (Path(name) / file for file in (translation.name, "out", "read"))
-        for path, data in ((source, translation.text), *((Path(name) / file, data) for file, data in translation.beside)):
-            path.write_bytes(data)
+        source.write_bytes(translation.text)
+        for file, data in translation.beside:
+            (Path(name) / file).write_bytes(data)
         inputs = [Path(name) / f"{number}.o" for number in range(len(translation.inputs))]
         for path, data in zip(inputs, translation.inputs, strict=True):
             path.write_bytes(data)
@@ -220,6 +222,9 @@ def portable_flags(flags: Iterable[str]) -> list[str]:
 
 
 _KEPT = ("-D", "-U", "-I", "-isystem", "-iquote", "-include", "-std=", "-ffast-math", "-fno-fast-math", "-fwrapv")
-_WITH_VALUE = frozenset({"-D", "-U", "-I", "-isystem", "-iquote", "-include", "-target", "-mllvm", "-Xclang", "-o", "-x"})
-_TARGET = ("-O", "-W", "-w", "-f", "-m", "-g", "--target", "--sysroot", "-target", "-nostd", "-c", "-v", "-aie", "-P", "+")
+_WITH_VALUE = frozenset({*_KEPT[:6], "-target", "-mllvm", "-Xclang", "-o", "-x"})
+_TARGET = (
+    *("-O", "-W", "-w", "-f", "-m", "-g", "-P", "-c", "-v", "+"),
+    *("--target", "--sysroot", "-target", "-nostd", "-aie"),
+)
 """What is about the core, about warnings or about output."""

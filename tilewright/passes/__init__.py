@@ -15,6 +15,7 @@ PASSES: dict[str, str] = {
     "aie-assign-tile-controller-ids": "design.assign_tile_controller_ids:AssignTileControllerIdsPass",
     "aie-canonicalize-device": "design.canonicalize_device:CanonicalizeDevicePass",
     "aie-create-cores": "design.create_cores:CreateCoresPass",
+    "aie-create-locks": "design.create_locks:CreateLocksPass",
     "aie-create-pathfinder-flows": "design.create_pathfinder_flows:CreatePathfinderFlowsPass",
     "aie-ctrl-packet-infer-tiles": "control.ctrl_packet_infer_tiles:CtrlPacketInferTilesPass",
     "aie-ctrl-packet-to-dma": "control.ctrl_packet_to_dma:CtrlPacketToDmaPass",

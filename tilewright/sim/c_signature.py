@@ -21,6 +21,7 @@ from tilewright.native.host_arrays import NotInNumPy, dtype_of, is_float
 
 WRAP = (1 << 64) - 1
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 _QUALIFIER = re.compile(r"\b(const|volatile|register|restrict|__restrict__|__restrict|signed|std::)\b|std::")
 _INTEGERS = {"char": 1, "short": 2, "int": 4, "long": 8, "long long": 8, "bool": 1, "_Bool": 1}
 _FLOATS = {"float": 4, "double": 8, "_Float16": 2, "bfloat16": 2, "bfloat16_t": 2, "__bf16": 2}
@@ -102,7 +103,7 @@ def signature_complaint(parameters: Sequence[CParameter | None], types: Sequence
     return None
 
 
-_KINDS = {"i": "an integer", "u": "an integer", "f": "a floating point number", "v": "nothing", "o": "a type of its own"}
+_KINDS = {"i": "an integer", "u": "an integer", "f": "a floating point number", "v": "nothing", "o": "an own type"}
 _FLOAT_LAYOUTS = {4: Struct("<f"), 8: Struct("<d")}
 
 
@@ -186,3 +187,22 @@ def cpp_complaint(
         if not same or returned.is_pointer:
             return f"it gives {returned}, but the call takes {result}"
     return None
+
+
+def function_type(source: str, name: str) -> str | None:
+    """The type of pointers to a function that a source defines, in its own words; None if it is unclear which.
+
+    Templates of the same name are left out.
+    """
+    plain = _DIRECTIVE.sub(" ", _COMMENT.sub(" ", source))
+    pattern = rf"(template\s*<[^{{}};]*>\s*)?\b([A-Za-z_][\w:\s*&]*[\s*&])\b{re.escape(name)}\s*\(([^(){{}};]*)\)\s*{{"
+    found = {
+        (" ".join(result.split()), " ".join(parameters.split()))
+        for template, result, parameters in re.findall(pattern, plain)
+        if not template
+    }
+    if len(found) != 1:
+        return None
+    result, parameters = found.pop()
+    result = re.sub(r"\b(static|inline|extern|constexpr)\b", "", result).strip()
+    return f"{result} (*)({re.sub(r'=[^,]*', '', parameters).strip()})"

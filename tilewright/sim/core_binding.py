@@ -30,14 +30,16 @@ from tilewright.sim.trace import TraceEvent
 class CoreAsker:
     """A core at one place of its program."""
 
-    __slots__ = ("location", "tile")
+    __slots__ = ("kernel", "location", "tile")
 
-    def __init__(self, tile: TileId, location: LocationAttr):
+    def __init__(self, tile: TileId, location: LocationAttr, kernel: str | None = None):
         self.tile = tile
         self.location = location
+        self.kernel = kernel
 
     def __str__(self) -> str:
-        return f"the core of tile ({self.tile.column}, {self.tile.row})"
+        within = "" if self.kernel is None else f" in @{self.kernel}"
+        return f"the core of tile ({self.tile.column}, {self.tile.row}){within}"
 
 
 class TileCorePort:
@@ -49,6 +51,7 @@ class TileCorePort:
         self.kernels = kernels
         self.reached = 0
         self.libraries = CoreLibraries()
+        self.calling: str | None = None
         self.part = tile.machine.part_ids.number(PartKind.CORE, tile.place)
 
     @property
@@ -58,6 +61,9 @@ class TileCorePort:
     @property
     def hears_events(self) -> bool:
         return self.machine.events is not None
+
+    def _asker(self, location: LocationAttr) -> CoreAsker:
+        return CoreAsker(self.tile.place, location, self.calling)
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         if buffer.place is None or buffer.address is None:
@@ -70,7 +76,7 @@ class TileCorePort:
         return self._acquire(self.lock(lock), amount, action is LockAction.AcquireGreaterEqual, location)
 
     def _acquire(self, found: Lock, amount: int, at_least: bool, location: LocationAttr) -> Process[None]:
-        asker = CoreAsker(self.tile.place, location)
+        asker = self._asker(location)
         self._instruction("INSTR_LOCK_ACQUIRE_REQ")
         waits = found.value < amount if at_least else found.value != amount
         if waits:
@@ -82,7 +88,7 @@ class TileCorePort:
 
     def release(self, lock: LockOp, amount: int, location: LocationAttr) -> None:
         self._instruction("INSTR_LOCK_RELEASE_REQ")
-        self.lock(lock).release(amount, CoreAsker(self.tile.place, location))
+        self.lock(lock).release(amount, self._asker(location))
 
     def use_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
         lock = self._numbered_lock(number, location)
@@ -90,7 +96,7 @@ class TileCorePort:
             yield from self._acquire(lock, abs(amount), amount < 0, location)
         else:
             self._instruction("INSTR_LOCK_RELEASE_REQ")
-            lock.release(amount, CoreAsker(self.tile.place, location))
+            lock.release(amount, self._asker(location))
 
     def _numbered_lock(self, number: int, location: LocationAttr) -> Lock:
         """A lock as instructions number it: in the order of the sides that a core sees, its own last."""
@@ -140,14 +146,14 @@ class TileCorePort:
         step = (1, 0) if to_east else (0, -1)
         target = TileId(self.tile.place.column + step[0], self.tile.place.row + step[1])
         link = self.machine.cascade(self.tile.place, target)
-        yield from link.put(data, CoreAsker(self.tile.place, location))
+        yield from link.put(data, self._asker(location))
 
     def get_cascade(self, size_bytes: int, location: LocationAttr) -> Process[bytes]:
         from_west = CascadeControl.input.get([self._cascade_word()])
         step = (-1, 0) if from_west else (0, 1)
         source = TileId(self.tile.place.column + step[0], self.tile.place.row + step[1])
         link = self.machine.cascade(source, self.tile.place)
-        data = yield from link.get(CoreAsker(self.tile.place, location))
+        data = yield from link.get(self._asker(location))
         # The wire is as wide as the accumulator, whatever type each side gives it.
         return data[:size_bytes].ljust(size_bytes, b"\0")
 
@@ -155,21 +161,19 @@ class TileCorePort:
         offset = self.tile.table.cascade_control
         return self.tile.register(offset) if offset is not None else 0
 
-    def put_stream(
-        self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False
-    ) -> Process[None]:
+    def put_stream(self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False) -> Process[None]:
         outlet = self.tile.switch.slaves[PortName(WireBundle.Core, channel)]
         words = np.frombuffer(data, dtype=np.uint32).tolist()
         for number, word in enumerate(words, 1):
             # No operation says so, but a kernel can: TLAST of a core's stream is another instruction.
             beat = Beat(word, is_last and number == len(words))
-            yield from outlet.pass_on(beat, CoreAsker(self.tile.place, location))
+            yield from outlet.pass_on(beat, self._asker(location))
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]:
         inlet = self.tile.switch.masters[PortName(WireBundle.Core, channel)]
         words = np.empty(-(-size_bytes // WORD_BYTES), dtype=np.uint32)
         for number in range(len(words)):
-            beat = yield from inlet.take(CoreAsker(self.tile.place, location))
+            beat = yield from inlet.take(self._asker(location))
             words[number] = beat.word
         return words.tobytes()[:size_bytes]
 

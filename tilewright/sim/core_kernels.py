@@ -26,9 +26,9 @@ from tilewright.ir.run_errors import Fault
 from tilewright.ir.shown import quoted
 from tilewright.native.host_arrays import NotInNumPy, dtype_of, is_float, shown
 from tilewright.sim.core_port import CorePort, Kernel
+from tilewright.sim.cpp_kernels import CKernel, CoreFunction, KernelFault
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import FaultKind
-from tilewright.sim.cpp_kernels import CKernel, CoreFunction, KernelFault
 from tilewright.sim.kernel_sources import SourceError
 from tilewright.sim.kernels import CallingCore, KernelError, cost_of, wants_core
 
@@ -81,7 +81,7 @@ class KernelCall:
     def begin(self) -> Process[None] | int:
         """Do the call, and give the cycles that it takes; or, if the kernel waits for something, its process."""
         arguments = [read() for read in self._arguments]
-        if wants_core(self.kernel):
+        if not isinstance(self.kernel, CoreFunction) and wants_core(self.kernel):
             # Made for each call: the location is that of the call.
             arguments.insert(0, CallingCore(self.caller.port, self.op.location))
         # Once for a place in the program: signatures take longer than most kernels.
@@ -89,8 +89,10 @@ class KernelCall:
             _check_arguments(self.kernel, self.op, arguments)
             self._is_checked = True
         with _reported(self.op):
-            kernel = self.kernel
-            result = kernel.begin(arguments, self.op.location) if isinstance(kernel, CoreFunction) else kernel(*arguments)
+            if isinstance(self.kernel, CoreFunction):
+                result = self.kernel.begin(arguments, self.op.location)
+            else:
+                result = self.kernel(*arguments)
         if isinstance(result, Generator):
             return self._rest(cast("Process[Any]", result), arguments)
         _take_results(self.caller.context, self.op, result, self._results)
@@ -154,7 +156,7 @@ def _find_kernel(caller: Caller, op: CallOp) -> Kernel | CoreFunction:
         kernel = caller.port.kernel(op.callee.string_value())
         if isinstance(kernel, CKernel):
             result = op.result_types[0] if op.results else None
-            return kernel.for_core(caller.port, op.operand_types, result)
+            return kernel.for_core(caller.port, op.callee.string_value(), op.operand_types, result)
     return kernel if kernel is not None else refuse_call(op, caller.core)
 
 

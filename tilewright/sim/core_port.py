@@ -31,6 +31,8 @@ class CorePort(Protocol):
     """The number of the place that the program has come to, among those where it reaches out of the core."""
     libraries: CoreLibraries
     """Compiled kernels that it has called."""
+    calling: str | None
+    """The compiled kernel that it is in while it waits for something, for messages."""
 
     @property
     def arch(self) -> Arch: ...
@@ -54,9 +56,7 @@ class CorePort(Protocol):
 
     def get_cascade(self, size_bytes: int, location: LocationAttr) -> Process[bytes]: ...
 
-    def put_stream(
-        self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False
-    ) -> Process[None]:
+    def put_stream(self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False) -> Process[None]:
         """Write one word, or four; the last of a packet may be marked as such."""
         ...
 

@@ -45,7 +45,7 @@ UNCOUNTED_ELEMENT_CYCLES = 10
 """For each element of a kernel's largest argument, if it uses nothing of the vector unit: a loop over scalars."""
 
 
-class Outcome(IntEnum):
+class CallOutcome(IntEnum):
     """How a call comes back, as in call.cc."""
 
     FINISHED = 0
@@ -56,7 +56,7 @@ class Outcome(IntEnum):
     UNDEFINED = 5
 
 
-class Request(IntEnum):
+class CoreRequest(IntEnum):
     """The callbacks of core.hpp, in their order there."""
 
     CASCADE_PUT = 0
@@ -113,6 +113,25 @@ def _loaded(data: bytes) -> ctypes.PyDLL:
         return ctypes.PyDLL(path)
 
 
+class _Symbol(ctypes.Structure):
+    """`Dl_info` of the C library."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def _home_of(function: Any) -> str | None:
+    """The file that a function was loaded from."""
+    found = _Symbol()
+    address = ctypes.cast(function, ctypes.c_void_p)
+    is_known = ctypes.PyDLL(None).dladdr(address, ctypes.byref(found))
+    return os.fsdecode(found.file) if is_known and found.file is not None else None
+
+
 @once
 def _signals() -> ctypes.PyDLL:
     """Catch signals from now on; what is none of a kernel's goes where it went before."""
@@ -158,14 +177,14 @@ class LoadedLibrary:
 
     def connect(self, with_core: bool, with_events: bool) -> None:
         """Let its kernels reach a core, and tell of events."""
-        _ensure_signal_stack()
         if self._connected != (with_core, with_events):
             self._dll.tilewright_connect(int(with_core), int(with_events))
             self._connected = with_core, with_events
 
     def function(self, name: str) -> Any:
-        """The C function of a name; None if there is none."""
-        return getattr(self._dll, name, None)
+        """The C function of a name; None if there is none in the library itself: libm has an `exp`, too."""
+        found = getattr(self._dll, name, None)
+        return found if found is not None and _home_of(found) == self._dll._name else None
 
     def entry(self, name: str) -> _Entry | None:
         """What the runtime calls; None if the source has no such function, or one that only C++ can call."""
@@ -177,14 +196,11 @@ class LoadedLibrary:
             return None
         return found if found.call else None
 
-    def take_counts(self) -> list[int]:
-        """The operations since this was asked last."""
-        found = list(self._counts)
-        self.clear_counts()
+    def take_counts(self) -> tuple[int, ...]:
+        """The operations since this was asked last, or since the call began."""
+        found = tuple(self._counts)
+        ctypes.memset(self._counts_address, 0, SLOT_BYTES * len(found))
         return found
-
-    def clear_counts(self) -> None:
-        ctypes.memset(self._counts_address, 0, SLOT_BYTES * len(OperationClass))
 
     def allow(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Tell checked code which memory it may use."""
@@ -255,9 +271,9 @@ class CKernel:
             self._images[arch] = compile_source(self.source, arch, self.checked)
         return self._images[arch]
 
-    def for_core(self, port: CorePort, types: Sequence[Attribute], result: Attribute | None) -> CoreFunction:
-        """The function on a core, for calls with these types; `KernelError` if it does not take them."""
-        return CoreFunction(self, port.libraries.of(self.image(port.arch)), port, types, result)
+    def for_core(self, port: CorePort, name: str, types: Sequence[Attribute], result: Attribute | None) -> CoreFunction:
+        """The function on a core, for calls by a name with these types; `KernelError` if it does not take them."""
+        return CoreFunction(self, port.libraries.of(self.image(port.arch)), port, types, result, name)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it from Python; numbers and results are of the types that the source says."""
@@ -277,10 +293,12 @@ class CoreFunction:
         port: CorePort | None,
         types: Sequence[Attribute],
         result: Attribute | None,
+        name: str | None = None,
     ):
         self.kernel, self.library, self.port, self.types, self.result = kernel, library, port, types, result
-        self.name, self.cycles = kernel.name, 0
+        self.name, self.cycles = name or kernel.name, 0
         """The second is what the last call has yet to take."""
+        self._is_cpp = kernel.source.is_cpp
         self._declared = cast("int | Callable[..., int] | None", getattr(kernel, COST, None))
         if not kernel.source.is_cpp:
             if kernel.parameters is not None and port is not None:
@@ -300,16 +318,17 @@ class CoreFunction:
         self._slots = (ctypes.c_uint64 * max(len(parameters), 1))()
         self._given = (ctypes.c_uint64 * (RESULT_BYTES // SLOT_BYTES))()
         self._addresses = ctypes.addressof(self._slots), ctypes.addressof(self._given)
-        self._put = [
-            parameter.packer(type) for parameter, type in zip(parameters, types or [None] * len(parameters), strict=True)
-        ]
+        known = types or [None] * len(parameters)
+        self._put = [parameter.packer(type) for parameter, type in zip(parameters, known, strict=True)]
         self._known = dict[int, tuple[npt.NDArray[Any], int]]()
+        self._cycles_of = dict[tuple[int, ...], int]()
 
     def begin(self, arguments: Sequence[Any], location: LocationAttr | None) -> Any:
         """Call it: what it gives, or a process that does once it is over, if it waits for something."""
-        if not self.kernel.source.is_cpp:
+        if not self._is_cpp:
             return self._call_plainly(arguments)
         self._pack(arguments)
+        _ensure_signal_stack()
         library, port = self.library, self.port
         if port is not None:
             port.libraries.use(library)
@@ -318,40 +337,54 @@ class CoreFunction:
             library.allow(self._ranges(arguments))
         self.cycles = 0
         status = library.begin(self._entry, *self._addresses)
-        if status == Outcome.FINISHED:
+        if status == CallOutcome.FINISHED:
             return self._end(arguments)
-        if status == Outcome.WAITS:
+        if status == CallOutcome.WAITS:
             return self._process(arguments, location)
         self._fail(status, arguments)
 
     def _process(self, arguments: Sequence[Any], location: LocationAttr | None) -> Process[Any]:
         """Serve a call that waits, until it is over. One that is never over needs no end: its stack is just left."""
         assert self.port is not None and location is not None
-        library, status, is_counted = self.library, int(Outcome.WAITS), False
-        while status == Outcome.WAITS:
+        library, status, is_counted = self.library, int(CallOutcome.WAITS), False
+        while status == CallOutcome.WAITS:
+            request = library.request
             # What was computed before takes its time first, so that others see things when they happen.
-            if cycles := self._counted():
+            cycles = self._counted()
+            if not cycles and not is_counted and (request.kind, request.number) == (CoreRequest.EVENT, 1):
+                cycles = self._uncounted(arguments)  # event 1 is the end of the work
+            if cycles:
                 is_counted = True
                 yield from self.port.spend(cycles)
-            yield from _SERVICES[Request(library.request.kind)](self.port, library.request, location)
+            self.port.calling = self.name
+            yield from _SERVICES[CoreRequest(request.kind)](self.port, request, location)
+            self.port.calling = None
             status = library.resume()
-        if status != Outcome.FINISHED:
+        if status != CallOutcome.FINISHED:
             self._fail(status, arguments)
         return self._end(arguments, is_counted)
 
     def _counted(self) -> int:
         """Cycles of what was computed since this was asked last."""
         counts = self.library.take_counts()
-        is_known = self._declared is None and any(counts)
-        return vector_unit(self.library.image.arch).cycles(counts) if is_known else 0
+        if self._declared is not None:
+            return 0
+        # Most calls at one place do as much as the last one did.
+        if counts not in self._cycles_of:
+            self._cycles_of[counts] = vector_unit(self.library.image.arch).cycles(counts) if any(counts) else 0
+        return self._cycles_of[counts]
+
+    def _uncounted(self, arguments: Sequence[Any]) -> int:
+        """Cycles of a whole call, as they are declared, or by its largest argument."""
+        if self._declared is not None:
+            return declared_cost(self._declared, arguments)
+        return UNCOUNTED_ELEMENT_CYCLES * max(_sizes(arguments), default=0)
 
     def _end(self, arguments: Sequence[Any], is_counted: bool = False) -> Any:
         self.cycles = self._counted()
-        if self._declared is not None:
-            self.cycles = declared_cost(self._declared, arguments)
-        elif not self.cycles and not is_counted:
-            self.cycles = UNCOUNTED_ELEMENT_CYCLES * max(_sizes(arguments), default=0)
-        return self._returned.value(bytes(self._given), self.result)
+        if not self.cycles and not is_counted:
+            self.cycles = self._uncounted(arguments)
+        return None if self._returned.letter == "v" else self._returned.value(bytes(self._given), self.result)
 
     def _pack(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self._put):
@@ -388,8 +421,7 @@ class CoreFunction:
     def _call_plainly(self, arguments: Sequence[Any]) -> Any:
         if self.kernel.checked:
             raise KernelError(f"{self.kernel.source.shown} cannot be checked: only C++ sources can")
-        estimate = UNCOUNTED_ELEMENT_CYCLES * max(_sizes(arguments), default=0)
-        self.cycles = estimate if self._declared is None else declared_cost(self._declared, arguments)
+        self.cycles = self._uncounted(arguments)
         known = [*self.types, *[None] * (len(arguments) - len(self.types))]
         # Each time: the function is shared by all places that call it, and ctypes keeps one result type.
         self._function.restype = None if self.result is None else _plain_result(self.result)
@@ -398,18 +430,20 @@ class CoreFunction:
     def _fail(self, status: int, arguments: Sequence[Any]) -> NoReturn:
         """Say why a call did not come to its end."""
         request = self.library.request
-        if status == Outcome.SIGNALLED and request.kind == signal.SIGINT:
+        if status == CallOutcome.SIGNALLED and request.kind == signal.SIGINT:
             raise KeyboardInterrupt
-        if status == Outcome.THREW:
+        if status == CallOutcome.THREW:
             raise KernelError(request.text.decode("utf-8", "replace"))
-        if status == Outcome.WRONG_ACCESS:
+        if status == CallOutcome.WRONG_ACCESS:
             text = f"{'writes' if request.flag else 'reads'} {_access(request, arguments)}"
-            raise KernelFault(text, self._place(), FaultKind.OUTSIDE_MEMORY, self.kernel.source)
-        if status == Outcome.UNDEFINED:
-            raise KernelFault(request.text.decode("utf-8", "replace"), self._place(), FaultKind.CORE, self.kernel.source)
-        text = _SIGNALS.get(request.kind, f"ends with signal {request.kind}")
+            raise self._fault(text, FaultKind.OUTSIDE_MEMORY)
+        if status == CallOutcome.UNDEFINED:
+            raise self._fault(request.text.decode("utf-8", "replace"), FaultKind.CORE)
         hint = "" if self.library.image.is_checked else "; --kernels=checked says which access is wrong"
-        raise KernelFault(f"{text}{hint}", self._place(), FaultKind.CORE, self.kernel.source)
+        raise self._fault(f"{_SIGNALS.get(request.kind, f'ends with signal {request.kind}')}{hint}", FaultKind.CORE)
+
+    def _fault(self, text: str, kind: FaultKind) -> KernelFault:
+        return KernelFault(text, self._place(), kind, self.kernel.source)
 
     def _place(self) -> LocationAttr | None:
         """The innermost line that is the user's."""
@@ -542,13 +576,13 @@ def _lock(port: CorePort, request: Any, location: LocationAttr) -> Process[None]
     yield from port.use_lock(request.number, request.value, bool(request.flag), location)
 
 
-_SERVICES: dict[Request, Callable[[CorePort, Any, LocationAttr], Process[None]]] = {
-    Request.CASCADE_PUT: _cascade_put,
-    Request.CASCADE_GET: _cascade_get,
-    Request.STREAM_PUT: _stream_put,
-    Request.STREAM_GET: _stream_get,
-    Request.EVENT: _event,
-    Request.TILE_READ: _tile_read,
-    Request.TILE_WRITE: _tile_write,
-    Request.LOCK: _lock,
+_SERVICES: dict[CoreRequest, Callable[[CorePort, Any, LocationAttr], Process[None]]] = {
+    CoreRequest.CASCADE_PUT: _cascade_put,
+    CoreRequest.CASCADE_GET: _cascade_get,
+    CoreRequest.STREAM_PUT: _stream_put,
+    CoreRequest.STREAM_GET: _stream_get,
+    CoreRequest.EVENT: _event,
+    CoreRequest.TILE_READ: _tile_read,
+    CoreRequest.TILE_WRITE: _tile_write,
+    CoreRequest.LOCK: _lock,
 }

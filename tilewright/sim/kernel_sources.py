@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import tilewright
 from tilewright.device import Arch
@@ -21,6 +22,7 @@ from tilewright.native.cpp_compiler import (
     portable_flags,
     translated,
 )
+from tilewright.sim.c_signature import function_type
 from tilewright.sim.kernels import KernelError
 
 INCLUDE = Path(tilewright.__file__).parent / "kernels" / "include"
@@ -32,12 +34,19 @@ _ARCH_MACROS = {
 """What the compiler for cores defines."""
 _COMMON = (
     *("-std=c++20", "-fPIC", "-fno-strict-aliasing", "-fpermissive", "-w", "-ffp-contract=off"),
-    *("-D__AIENGINE__=2", "-DNDEBUG", f"-I{INCLUDE}"),
+    *("-fno-semantic-interposition", "-D__AIENGINE__=2", "-DNDEBUG", f"-I{INCLUDE}"),
 )
 _FAST = ("-O3", "-march=native", "-g1", "-gdwarf-4")
-_CHECKED = ("-O1", "-g", "-gdwarf-4", "-fno-inline", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-DTILEWRIGHT_CHECKED")
+_CHECKED = (
+    *("-O1", "-g", "-gdwarf-4", "-fno-inline", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"),
+    "-DTILEWRIGHT_CHECKED",
+)
 _SANITIZERS = "-fsanitize=kernel-address,integer-divide-by-zero,bounds,alignment,null"
 _WRAPPED = "-Wl,--wrap=memcpy,--wrap=memmove,--wrap=memset"
+
+
+_AMBIGUOUS = "entry_of<"
+"""In the message of a compiler that finds several functions of one name."""
 
 
 class SourceError(KernelError):
@@ -63,7 +72,15 @@ class KernelSource:
     @property
     def shown(self) -> str:
         """What messages call it."""
-        return str(self.path) if self.path is not None else f"{self.names[0] if self.names else 'kernel'}.cc"
+        if self.path is not None:
+            return str(self.path)
+        # It is also the name of a file, which a name from a program may become only if it is a plain one.
+        return f"{next(iter(self.identifiers), 'kernel')[:64]}.cc"
+
+    @property
+    def identifiers(self) -> list[str]:
+        """The names that C++ can have."""
+        return [name for name in self.names if name.isidentifier() and name.isascii()]
 
     @property
     def is_cpp(self) -> bool:
@@ -112,30 +129,45 @@ def compile_source(source: KernelSource, arch: Arch = Arch.AIE2, checked: bool =
     if source.path is not None and not source.path.is_file():
         raise KernelError(f"there is no file {source.path}")
     try:
-        key, data = translated(_cpp_unit(source, arch, checked) if source.is_cpp else _plain_unit(source))
+        key, data = _translated(source, arch, checked)
     except CompilerError as error:
         raise SourceError(source, error) from error
     return LibraryImage(key, data, source, arch, checked and source.is_cpp)
 
 
-def _cpp_unit(source: KernelSource, arch: Arch, checked: bool) -> Translation:
+def _translated(source: KernelSource, arch: Arch, checked: bool) -> tuple[str, bytes]:
+    if not source.is_cpp:
+        return translated(_plain_unit(source))
+    try:
+        return translated(_cpp_unit(source, arch, checked))
+    except CompilerError as error:
+        spelt = {name: type for name in source.identifiers if (type := function_type(source.read(), name))}
+        if _AMBIGUOUS not in error.message or not spelt:
+            raise
+        return translated(_cpp_unit(source, arch, checked, spelt))
+
+
+def _cpp_unit(
+    source: KernelSource, arch: Arch, checked: bool, spelt: Mapping[str, str] = MappingProxyType({})
+) -> Translation:
     compiler = find_compiler("c++")
     apart = () if compiler.is_clang else ("-fno-gnu-unique",)  # clang never makes such symbols
     flags = (*_COMMON, *_ARCH_MACROS.get(arch, _ARCH_MACROS[Arch.AIE2]), *apart)
     runtime_object = _runtime("call.cc", *apart, "-c", *(("-DTILEWRIGHT_CHECKED",) if checked else ()))
     kind = (*_CHECKED, _SANITIZERS, *_outlined(compiler.is_clang), _WRAPPED) if checked else _FAST
-    forced = ("-include", "aie_api/aie.hpp") if (INCLUDE / "aie_api" / "aie.hpp").is_file() else ()
-    names = [name for name in source.names if name.isidentifier() and name.isascii()]
-    included = "kernel-source.cc" if source.path is None else str(source.path.absolute())
+    included = source.shown if source.path is None else str(source.path.absolute())
     lines = ['#include "tilewright/call.hpp"', '#include "tilewright/core.hpp"']
-    lines += [f"#include {_quoted(included)}"] if source.path is not None else [f'#include "{source.shown}"']
-    lines += [f"TILEWRIGHT_MISSING({name})" for name in names]
+    lines += [f"#include {_quoted(included)}"]
+    lines += [f"TILEWRIGHT_MISSING({name})" for name in source.identifiers]
     lines += ["namespace tilewright_missing {}", "using namespace tilewright_missing;"]
-    lines += [f"TILEWRIGHT_ENTRY({name})" for name in names]
+    lines += [
+        f"TILEWRIGHT_ENTRY_AS({name}, {spelt[name]})" if name in spelt else f"TILEWRIGHT_ENTRY({name})"
+        for name in source.identifiers
+    ]
     # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
     beside = () if source.text is None else ((source.shown, source.text.encode("utf-8", "surrogateescape")),)
     given = tuple(portable_flags(source.flags))
-    all_flags = (*flags, *kind, *forced, *given, "-shared", "-Wl,-Bsymbolic")
+    all_flags = (*flags, *kind, "-include", "aie_api/aie.hpp", *given, "-shared", "-Wl,-Bsymbolic")
     text = ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
     return Translation(compiler, text, WRAPPER, all_flags, (runtime_object,), beside)
 
@@ -172,7 +204,9 @@ def _plain_unit(source: KernelSource) -> Translation:
     """C, or an object that a compiler for this computer made: nothing is added to it."""
     assert source.path is not None
     if source.path.suffix not in PLAIN_SUFFIXES:
-        raise CompilerError(f"'{source.path.suffix}' is no kind of source: C++ (.cc, .cpp), C (.c) and objects (.o) are")
+        raise CompilerError(
+            f"'{source.path.suffix}' is no kind of source: C++ (.cc, .cpp), C (.c) and objects (.o) are"
+        )
     flags = ("-shared", "-fPIC", "-O2", *portable_flags(source.flags), f"-I{source.path.absolute().parent}")
     if source.path.suffix == ".c":
         return Translation(find_compiler("c"), source.path.read_bytes(), source.path.name, flags)

@@ -28,6 +28,9 @@ from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy, place_of
 Words = npt.NDArray[np.uint32]
 REMEDY = "order them: await the first one, put a lock between them, or let them use different memory"
 
+MEMORY_ALIGNMENT = 64
+"""Of a tile's memory in this process: kernels in C++ look at the low bits of addresses."""
+
 
 class Mover(Protocol):
     """A channel, as far as it matters here."""
@@ -159,9 +162,12 @@ class MemoryWatch:
 
 def fresh_memory(size_bytes: int, policy: FaultPolicy) -> npt.NDArray[np.uint8]:
     """A tile's memory after reset: zeros, or, where unwritten words are looked for, what no program writes."""
-    if policy.level(FaultKind.UNWRITTEN_MEMORY) is FaultLevel.OFF:
-        return np.zeros(size_bytes, dtype=np.uint8)
-    return _unwritten(np.arange(0, size_bytes, WORD_BYTES, dtype=np.int64)).view(np.uint8)
+    whole = np.zeros(size_bytes + MEMORY_ALIGNMENT, dtype=np.uint8)
+    start = -whole.ctypes.data % MEMORY_ALIGNMENT
+    memory = whole[start : start + size_bytes]
+    if policy.level(FaultKind.UNWRITTEN_MEMORY) is not FaultLevel.OFF:
+        memory.view(np.uint32)[:] = _unwritten(np.arange(0, size_bytes, WORD_BYTES, dtype=np.int64))
+    return memory
 
 
 def check_written(words: Words, offsets: Addresses, where: object, policy: FaultPolicy, asker: object) -> None:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import InspectLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
@@ -161,7 +161,17 @@ class _AliasFinder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if not _is_below(fullname, self.aliases.root):
             return None
-        return ModuleSpec(fullname, self, is_package=fullname == self.aliases.root)
+        served = self._served_spec(fullname)
+        # `-m` calls the program after the file that it is in
+        origin = None if served is None else served.origin
+        return ModuleSpec(fullname, self, origin=origin, is_package=fullname == self.aliases.root)
+
+    def _served_spec(self, fullname: str) -> ModuleSpec | None:
+        served = self.aliases.target_of(fullname)
+        try:
+            return None if served is None else find_spec(served)
+        except ImportError:
+            return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = self.aliases.load(spec.name)
@@ -173,6 +183,11 @@ class _AliasFinder(MetaPathFinder, Loader):
         spec = module.__spec__
         if spec is not None and spec.loader_state is not None:
             module.__spec__ = spec.loader_state
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code of the module that serves a name, which `-m` runs."""
+        spec = self._served_spec(fullname)
+        return spec.loader.get_code(spec.name) if spec and isinstance(spec.loader, InspectLoader) else None
 
 
 class _AbsentFinder(MetaPathFinder):

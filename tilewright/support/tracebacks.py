@@ -108,7 +108,7 @@ def users_traceback(error: Exception) -> Exception:
         open += [found.__cause__, found.__context__]
         last = _last(found.__traceback__)
         # the message alone would not say that it is no error of the program's own
-        if last is not None and _is_ours(last.tb_frame) and not isinstance(found, Error | ImportError):
+        if last is not None and _is_ours(last.tb_frame) and not isinstance(found, Error | ImportError | SyntaxError):
             place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
             found.add_note(f"raised inside tilewright, {place}; {SHOW_ALL}=1 in the environment shows all lines")
         found.__traceback__ = _users(found.__traceback__)

@@ -1,4 +1,4 @@
-"""Files with TXN streams: raw words, hex text, the assembler's text, or the ELF files that hosts load.
+"""Files with TXN streams: words as bytes or text, the assembler's text, or the ELF files that hosts load.
 
 An ELF file has a control code in each section `.ctrltext*` (and those that save and restore the array for preemption),
 and relocations that say which words get the addresses of which buffers. The facts are those of aiebu, which writes such
@@ -7,17 +7,18 @@ files, and of XRT's loader, which patches them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 
-from tilewright.txn.codec import decode, encode
+from tilewright.txn.codec import as_words, decode, encode
+from tilewright.txn.dpu import DpuSequence, is_dpu
 from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
 from tilewright.txn.stream import Stream, TxnError, Words
 from tilewright.txn.text import assemble
+from tilewright.txn.word_files import is_assembly, read_words
 
 CONTROL_TEXT, CONTROL_DATA, PACKETS = ".ctrltext", ".ctrldata", ".ctrlpkt."
 PREEMPTION = (".preempt_save", ".preempt_restore")
@@ -143,8 +144,7 @@ def read_container(data: bytes) -> Container:
     """What is in a file, told by its first bytes; `TxnError` if it is damaged or nothing of the kind."""
     if data.startswith(MAGIC):
         return _from_elf(Elf(data))
-    code = _from_text(data) if _is_text(data) else ControlCode("", data)
-    return Container({"": code})
+    return Container({"": _from_words(data)})
 
 
 def read_stream(data: bytes, section: str | None = None) -> Stream:
@@ -152,33 +152,18 @@ def read_stream(data: bytes, section: str | None = None) -> Stream:
     return read_container(data).code(section).decode()
 
 
-def _is_text(data: bytes) -> bool:
-    """A raw stream has zero bytes in its header; printable text has none."""
-    return bool(data.strip()) and re.fullmatch(rb"[\t\n\r\f -~\x80-\xff]*", data) is not None
-
-
-_HEX = re.compile(rb"(?:0[xX])?([0-9a-fA-F]{1,8})")
-_ASSEMBLY = re.compile(rb"(?:\s|#[^\n]*\n)*txn\b")
-
-
-def _from_text(data: bytes) -> ControlCode:
-    """Words as hexadecimal numbers, set apart by white space or commas; or the text that `txn dis` writes."""
-    tokens = list(re.finditer(rb"[^\s,]+", data))
-    if _HEX.fullmatch(tokens[0][0]) is None:
-        if _ASSEMBLY.match(data) is None:
-            raise TxnError(0, "a text, but neither words in hexadecimal nor what `txn dis` writes")
+def _from_words(data: bytes) -> ControlCode:
+    """A file of words, or the text that `txn dis` writes; DPU words become the operations that do the same."""
+    if is_assembly(data):
         return ControlCode("", encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes())
-    words = np.array([_word(token) for token in tokens], dtype="<u4")
-    places = [token.start() for token in tokens]
-    return ControlCode("", words.tobytes(), locate=lambda at: places[at // 4] if at // 4 < len(places) else len(data))
-
-
-def _word(token: re.Match[bytes]) -> int:
-    found = _HEX.fullmatch(token[0])
-    if found is None:
-        shown = token[0][:20].decode("ascii", errors="replace")
-        raise TxnError(token.start(), f"{shown!r} is no 32-bit word in hexadecimal")
-    return int(found[1], 16)
+    file = read_words(data)
+    if not is_dpu(file.data):
+        return ControlCode("", file.data, locate=file.locate)
+    try:
+        stream = DpuSequence.read(as_words(file.data)).stream()
+    except TxnError as error:
+        raise TxnError(None if error.offset is None else file.locate(error.offset), error.reason) from None
+    return ControlCode("", encode(stream).astype("<u4").tobytes())
 
 
 def _from_elf(elf: Elf) -> Container:

@@ -150,7 +150,8 @@ _COMMON: dict[int, OperationLayout] = {
         default_payload_words=1,
     ),
     Opcode.RECORD_TIMER: OperationLayout(3, 1, {**_PADDED, "id": _word(2)}),
-    Opcode.MERGE_SYNC: OperationLayout(4, 1, {**_PADDED, "value": _word(2), "pad": _word(3)}),
+    # code that saves the array for preemption has a shorter form, without the last word
+    Opcode.MERGE_SYNC: OperationLayout(3, 1, {**_PADDED, "value": _word(2)}, default_payload_words=1),
     **dict.fromkeys(range(Opcode.CUSTOM_OP_NEXT, Opcode.LOAD_PM_END_INTERNAL), _CUSTOM),
     Opcode.READ_REGS: _CUSTOM,
 }
@@ -172,6 +173,12 @@ LAYOUTS: dict[tuple[int, int], dict[int, OperationLayout]] = {
             for number in (Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
         },
         **_COMMON,
+        Opcode.DDR_PATCH: OperationLayout(
+            5,
+            1,
+            {**_PADDED, "address": _word(2), "argument_index": _word(3), "argument_offset": _word(4)},
+            default_payload_words=1,
+        ),
     },
 }
 """Layouts by stream version (major, minor), then by opcode."""

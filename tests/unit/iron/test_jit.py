@@ -202,12 +202,15 @@ def test_files_of_a_design_run_again(tmp_path: Path) -> None:
     a, b = iron.arange(32, dtype=np.int32), iron.zeros(32, dtype=np.int32)
     NPUKernel(design, words)(a, b)
     assert (b.numpy() == a.numpy()).all()
+    # where readers of traces look for what the driver makes
+    assert "aie.runtime_sequence" in (tmp_path / "final.prj" / "input_with_addresses.mlir").read_text()
 
     class Options:
         xclbin, instr, kernel = design, words, "MLIR_AIE"
 
     from tilewright.iron.utils import DefaultNPURuntime
 
+    assert DefaultNPURuntime.npu_str == "npu2"
     b.fill_(0)
     kernel = create_npu_kernel(Options()).npu_kernel
     assert DefaultNPURuntime.run_test(kernel, [a, b], {1: np.arange(32)}) == 0
@@ -239,6 +242,15 @@ def test_wrong_calls(settings: dict[str, Any], arguments: dict[str, Any], compla
 
     with pytest.raises(TypeError, match=complaint):
         iron.jit(**settings)(design)(*arguments.pop("args", ()), **arguments)
+
+
+def test_annotations_that_are_text_and_local() -> None:
+    """All of this file's are text. What a name means may be known to the function around only, or not at all."""
+    size = CompileTime[int]
+
+    def design(a: In, b: Out, c: nothing_of_this_name, *, m: size, k: CompileTime[int]) -> None: ...  # noqa: F821
+
+    assert split_params(design) == (["m", "k"], ["a", "b"], ["c"])
 
 
 def test_wrong_annotations() -> None:

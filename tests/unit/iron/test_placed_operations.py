@@ -9,6 +9,7 @@ import pytest
 from iron_programs import vector
 
 from tilewright.iron.builders import mlir_mod_ctx
+from tilewright.iron.builders.location import UsageError
 from tilewright.iron.dialects.aie import (
     AIEDevice,
     AIETileType,
@@ -507,3 +508,30 @@ def test_a_device_can_be_asked():
 )
 def test_pad_values_fill_a_word(value: int, size: int, word: int):
     assert pack_pad_value(value, size) == word
+
+
+def test_one_initial_value_fills_a_buffer():
+    text = on_device(lambda: buffer(tile(0, 2), vector(4, np.int16), name="filled", initial_value=np.array([7])))
+    assert ": memref<4xi16> = dense<7>" in text
+
+
+def test_a_view_begins_so_many_elements_into_a_buffer():
+    def body() -> None:
+        data = buffer(tile(0, 2), vector(64, np.int8), name="data")
+
+        @core(tile(0, 2))
+        def _() -> None:
+            memref.view(data, [4, 2], np.int32, shift=3)
+
+    text = on_device(body)
+    assert "%c12 = arith.constant 12 : index" in text
+    assert re.search(r"memref.view %data\[%c12\]\[\] : memref<64xi8> to memref<4x2xi32>", text)
+
+
+def test_a_view_is_of_bytes():
+    def body() -> None:
+        data = buffer(tile(0, 2), vector(64), name="data")
+        core(tile(0, 2))(lambda: memref.view(data, [4]))
+
+    with pytest.raises(UsageError, match="a view is of bytes, a flat buffer of i8, not of memref<64xi32>"):
+        on_device(body)

@@ -53,4 +53,5 @@ def _type(argument: Any) -> str:
     if not hasattr(argument, "dtype"):
         return "i32"
     sizes = "".join(f"{size}x" for size in argument.shape)
-    return f"memref<{sizes}{TYPES[argument.dtype.name]}>"
+    element = TYPES[argument.dtype.name] if argument.dtype.names is None else '!aiex.bfp<"v8bfp16ebs8">'
+    return f"memref<{sizes}{element}>"

@@ -191,6 +191,7 @@ def floats() -> list[Case]:
         Case("sqrt", "aie::sqrt(aie::abs(a))", ("floatx16",), "floatx16", lambda x: np.sqrt(np.abs(x)), tolerance=close),
         Case("invsqrt", "aie::invsqrt(aie::abs(a))", ("floatx16",), "floatx16", lambda x: 1 / np.sqrt(np.abs(x)), tolerance=close),
         Case("exp2", "aie::exp2<bfloat16>(a)", ("floatx16",), "bfloat16x16", lambda x: np.exp2(x.astype(np.float64)), CONV_EVEN, tolerance=2.0**-8),
+        Case("exp", "aie::exp(a)", ("floatx16",), "floatx16", lambda x: np.exp(x.astype(np.float64)), tolerance=2.0**-18),
         Case("tanh", "aie::tanh<bfloat16>(a)", ("floatx16",), "bfloat16x16", lambda x: np.tanh(x.astype(np.float64)), CONV_EVEN, tolerance=2.0**-8),
         Case("tanh of an accumulator", "aie::tanh<float>(a)", ("accfloatx16",), "floatx16", lambda x: np.tanh(x.astype(np.float64)), tolerance=close),
         Case("log2", "aie::log2(aie::abs(a))", ("floatx16",), "floatx16", lambda x: np.log2(np.abs(x).astype(np.float64)), tolerance=2.0**-15),

@@ -56,6 +56,7 @@ def elementwise() -> list[Case]:
         if x == "bfloat16" or tag != "accfloat":  # products of other floats may be fused with the sum
             cases += [
                 Case("mac", "aie::mac(c, a, b)", (a, b, acc), acc, lambda p, q, r, f=product, t=n: as_lanes(r, t) + f(p, q)),
+                Case("mac_square", "aie::mac_square(b, a)", (b, acc), acc, lambda q, r, f=product, t=n: as_lanes(r, t) + f(q, q)),
                 Case("mac scalar", "aie::mac(c, a, b)", (a, y, acc), acc, lambda p, q, r, f=product, t=n: as_lanes(r, t) + f(p, q)),
                 Case("msc", "aie::msc(c, a, b)", (a, b, acc), acc, lambda p, q, r, f=product, t=n: as_lanes(r, t) - f(p, q)),
             ]  # fmt: skip

@@ -98,6 +98,10 @@ def test_scalar_bf16_sum_is_rounded_after_each_product() -> None:
     call("matmul_scalar_bf16_bf16", a.reshape(-1), b.reshape(-1), c)
     assert float(c[0]) == 256
     assert float(sum_of_products(a, b, np.zeros((1, 1), bfloat16), 1)[0, 0]) == 258
+    chain, memory = Chain(), (a.reshape(-1), b.reshape(-1), c)
+    for _ in kernel("matmul_scalar_cascade_put_only_bf16_bf16", *memory)(chain, *memory):
+        pass
+    assert int.from_bytes(chain.waiting[0][:4], "little") == 256
 
 
 @given(st.tuples(*[st.integers(1, 40)] * 3))

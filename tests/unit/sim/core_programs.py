@@ -56,6 +56,7 @@ class FakeTile:
     log: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
     cycles: int = 0
     reached: int = 0
+    calling: str | None = None
     arch: Arch = Arch.AIE2p
     hears_events: bool = False
     libraries: CoreLibraries = field(default_factory=CoreLibraries)
@@ -82,9 +83,7 @@ class FakeTile:
         yield 0
         return self.cascade.pop(0)
 
-    def put_stream(
-        self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False
-    ) -> Process[None]:
+    def put_stream(self, channel: int, data: bytes, location: LocationAttr, is_last: bool = False) -> Process[None]:
         self.log.append(("put_stream", channel, data, *(("last",) if is_last else ())))
         yield 0
 

@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """What a bundle is run with."""
     parser.add_argument("--ranks", metavar="N", type=int, help="how many processes (default: what the program says)")
     parser.add_argument("--arg", metavar="SPEC", action="append", default=[], help="an argument of the entry, in order")
-    parser.add_argument("--out", metavar="DIR", help="write each array to DIR/NAME.npy afterwards")
+    parser.add_argument("--out", metavar="DIR", help="write each array to DIR/NAME.npy, those of rank N to DIR/rankN")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="an option of the device")
     parser.add_argument("--timeout", metavar="SECONDS", type=float, help="end the run after so long, with status 1")
 
@@ -75,7 +75,8 @@ def _run(folder: Path, args: Namespace) -> int:
         raise DeviceError(f"the program is a world of {manifest.ranks} ranks, but there are {ranks}")
     settings = dict(_setting(text) for text in args.set)
     options = DeviceOptions(GPU_TARGETS[manifest.target], manifest.wave_size, settings=settings)
-    arguments = prepare_arguments(manifest, args.arg)
+    # each rank has arrays of its own, as its device has memory of its own
+    arguments = [prepare_arguments(manifest, args.arg) for _ in range(ranks)]
     status = BundleRun(folder, manifest, options, ranks, arguments).run(checked_timeout(args.timeout))
     # arrays of a run that failed are half done
     if args.out is not None and status == 0:
@@ -93,7 +94,14 @@ def _setting(text: str) -> tuple[str, str]:
 class BundleRun:
     """One run of a bundle."""
 
-    def __init__(self, folder: Path, manifest: Manifest, options: DeviceOptions, ranks: int, arguments: EntryArguments):
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        options: DeviceOptions,
+        ranks: int,
+        arguments: Sequence[EntryArguments],
+    ):
         self.folder, self.manifest, self.options, self.ranks = folder, manifest, options, ranks
         self.arguments = arguments
 
@@ -115,7 +123,8 @@ class BundleRun:
         """What the process of a rank does; gives its status."""
         # in the process of the rank: a driver does not survive a fork
         backend = import_module(BACKENDS[self.options.target.vendor])
-        return run_rank(self.folder, self.manifest, world, self.options, backend.open_device, context, self.arguments)
+        own = self.arguments[world.rank]
+        return run_rank(self.folder, self.manifest, world, self.options, backend.open_device, context, own)
 
     def _complain(self, process: RankProcess, text: str, is_consequence: bool) -> int:
         """Say what became of a rank that cannot say it any more; its context tells where it was."""
@@ -283,10 +292,16 @@ def entry_parts(manifest: Manifest, arguments: EntryArguments, addresses: Sequen
     return parts
 
 
-def save_arguments(folder: Path, manifest: Manifest, arguments: EntryArguments) -> None:
+def save_arguments(folder: Path, manifest: Manifest, arguments: Sequence[EntryArguments]) -> None:
+    """Arrays of rank 0 go into the folder itself, those of others into folders of their own."""
     names = [parameter.name for parameter in manifest.parameters if parameter.shape is not None]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_files(folder, array_files(dict(zip(names, arguments.arrays, strict=True))))
+        files = dict[str, bytes]()
+        for rank, own in enumerate(arguments):
+            below = "" if rank == 0 else f"rank{rank}/"
+            arrays = array_files(dict(zip(names, own.arrays, strict=True)))
+            files |= {below + name: data for name, data in arrays.items()}
+        write_files(folder, files)
     except OSError as error:
         raise DeviceError(f"cannot write to '{error.filename or folder}': {error.strerror or error}") from error

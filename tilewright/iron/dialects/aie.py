@@ -81,6 +81,8 @@ from tilewright.iron.placed.sequence import (
     BDChainOp,
     RuntimeSequenceOp,
     bd_chain,
+    generate_control_packets,
+    translate_npu_to_binary,
 )
 from tilewright.iron.placed.tiles import (
     AIEArch,
@@ -112,10 +114,6 @@ from tilewright.iron.placed.trace import (
     trace_start,
     trace_start_config,
     trace_stop,
-)
-from tilewright.iron.placed.translations import (
-    generate_control_packets,
-    translate_npu_to_binary,
 )
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,10 @@ from tilewright.iron.kernel import ExternalFunction, Kernel
 from tilewright.iron.resolvable import current_resolution
 from tilewright.iron.utils.hostruntime.current_device import get_current_device
 from tilewright.kernels.declaration import Declaration
+from tilewright.kernels.sources import KernelMode, checkouts
 
 ELEMENTS = {np.int8: "i8", np.uint8: "ui8", np.int16: "i16", np.int32: "i32", bfloat16: "bf16", np.float32: "f32"}
 """How the names of kernels call NumPy's types."""
-KERNELS_VARIABLE, FROM_SOURCE = "TILEWRIGHT_KERNELS", "source"
-SOURCES_VARIABLE = "TILEWRIGHT_KERNEL_SOURCES"
-"""Names the folder with mlir-aie's kernels in C++: its `aie_kernels`."""
 _TABLES = "aie_runtime_lib/AIE2"
 """Beside that folder: the tables of functions for cores that have no instructions for them."""
 _EXTERN_CACHE: dict[object, ExternalFunction] = {}
@@ -66,9 +63,9 @@ class LibraryFunction(ExternalFunction):
         symbol = None if self.name == self.original_name else self.original_name
         if found is None:
             return Declaration(self.name, self.compile_flags)
-        root = _sources_folder()
-        flags = [*self.compile_flags, f"-I{root.parent}", f"-I{found.parent}"]
-        tables = root.parent / _TABLES
+        root = next(parent.parent for parent in found.parents if parent.name == "aie_kernels")
+        flags = [*self.compile_flags, f"-I{root}", f"-I{found.parent}"]
+        tables = root / _TABLES
         if self._uses_tables and found.parent.name == "aie2" and tables.is_dir():
             text = f'#include "{found}"\n#include "{tables / "lut_based_ops.cpp"}"\n'
             return Declaration(self.name, [*flags, f"-I{tables}"], text, None, symbol)
@@ -92,17 +89,13 @@ class LibraryFunction(ExternalFunction):
         return isinstance(other, LibraryFunction) and other.content_digest() == self.content_digest()
 
 
-def _sources_folder() -> Path:
-    return Path(os.environ.get(SOURCES_VARIABLE, "")).absolute()
-
-
 def _source_path(source: str) -> Path | None:
     """The file of a kernel, where sources are wanted before the library and there are any."""
-    if os.environ.get(KERNELS_VARIABLE) != FROM_SOURCE or not os.environ.get(SOURCES_VARIABLE):
+    if not KernelMode.named(None).prefers_sources:
         return None
-    _, folder, file = source.split("/", 2)
+    kernels, folder, file = source.split("/", 2)
     # kernels without a version for an architecture have one for all, or that of the first
-    tried = [_sources_folder() / part / file for part in (folder, "aie2", "generic")]
+    tried = [root / kernels / part / file for root in checkouts() for part in (folder, "aie2", "generic")]
     return next((path for path in tried if path.is_file()), None)
 
 

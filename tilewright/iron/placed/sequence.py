@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region
 
 from tilewright.dialects.aie.sequence import BdChainOp as BdChain
@@ -16,6 +17,7 @@ from tilewright.dialects.aiex.memcpy import NpuDmaMemcpyNdOp, NpuDmaWaitOp
 from tilewright.dialects.aiex.write_bd import FIELD_NAMES, NpuWriteBdOp
 from tilewright.iron.builders.handles import OpView, value_of
 from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.module import Module
 from tilewright.iron.builders.operations import build, builder, call_body, fill, new_block, region_op
 from tilewright.iron.builders.scalars import as_i32
 from tilewright.iron.builders.types import as_list, convert_type
@@ -267,3 +269,24 @@ def dma_wait(*args: Any) -> None:
         refuse("dma_wait must receive at least one dma_meta information to wait for")
     for fifo in args:
         npu_dma_wait(fifo)
+
+
+def translate_npu_to_binary(module: Any, device_name: str = "", sequence_name: str = "") -> list[int]:
+    """The TXN words of a runtime sequence that passes have lowered to register writes."""
+    from tilewright.driver.translations import npu_words
+
+    return npu_words(_module(module), device_name, sequence_name)
+
+
+def generate_control_packets(module: Any, device_name: str = "") -> list[int]:
+    """The words of the control packets in a runtime sequence."""
+    from tilewright.driver.translations import packet_words
+
+    return packet_words(_module(module), device_name)
+
+
+def _module(given: Any) -> ModuleOp:
+    op = given.op if isinstance(given, Module | OpView) else given
+    if not isinstance(op, ModuleOp):
+        refuse(f"expected a module, not {given!r}")
+    return op

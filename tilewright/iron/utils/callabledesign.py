@@ -147,7 +147,7 @@ class CallableDesign:
         return self.compilable.get_pdi_paths()
 
     def get_pdi_path(self, device_name: str | None = None) -> Path | None:
-        """See `CompilableDesign.get_pdi_path`."""
+        """The PDI file of the device called `device_name`, see `CompilableDesign.get_pdi_path`."""
         return self.compilable.get_pdi_path(device_name)
 
     def design(self, **compile_kwargs: Any) -> Design:

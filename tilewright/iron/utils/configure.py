@@ -1,4 +1,4 @@
-"""Where this installation and the vendor's compiler are."""
+"""Places of this installation and of the vendor's compiler."""
 
 from __future__ import annotations
 

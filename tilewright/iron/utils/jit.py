@@ -10,11 +10,14 @@ from typing import Any, overload
 
 from tilewright.errors import CallError
 from tilewright.iron.utils.callabledesign import CallableDesign
-from tilewright.iron.utils.compile.jit.compilabledesign import Generator, setting_names
+from tilewright.iron.utils.compile.jit.compilabledesign import Generator, config_param_names, setting_names
 from tilewright.iron.utils.compile.jit.introspection import EMPTY, Parameters, parameters_of
 
 _logger = logging.getLogger("aie.utils.callabledesign")  # programs for mlir-aie set its level
 _SETTINGS = setting_names(CallableDesign)
+
+
+__all__ = ["CallableDesign", "config_param_names", "jit"]
 
 
 @overload

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, cast
 
@@ -230,7 +231,7 @@ class HostRuntime:
             return args
         if trace_config.enable_ctrl_pkts:
             # headers of packets that read words, so that a run's state is in the trace, too
-            reads = [create_ctrl_pkt(1, 0, address) for address in (CORE_STATUS, TRACE_STATUS)]
+            reads: list[int] = [create_ctrl_pkt(1, 0, address) for address in (CORE_STATUS, TRACE_STATUS)]
             args.append(tensor(np.array(reads + [0] * (CONTROL_WORDS - len(reads)), np.uint32)))
         args.append(zeros(size * (4 if trace_config.enable_ctrl_pkts else 1), dtype=np.uint8))
         return args
@@ -241,7 +242,7 @@ class HostRuntime:
         data = array_of(args[-1]).reshape(-1).view(np.uint8)
         if trace_config.reuse_output_buffer:
             dtype = np.dtype(trace_config.last_tensor_dtype)
-            used = int(np.prod(trace_config.last_tensor_shape)) * dtype.itemsize
+            used = prod(trace_config.last_tensor_shape) * dtype.itemsize
             args[-1] = data[:used].view(dtype).reshape(trace_config.last_tensor_shape).copy()
             data = data[used:].copy()
         trace, others = data[: trace_config.trace_size], data[trace_config.trace_size :]

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
@@ -172,14 +172,14 @@ class MLIRModuleAnnotator:
 
     def annotate_file(self, input_path: str, output_path: str | None = None) -> int:
         """Give all register writes of a file their comments, and write it to another file or to stdout."""
-        from tilewright.support.output_files import write_atomically
+        from tilewright.support.output_files import write_file
 
         module = Module.parse(Path(input_path).read_text(encoding="utf-8"))
         count = self.annotate_module(module)
         if output_path is None:
             print(module, end="")
         else:
-            write_atomically(Path(output_path), str(module).encode())
+            write_file(output_path, str(module).encode())
         print(f"Annotated {count} operations", file=sys.stderr)
         return count
 
@@ -197,13 +197,11 @@ def _mask(bit_range: str) -> int:
 def _number(op: Operation, *names: str) -> int | None:
     """A number of an operation, which an attribute or a constant operand says."""
     for name in names:
-        match op.properties.get(name) or getattr(op, name, None):
-            case IntegerAttr() as found:
-                return found.value.data
-            case SSAValue() as found:
-                return constant_value(found)
-            case _:
-                pass
+        found: Any = op.properties.get(name) or getattr(op, name, None)
+        if isinstance(found, IntegerAttr):
+            return cast("IntegerAttr[Any]", found).value.data
+        if isinstance(found, SSAValue):
+            return constant_value(cast("SSAValue[Any]", found))
     return None
 
 

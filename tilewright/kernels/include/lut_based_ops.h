@@ -23,22 +23,24 @@ struct exponential_tables {
   }
 };
 
-// 32 straight pieces between -4 and 4; beyond them the function is 1, as in the last of them.
+// 32 straight pieces between -4 and 4. The outermost are -1 and 1, which is what holds beyond them; the two at zero leave
+// small numbers as they are.
 constexpr unsigned tanh_pieces = 32;
 constexpr float tanh_limit = 4, tanh_step = 2 * tanh_limit / tanh_pieces;
 struct tanh_table {
   bfloat16 slope[tanh_pieces], offset[tanh_pieces];
   tanh_table() {
     for (unsigned i = 0; i < tanh_pieces; ++i) {
-      const double low = -tanh_limit + i * double(tanh_step), high = low + tanh_step;
-      const bool outermost = i == 0 || i == tanh_pieces - 1;
-      const double chord = outermost ? 0 : (__builtin_tanh(high) - __builtin_tanh(low)) / tanh_step;
-      slope[i] = bfloat16(float(chord));
-      // Through the middle of what the chord cuts off: half of the error on either side.
-      const double middle = (low + high) / 2, ends = (__builtin_tanh(high) + __builtin_tanh(low)) / 2;
-      const double value = (ends + __builtin_tanh(middle)) / 2 - float(slope[i]) * middle;
-      offset[i] = outermost ? bfloat16(i ? 1.0f : -1.0f) : bfloat16(float(value));
+      const double low = -tanh_limit + i * double(tanh_step), high = low + tanh_step, middle = (low + high) / 2;
+      slope[i] = bfloat16(float((__builtin_tanh(high) - __builtin_tanh(low)) / tanh_step));
+      // Half of what the chord cuts off on either side of the line.
+      const double ends = (__builtin_tanh(high) + __builtin_tanh(low)) / 2;
+      offset[i] = bfloat16(float((ends + __builtin_tanh(middle)) / 2 - float(slope[i]) * middle));
     }
+    slope[0] = slope[tanh_pieces - 1] = 0;
+    offset[0] = -1, offset[tanh_pieces - 1] = 1;
+    slope[tanh_pieces / 2 - 1] = slope[tanh_pieces / 2] = 1;
+    offset[tanh_pieces / 2 - 1] = offset[tanh_pieces / 2] = 0;
   }
 };
 

@@ -56,34 +56,36 @@ class ObjectFifoLowerDmasPass(DevicePass):
 
 
 def _chain(endpoint: ObjectFifoDmaEndpointOp, pool: ObjectFifoPoolOp, counts: bool) -> Chain:
-    descriptors = list(_descriptors(endpoint, pool, counts))
+    objects = [list(_descriptors(endpoint, pool, number, counts)) for number in range(len(pool.buffer_ops))]
     drains = endpoint.does is ObjectFifoRole.drains
     # What fills the pool covers all repetitions of an object at once, by its locks.
     repeats = pool.repeat_count.value.data if drains and pool.repeat_count is not None else 1
     rounds = None if endpoint.iter_count is None else endpoint.iter_count.value.data
     # A channel can repeat one descriptor by itself; else there is a descriptor for each repetition.
-    in_hardware = repeats > 1 and len(descriptors) == 1 and rounds is None
+    in_hardware = repeats > 1 and sum(map(len, objects)) == 1 and rounds is None
     copies = 1 if in_hardware else repeats
     again = rounds - 1 if rounds is not None else repeats - 1 if in_hardware else 0
     pad_value = endpoint.pad_value if endpoint.pad_value.value.data else None
-    copied = [descriptor for descriptor in descriptors for _ in range(copies)]
+    copied = [descriptor for descriptors in objects for _ in range(copies) for descriptor in descriptors]
     return Chain(copied, repeat_count=again, stops=rounds is not None, pad_value=pad_value)
 
 
-def _descriptors(endpoint: ObjectFifoDmaEndpointOp, pool: ObjectFifoPoolOp, counts: bool) -> Iterator[FifoBd]:
-    """Object by object, and in each the segments that the endpoint is responsible for."""
-    for number, buffer in enumerate(pool.buffer_ops):
-        for position, segment in enumerate(endpoint.selected):
-            dimensions, padding = endpoint.pattern(position)
-            length = segment.size.data
-            if dimensions and padding:
-                pads = zip(dimensions, padding, strict=True)
-                length = prod(d.size.data + p.const_pad_before.data + p.const_pad_after.data for d, p in pads)
-            if counts:
-                acquire, release = _counting_locks(endpoint, pool, segment)
-            else:
-                acquire, release = _binary_lock(endpoint, pool, number)
-            yield FifoBd(buffer.buffer, segment.offset.data, length, acquire, release, dimensions, padding or None)
+def _descriptors(
+    endpoint: ObjectFifoDmaEndpointOp, pool: ObjectFifoPoolOp, number: int, counts: bool
+) -> Iterator[FifoBd]:
+    """Of one object: the segments that the endpoint is responsible for."""
+    buffer = pool.buffer_ops[number].buffer
+    for position, segment in enumerate(endpoint.selected):
+        dimensions, padding = endpoint.pattern(position)
+        length = segment.size.data
+        if dimensions and padding:
+            pads = zip(dimensions, padding, strict=True)
+            length = prod(d.size.data + p.const_pad_before.data + p.const_pad_after.data for d, p in pads)
+        if counts:
+            acquire, release = _counting_locks(endpoint, pool, segment)
+        else:
+            acquire, release = _binary_lock(endpoint, pool, number)
+        yield FifoBd(buffer, segment.offset.data, length, acquire, release, dimensions, padding or None)
 
 
 def _counting_locks(

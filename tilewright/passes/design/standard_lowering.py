@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import (
+    BFloat16Type,
     Float32Type,
     IntegerAttr,
     IntegerType,
@@ -25,9 +26,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.hints import isa
 
 from tilewright.device import Arch, LockAction, TileId
-from tilewright.dialects import arith, memref, vector
+from tilewright.dialects import aievec, arith, memref, vector
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.cascade import EventOp, GetCascadeOp, GetStreamOp, PutCascadeOp, PutStreamOp
 from tilewright.dialects.aie.core import CoreOp, DebugOp, EndOp
@@ -50,6 +52,11 @@ Lowering: TypeAlias = "Callable[[Any, PatternRewriter, Intrinsics], SSAValue | N
 """Puts calls where the rewriter stands and gives what replaces the operation's result, if it has one."""
 I128, I384 = IntegerType(128), IntegerType(384)
 ACCUMULATOR = VectorType(i32, [16])
+# Control registers of the vector unit and their values, as AIECoreToStandard.cpp sets them: on AIE2P it writes what is
+# the saturation register of AIE2 too.
+SATURATION_REGISTER, SATURATE = 9, 1
+ROUNDING_REGISTERS = {Arch.AIE2: 6, Arch.AIE2p: 1}
+FLOOR, POSITIVE_INF, CONV_EVEN = 0, 9, 12
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,7 @@ class StandardLoweringPass(ModulePass):
             _make_global(module, device, buffer, self._takes)
         for function in functions:
             _refuse_leftovers(function, device)
+            _set_modes(function, intrinsics, ROUNDING_REGISTERS.get(device.model.arch))
         for other in ops_of(module.ops, DeviceOp):
             other.detach()
             other.erase(safe_erase=False)  # what is in it uses each other
@@ -156,6 +164,25 @@ def _get_global(buffer: BufferOp, name: StringAttr, user: Operation, index: int)
     alignment = {"alignment": IntegerAttr(ALIGNMENT_BYTES, i32)}
     build.insert(memref.AssumeAlignmentOp.create(operands=found.results, result_types=[type], properties=alignment))
     user.operands[index] = found.results[0]  # the assumption is about the global itself
+
+
+def _set_modes(function: Operation, intrinsics: Intrinsics, rounding_register: int | None) -> None:
+    """Let a core that moves accumulators into vectors begin with the modes that kernels in C++ expect."""
+    narrowed = [_scalar(op.result) for op in ops_of(function.walk(), aievec.SrsOp)]
+    multiplied = [_scalar(op.lhs) for op in ops_of(function.walk(), aievec.MatMulOp, aievec.MatMulAie2pOp)]
+    has_bf16 = any(isinstance(type, BFloat16Type) for type in multiplied)
+    if rounding_register is None or not (narrowed or has_bf16):
+        return
+    has_integers = any(isinstance(type, IntegerType) for type in narrowed)
+    rounding = CONV_EVEN if has_bf16 else POSITIVE_INF if has_integers else FLOOR
+    build = Emitter.at_start(function.regions[0].blocks[0], function.location)
+    for register, mode in ((SATURATION_REGISTER, SATURATE), (rounding_register, rounding)):
+        build.insert(intrinsics.call(function, "set.ctrl.reg", build.constants(register, mode)))
+
+
+def _scalar(value: SSAValue) -> Attribute:
+    type = value.type
+    return type.element_type if isa(type, VectorType) else type
 
 
 def _refuse_leftovers(function: Operation, device: DeviceOp) -> None:

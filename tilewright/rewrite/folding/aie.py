@@ -119,7 +119,8 @@ class ContiguousToLinear(RewritePattern):
         if not op.has_len and element_count(op.buffer.type) is None:
             return
         elements = prod(size for size, _ in dimensions)
-        if op.constant_len is not None and op.constant_len != elements:
+        # one that is known only when the sequence is generated may be any
+        if op.has_len and op.constant_len != elements:
             return
         _set_number(op, "static_len", elements)
         _rebuild(op, rewriter, op.offset, None, [], [])

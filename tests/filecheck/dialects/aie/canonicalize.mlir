@@ -64,6 +64,12 @@ aie.device(npu1) {
       // The length says that the outer dimension is an iteration: it stays.
       // CHECK: aie.dma_bd(%arg0 : memref<1024xi32> offset = 0 len = 16 sizes = [4, 16] strides = [16, 1])
       aie.dma_bd(%host : memref<1024xi32> offset = 0 len = 16 sizes = [4, 16] strides = [16, 1])
+      aie.next_bd ^unknown
+    ^unknown:
+      // So may one that is known only when the sequence is generated.
+      // CHECK: aie.dma_bd(%arg0 : memref<1024xi32> offset = 0 len = %{{.+}} sizes = [4, 16] strides = [16, 1])
+      %length = arith.trunci %n : i64 to i32
+      aie.dma_bd(%host : memref<1024xi32> offset = 0 len = %length sizes = [4, 16] strides = [16, 1])
       aie.end
     }
   }

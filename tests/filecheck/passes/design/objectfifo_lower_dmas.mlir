@@ -1,6 +1,6 @@
 // RUN: tilewright opt --split-input-file --aie-objectfifo-lower-dmas %s | filecheck %s
 
-// Object by object, and in each segment by segment. What drains waits for what is full; what fills makes up for all
+// Object by object, and in each segment by segment; an object is sent again as a whole. What drains waits for what is full; what fills makes up for all
 // repetitions at once. A chain of counted rounds ends.
 // CHECK-LABEL: @chains
 // CHECK:       aie.memtile_dma
@@ -10,7 +10,9 @@
 // CHECK:       aie.use_lock(%f1, Release, %{{.+}})
 // CHECK-NEXT:  aie.next_bd ^bb1
 // CHECK:       aie.dma_start(MM2S, 3, ^bb3, ^bb8, repeat_count = 4)
-// CHECK-COUNT-2: aie.use_lock(%f0, AcquireGreaterEqual
+// CHECK:       aie.use_lock(%f0, AcquireGreaterEqual
+// CHECK:       aie.use_lock(%f1, AcquireGreaterEqual
+// CHECK:       aie.use_lock(%f0, AcquireGreaterEqual
 // CHECK:       aie.use_lock(%f1, AcquireGreaterEqual
 // CHECK-NEXT:  aie.dma_bd_packet(0, 5)
 // CHECK-NEXT:  aie.dma_bd(%b : memref<8xi32> offset = 4 len = 6 sizes = [2, 2] strides = [2, 1] pad [<const_pad_before = 0, const_pad_after = 0>, <const_pad_before = 1, const_pad_after = 0>])

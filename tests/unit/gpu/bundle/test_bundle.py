@@ -76,6 +76,18 @@ def test_an_entry_gets_arrays_and_numbers(tmp_path, tmp_path_factory, capsys):
 
 
 @needs_compiler
+def test_each_rank_has_arrays_of_its_own(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, ENTRY, "--entry", "scale")
+    np.save(tmp_path / "x.npy", np.arange(5, dtype=np.float32))
+    options = ["--arg", str(tmp_path / "x.npy"), "--arg", "0.5", "--arg", "4", "--out", str(tmp_path / "out")]
+    done = run_alone(folder, tmp_path_factory, *options, "--ranks", "3", "--set", "share-gpu=yes")
+    assert done.returncode == 0, done.stderr
+    # one array for all of them would be scaled three times
+    for written in (tmp_path / "out", tmp_path / "out" / "rank1", tmp_path / "out" / "rank2"):
+        assert np.load(written / "x.npy").tolist() == [0, 0.5, 1, 1.5, 4]
+
+
+@needs_compiler
 def test_what_goes_wrong_is_said_with_the_place_in_the_source(tmp_path, tmp_path_factory, capsys):
     folder = compiled(tmp_path, PROGRAM.replace("arith.constant 16 : i64", "arith.constant 8192 : i64"))
     done = run_alone(folder, tmp_path_factory)

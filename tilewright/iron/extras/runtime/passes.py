@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from tilewright.iron.builders.module import Module
 from tilewright.iron.passmanager import PassManager
@@ -36,7 +36,11 @@ class Pipeline:
     def __getattr__(self, name: str) -> Callable[..., Pipeline]:
         if name.startswith("_"):
             raise AttributeError(name)
-        return lambda **options: self.add_pass(name.replace("_", "-"), **options)
+
+        def add(**options: Any) -> Pipeline:
+            return self.add_pass(name.replace("_", "-"), **options)
+
+        return add
 
     def __add__(self, other: Pipeline) -> Pipeline:
         return Pipeline([*self._steps, *other._steps])
@@ -79,7 +83,7 @@ def run_pipeline(
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return ",".join(map(str, cast("list[Any]", value))) if isinstance(value, list | tuple) else str(value)
 
 
 __all__ = ["Pipeline", "run_pipeline"]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.device import Arch
 from tilewright.iron import utils
+from tilewright.iron.utils.hostruntime.current_device import get_current_device, set_current_device
 
 if TYPE_CHECKING:
     from tilewright.iron.device.device import Device
     from tilewright.iron.utils.callabledesign import CallableDesign
 
+__all__ = ["get_current_device", "run_design_cli", "set_current_device"]
 _FAMILIES = {Arch.AIE2: "npu", Arch.AIE2p: "npu2"}
 
 

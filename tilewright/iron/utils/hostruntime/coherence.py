@@ -1,4 +1,4 @@
-"""Who has written which bytes of a host's memory last: its program, or the device."""
+"""Bytes of a host's memory by who has written them last: its program, or the device."""
 
 from __future__ import annotations
 

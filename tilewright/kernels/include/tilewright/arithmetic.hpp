@@ -136,12 +136,16 @@ template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> neg(const vector<T
   }, x);
 }
 
+template <tilewright::Scalar T> TILEWRIGHT_INLINE T abs(T x) { return x < T(0) ? T(-x) : x; }
+template <tilewright::Scalar T> TILEWRIGHT_INLINE T min(T x, T y) { return y < x ? y : x; }
+template <tilewright::Scalar T> TILEWRIGHT_INLINE T max(T x, T y) { return x < y ? y : x; }
+
 template <class T, unsigned N, class Low, class High>
 TILEWRIGHT_INLINE vector<T, N> clamp(const vector<T, N> &x, const Low &low, const High &high) {
   return min(max(x, low), high);
 }
 
-// Sums that stay at the ends of the type.
+// Sums that stay at the ends of the type, which the mode may make symmetric.
 #define TILEWRIGHT_SATURATING(name, op)                                                                                          \
   template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> name(const vector<T, N> &x, const vector<T, N> &y) {             \
     if constexpr (tilewright::is_float_class<T>)                                                                                 \
@@ -149,7 +153,7 @@ TILEWRIGHT_INLINE vector<T, N> clamp(const vector<T, N> &x, const Low &low, cons
     else {                                                                                                                       \
       constexpr unsigned L = tilewright::step<int64_t, N>;                                                                       \
       constexpr int64_t high = (int64_t(1) << (tilewright::bits_of<T> - tilewright::element<T>::is_signed)) - 1;                 \
-      constexpr int64_t low = tilewright::element<T>::is_signed ? -high - 1 : 0;                                                 \
+      const int64_t low = tilewright::element<T>::is_signed ? -high - (tilewright_core.saturation != 3) : 0;                     \
       using V = tilewright::simd<int64_t, L>;                                                                                    \
       vector<T, N> result;                                                                                                       \
       tilewright::count(tilewright::vector_alu, tilewright::issues(sizeof result));                                              \

@@ -64,11 +64,19 @@ template <unsigned size> inline tilewright_block<size> block_of(const float *val
   tilewright_block<size> block;
   block.exponent = uint8_t(largest);
   const uint32_t rounding = tilewright_core.rounding;
+  int32_t cut[size];
+  // Floor and halves to even are what kernels use: loops without branches, which compilers make vectors of.
   for (unsigned i = 0; i < size; ++i) {
-    const int shift = float_point - mantissa_point + (largest - exponents[i]);
-    const int32_t cut = rounding ? rounded_shift(mantissas[i], shift, rounding) : mantissas[i] >> (shift < 31 ? shift : 31);
-    block.mantissas[i] = int8_t(cut > 127 ? 127 : cut);
+    const int out = float_point - mantissa_point + (largest - exponents[i]), shift = out < 31 ? out : 31;
+    const int32_t down = mantissas[i] >> shift, up = (int32_t(1) << (shift - 1)) - 1 + (down & 1);
+    cut[i] = rounding ? (mantissas[i] + up) >> shift : down;
+    exponents[i] = out;
   }
+  if (rounding != 0 && rounding != 12)
+    for (unsigned i = 0; i < size; ++i)
+      cut[i] = rounded_shift(mantissas[i], exponents[i], rounding);
+  for (unsigned i = 0; i < size; ++i)
+    block.mantissas[i] = int8_t(cut[i] > 127 ? 127 : cut[i]);
   return block;
 }
 

@@ -136,6 +136,10 @@ template <auto function> constexpr tilewright_entry entry_of() {
   namespace tilewright_missing {                                                                                       \
   inline constexpr ::tilewright::missing_function name{};                                                             \
   }
+// Of functions that share their name with templates or with intrinsics, the type that the source spells.
+#define TILEWRIGHT_ENTRY_AS(name, ...)                                                                                 \
+  extern "C" __attribute__((visibility("default"))) const tilewright_entry tilewright_entry_##name =                  \
+      ::tilewright::entry_of<static_cast<__VA_ARGS__>(&::name)>();
 #define TILEWRIGHT_ENTRY(name)                                                                                         \
   extern "C" __attribute__((visibility("default"))) const tilewright_entry tilewright_entry_##name =                  \
       ::tilewright::entry_of<&::name>();

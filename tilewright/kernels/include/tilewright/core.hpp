@@ -25,9 +25,13 @@ struct tilewright_core_state {
 __attribute__((visibility("default"), used)) inline tilewright_core_state tilewright_core{1};
 }
 
+#ifdef TILEWRIGHT_CHECKED
+extern "C" void tilewright_misaligned(const void *pointer, uint32_t bytes); // does not come back
+#endif
+
 namespace tilewright {
 
-// Classes of counts; kernels/counts.py has the same names in the same order.
+// Classes of counts; OperationClass of device/vector_unit.py has the same names in the same order.
 enum count_class : unsigned {
   vector_mac,
   vector_alu,
@@ -103,6 +107,17 @@ inline void lock(uint32_t number, int32_t value, bool is_acquire) {
   if (!tilewright_core.lock)
     refuse("a lock");
   tilewright_core.lock(tilewright_core.self, number, value, is_acquire);
+}
+
+// Whether a vector may stand at an address, in checked builds: a core leaves out the low bits of others.
+[[gnu::always_inline]] inline void check_aligned(const void *pointer, uint32_t bytes) {
+#ifdef TILEWRIGHT_CHECKED
+  uint32_t align = bytes < 32 ? bytes : 32;
+  if (reinterpret_cast<uintptr_t>(pointer) % align)
+    tilewright_misaligned(pointer, align);
+#else
+  (void)pointer, (void)bytes;
+#endif
 }
 
 } // namespace tilewright

@@ -6,6 +6,7 @@
 
 #include "tilewright/arithmetic.hpp"
 #include "tilewright/block_floats.hpp"
+#include "tilewright/lookup.hpp"
 #include "tilewright/reshape.hpp"
 
 #define TILEWRIGHT_LENGTHS(kind, E) kind(4, E) kind(8, E) kind(16, E) kind(32, E) kind(64, E) kind(128, E)
@@ -267,7 +268,7 @@ template <tilewright::Register V> TILEWRIGHT_INLINE V shuffle(const V &a, const 
   const auto pick = tilewright::read<uint8_t, tilewright::register_bytes>(
       tilewright::shuffle_sources[mode < tilewright::shuffle_modes ? mode : shuffle_T512_1x2_lo].data());
   V result;
-  tilewright::write(&result, __builtin_shuffle(tilewright::bits_as<bytes>(a), tilewright::bits_as<bytes>(b), pick));
+  tilewright::write(&result, tilewright::pick_bytes(tilewright::bits_as<bytes>(a), tilewright::bits_as<bytes>(b), pick));
   return result;
 }
 template <tilewright::Register V> TILEWRIGHT_INLINE V shuffle(const V &a, unsigned mode) { return shuffle(a, a, mode); }
@@ -418,14 +419,15 @@ TILEWRIGHT_INLINE aie::accum<Tag, N> elements(const aie::vector<A, N * terms> &a
                                               const aie::accum<Tag, N> &acc, int sign) {
   using W = accum_lane_t<Tag>;
   constexpr unsigned L = step<W, N>;
+  using lane = arithmetic<W, L>;
   count(vector_mac, mac_issues(N * terms, bits_of<A> + bits_of<B>));
   aie::accum<Tag, N> result;
   for (unsigned i = 0; i < N; i += L) {
-    simd<W, L> sum = lanes<W, L, A>(&a, i) * lanes<W, L, B>(&b, i);
+    auto sum = lane::mul(lanes<W, L, A>(&a, i), lanes<W, L, B>(&b, i));
     for (unsigned term = 1; term < terms; ++term)
-      sum += lanes<W, L, A>(&a, i + term * N) * lanes<W, L, B>(&b, i + term * N);
+      sum = lane::add(sum, lane::mul(lanes<W, L, A>(&a, i + term * N), lanes<W, L, B>(&b, i + term * N)));
     const auto before = acc.template get<L>(i);
-    result.template put<L>(i, sign < 0 ? before - sum : before + sum);
+    result.template put<L>(i, sign < 0 ? lane::sub(before, sum) : lane::add(before, sum));
   }
   return result;
 }
@@ -435,14 +437,17 @@ template <unsigned M, unsigned K, unsigned N, class Tag, class A, class B>
 TILEWRIGHT_INLINE aie::accum<Tag, M * N> matrices(const aie::vector<A, M * K> &a, const aie::vector<B, K * N> &b,
                                                   const aie::accum<Tag, M * N> &acc, int sign) {
   using W = accum_lane_t<Tag>;
+  using lane = arithmetic<W, N>;
   count(vector_mac, mac_issues(M * K * N, bits_of<A> + bits_of<B>));
   aie::accum<Tag, M * N> result;
   for (unsigned row = 0; row < M; ++row) {
     simd<W, N> sum{};
-    for (unsigned k = 0; k < K; ++k)
-      sum += lanes<W, 1, A>(&a, row * K + k)[0] * lanes<W, N, B>(&b, k * N);
+    for (unsigned k = 0; k < K; ++k) {
+      const auto factor = lane::splat(static_cast<W>(static_cast<lane_t<A>>(a.get(row * K + k))));
+      sum = lane::add(sum, lane::mul(factor, lanes<W, N, B>(&b, k * N)));
+    }
     const auto before = acc.template get<N>(row * N);
-    result.template put<N>(row * N, sign < 0 ? before - sum : before + sum);
+    result.template put<N>(row * N, sign < 0 ? lane::sub(before, sum) : lane::add(before, sum));
   }
   return result;
 }
@@ -539,14 +544,7 @@ inline aie::accum<accfloat, 64> negmul_8x8_8x8T(const aie::block_vector<T, 64> &
 
 namespace tilewright {
 
-// Tables have each row twice, so that two banks can be read at once; an offset counts the bytes of both copies.
-#if defined(__AIE2P__) || defined(__AIEARCH__) && __AIEARCH__ >= 21
-constexpr unsigned table_row = 32;
-#else
-constexpr unsigned table_row = 16;
-#endif
-
-// Each offset gives 64 bits: an entry of so many bytes, and zeros.
+// Each offset gives 64 bits: an entry of so many bytes, and zeros. It counts the bytes of both copies of a row.
 template <unsigned entry, class I>
 TILEWRIGHT_INLINE void look_up(const void *table, const aie::vector<I, 16> &offsets, unsigned first, void *result) {
   char found[64] = {};

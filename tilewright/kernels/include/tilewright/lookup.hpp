@@ -3,11 +3,22 @@
 
 #include "tilewright/arithmetic.hpp"
 
+namespace tilewright {
+
+// Bytes of a table that stand twice, so that two banks have them (UG1603: 128 bits, of the newer cores 256).
+#if defined(__AIE2P__) || defined(__AIEARCH__) && __AIEARCH__ >= 21
+constexpr unsigned table_row = 32;
+#else
+constexpr unsigned table_row = 16;
+#endif
+
+} // namespace tilewright
+
 namespace aie {
 
 enum class lut_oor_policy { saturate, truncate };
 
-// For two and more parallel accesses each row of 16 bytes stands twice, and for four the whole is there twice (UG1603).
+// For two and more parallel accesses each row stands twice, and for four the whole is there twice (UG1603).
 template <unsigned ParallelAccesses, class Offset, class Slope = Offset> class lut {
   const char *first;
   unsigned elements;
@@ -21,9 +32,9 @@ public:
 
   unsigned size() const { return elements; }
   template <class Entry> Entry entry(unsigned index) const {
-    constexpr unsigned row = 16 / sizeof(Entry), copies = ParallelAccesses > 1 ? 2 : 1;
+    constexpr unsigned bytes = tilewright::table_row, row = bytes / sizeof(Entry), copies = ParallelAccesses > 1 ? 2 : 1;
     Entry found;
-    __builtin_memcpy(&found, first + index / row * copies * 16 + index % row * sizeof(Entry), sizeof found);
+    __builtin_memcpy(&found, first + index / row * copies * bytes + index % row * sizeof(Entry), sizeof found);
     return found;
   }
 };

@@ -114,13 +114,19 @@ public:
       made.lanes[i] = ~lanes[i];
     return made;
   }
-  mask operator<<(unsigned n) const {
+  template <class Count>
+    requires std::is_integral_v<Count>
+  mask operator<<(Count count) const {
+    const unsigned n = unsigned(count);
     mask made;
     for (unsigned i = 0; i < N; ++i)
       made.data()[i] = i >= n ? data()[i - n] : int8_t(0);
     return made;
   }
-  mask operator>>(unsigned n) const {
+  template <class Count>
+    requires std::is_integral_v<Count>
+  mask operator>>(Count count) const {
+    const unsigned n = unsigned(count);
     mask made;
     for (unsigned i = 0; i < N; ++i)
       made.data()[i] = n < N - i ? data()[i + n] : int8_t(0);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 
 #include "tilewright/vectors.hpp"
 
@@ -16,6 +15,7 @@ template <class T> constexpr unsigned native_vector_length_v = 512 / tilewright:
 
 template <unsigned N, class T> TILEWRIGHT_INLINE vector<std::remove_cv_t<T>, N> load_v(const T *from) {
   using V = vector<std::remove_cv_t<T>, N>;
+  tilewright::check_aligned(const_cast<const std::remove_cv_t<T> *>(from), sizeof(V));
   tilewright::count(tilewright::load, tilewright::issues(sizeof(V), tilewright::memory_bytes));
   V result;
   __builtin_memcpy(&result, const_cast<const std::remove_cv_t<T> *>(from), sizeof result);
@@ -29,8 +29,12 @@ template <unsigned N, aie_dm_resource, class T> TILEWRIGHT_INLINE auto load_v(co
 template <unsigned N, class T>
 TILEWRIGHT_INLINE vector<std::remove_cv_t<T>, N> load_unaligned_v(const T *from, unsigned aligned_elements = 1) {
   (void)aligned_elements;
-  tilewright::count(tilewright::load, 1); // its second half is read as well
-  return load_v<N>(from);
+  using V = vector<std::remove_cv_t<T>, N>;
+  // its second half is read as well
+  tilewright::count(tilewright::load, tilewright::issues(sizeof(V), tilewright::memory_bytes) + 1);
+  V result;
+  __builtin_memcpy(&result, const_cast<const std::remove_cv_t<T> *>(from), sizeof result);
+  return result;
 }
 template <class T> TILEWRIGHT_INLINE auto load_unaligned_v(const T *from, unsigned aligned_elements = 1) {
   return load_unaligned_v<native_vector_length_v<T>>(from, aligned_elements);
@@ -43,6 +47,7 @@ template <unsigned N, class T> TILEWRIGHT_INLINE auto load_floor_v(const T *from
 template <class T> TILEWRIGHT_INLINE auto load_floor_v(const T *from) { return load_floor_v<native_vector_length_v<T>>(from); }
 
 template <class T, class U, unsigned N> TILEWRIGHT_INLINE T *store_v(T *to, const vector<U, N> &value) {
+  tilewright::check_aligned(to, sizeof value);
   tilewright::count(tilewright::store, tilewright::issues(sizeof value, tilewright::memory_bytes));
   __builtin_memcpy(to, &value, sizeof value);
   return to;
@@ -53,8 +58,9 @@ template <aie_dm_resource, class T, class U, unsigned N> TILEWRIGHT_INLINE T *st
 template <class T, class U, unsigned N>
 TILEWRIGHT_INLINE T *store_unaligned_v(T *to, const vector<U, N> &value, unsigned aligned_elements = 1) {
   (void)aligned_elements;
-  tilewright::count(tilewright::store, 1);
-  return store_v(to, value);
+  tilewright::count(tilewright::store, tilewright::issues(sizeof value, tilewright::memory_bytes) + 1);
+  __builtin_memcpy(to, &value, sizeof value);
+  return to;
 }
 
 // Walks an array in steps of N elements. Reading `*it` of an array that may be written counts as a store.
@@ -68,7 +74,6 @@ template <class T, unsigned N> class vector_iterator {
   static T *moved(T *from, ptrdiff_t vectors) { return from + vectors * stride; }
 
 public:
-  using iterator_category = std::random_access_iterator_tag;
   using value_type = vector<element, N>;
   using difference_type = ptrdiff_t;
   using pointer = V *;
@@ -105,7 +110,10 @@ public:
   friend vector_iterator operator-(vector_iterator it, ptrdiff_t n) { return it -= n; }
   friend ptrdiff_t operator-(vector_iterator a, vector_iterator b) { return (a.at - b.at) / stride; }
   friend bool operator==(vector_iterator a, vector_iterator b) { return a.at == b.at; }
-  friend auto operator<=>(vector_iterator a, vector_iterator b) { return a.at <=> b.at; }
+  friend bool operator<(vector_iterator a, vector_iterator b) { return a.at < b.at; }
+  friend bool operator>(vector_iterator a, vector_iterator b) { return b < a; }
+  friend bool operator<=(vector_iterator a, vector_iterator b) { return !(b < a); }
+  friend bool operator>=(vector_iterator a, vector_iterator b) { return !(a < b); }
 };
 
 // The same over a ring of `size` elements.

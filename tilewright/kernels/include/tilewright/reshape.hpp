@@ -150,6 +150,24 @@ TILEWRIGHT_INLINE std::pair<vector<T, N>, vector<T, N>> interleave_unzip(const v
   return {filter_even(both, step), filter_odd(both, step)};
 }
 
+// A step that was chosen beforehand.
+template <class T, unsigned N> struct interleave_zip_mode {
+  unsigned step;
+  explicit constexpr interleave_zip_mode(unsigned step = 1) : step(step) {}
+};
+template <class T, unsigned N> struct interleave_unzip_mode {
+  unsigned step;
+  explicit constexpr interleave_unzip_mode(unsigned step = 1) : step(step) {}
+};
+template <class T, unsigned N>
+TILEWRIGHT_INLINE auto interleave_zip(const vector<T, N> &a, const vector<T, N> &b, interleave_zip_mode<T, N> mode) {
+  return interleave_zip(a, b, mode.step);
+}
+template <class T, unsigned N>
+TILEWRIGHT_INLINE auto interleave_unzip(const vector<T, N> &a, const vector<T, N> &b, interleave_unzip_mode<T, N> mode) {
+  return interleave_unzip(a, b, mode.step);
+}
+
 // Down is towards index 0. What comes in at the end is undefined (here: zero), repeated, taken from `fill`, or wraps.
 template <class T, unsigned N> TILEWRIGHT_INLINE vector<T, N> shuffle_down(const vector<T, N> &v, unsigned n) {
   return tilewright::window(v, vector<T, N>{}, n);

@@ -108,6 +108,18 @@ template <class To, class From> TILEWRIGHT_INLINE To bits_as(From value) {
   return result;
 }
 
+// The bytes of a and b, laid side by side, that `index` names.
+template <class V> TILEWRIGHT_INLINE V pick_bytes(V a, V b, V index) {
+#ifdef __clang__
+  V result;
+  for (unsigned i = 0; i < sizeof(V); ++i)
+    result[i] = index[i] % (2 * sizeof(V)) < sizeof(V) ? a[index[i] % sizeof(V)] : b[index[i] % sizeof(V)];
+  return result;
+#else
+  return __builtin_shuffle(a, b, index);
+#endif
+}
+
 template <class S> struct half_and_double {
   using half = S;
   using twice = S;

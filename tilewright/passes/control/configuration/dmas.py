@@ -217,6 +217,9 @@ class DescriptorReader:
     def _without_single_elements(self, dimensions: Sequence[BdDimLayout]) -> list[BdDimLayout]:
         """Innermost first. Where elements are parts of words, runs of one are part of the runs around them."""
         inner_first = [*reversed(dimensions)]
+        # The driver rounds a single element down to a dimension that never wraps: consecutive words.
+        if self.bd.element_bytes < WORD_BYTES and all(size == 1 for size, _ in inner_first):
+            return []
         # A run of one element smaller than a word cannot be counted in words.
         while self.bd.element_bytes < WORD_BYTES and len(inner_first) > 1 and inner_first[0].size == 1:
             del inner_first[0]

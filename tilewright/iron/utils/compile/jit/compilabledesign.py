@@ -33,6 +33,7 @@ from tilewright.native.host_arrays import check_array
 from tilewright.support.output_files import write_file
 
 Generator = Callable[..., Any]
+ADDRESSED = "input_with_addresses.mlir"
 _NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"
 
 
@@ -263,7 +264,10 @@ class CompilableDesign:
             return kept, _write_words(design, kept.with_suffix(".bin"))
         target = Path(xclbin_path)
         # the path says xclbin, so the file has to say that it is none
-        _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{module_text(design.module, debuginfo=True)}".encode())
+        text = module_text(design.module, debuginfo=True)
+        _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{text}".encode())
+        # where the vendor's driver leaves it: what reads traces is given this file
+        _write(target.with_suffix(".prj") / ADDRESSED, text.encode())
         return target, None if inst_path is None else _write_words(design, Path(inst_path))
 
     def get_artifacts(self) -> tuple[Path, Path | None] | None:
@@ -275,7 +279,7 @@ class CompilableDesign:
         return []
 
     def get_pdi_path(self, device_name: str | None = None) -> Path | None:
-        """The PDI file of a device of the design, if there is one."""
+        """The PDI file of the device called `device_name`, or of the only one, if there is a file."""
         return next(iter(self.get_pdi_paths()), None)
 
     @property
@@ -310,7 +314,7 @@ class CompilableDesign:
 
     @classmethod
     def from_json(cls, json_str: str, generator: Generator | None = None) -> CompilableDesign:
-        """A design of its text and its function."""
+        """A design of its text, `json_str`, and its function, `generator`."""
         if generator is None:
             raise ValueError("generator must be supplied to CompilableDesign.from_json(): the text does not have it")
         data = json.loads(json_str)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 from typing import Annotated, Any, cast, get_args, get_origin
 
 import numpy as np
@@ -67,12 +69,29 @@ def parameters_of(function: Callable[..., Any]) -> Parameters:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Annotations may be text, and may name what is not there."""
-    # then the annotations as they are written are all there is
+    """Annotations may be text, which may name what is local to the function around, or what is not there."""
     try:
         return typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError, AttributeError):
-        return {}
+        pass
+    hints, known = dict[str, Any](), getattr(inspect.unwrap(function), "__globals__", dict[str, Any]())
+    around = _locals_around(known)
+    # one by one: those that mean nothing here stay as they are written, and the others count
+    for name, written in getattr(function, "__annotations__", {}).items():
+        with suppress(NameError, TypeError, AttributeError, SyntaxError):
+            alone = SimpleNamespace(__annotations__={name: written})
+            hints |= typing.get_type_hints(alone, known, around, include_extras=True)
+    return hints
+
+
+def _locals_around(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Local names of the functions of a module that are running, the innermost first: one of them has a decorator."""
+    found, frame = dict[str, Any](), inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals is known:
+            found = frame.f_locals | found
+        frame = frame.f_back
+    return found
 
 
 def _tagged(annotation: Any, tag: object) -> Any:

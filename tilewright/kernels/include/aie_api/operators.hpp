@@ -1,0 +1,4 @@
+// A name that kernel sources include; all is in aie.hpp.
+#pragma once
+
+#include "aie_api/aie.hpp"
