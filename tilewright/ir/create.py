@@ -120,12 +120,15 @@ def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
     return op_class
 
 
+_item: Callable[[tuple[SSAValue, ...], int], SSAValue] = tuple[SSAValue, ...].__getitem__
+"""Of the base class: sequences of values have a method in Python for this."""
+
+
 class _OperandAccessor(BeforeVariadicSingleAccessor):
     """One of the operands of an operation, by its number."""
 
     def __get__(self, obj: Operation, objtype: type[Operation] | None = None) -> SSAValue:
-        # of its base class: a sequence of values has a method in Python for this
-        return tuple.__getitem__(obj._operands, self.idx)
+        return _item(obj._operands, self.idx)
 
 
 def _segment_property(accessor: BaseAttrAccessor) -> property:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, SymbolNameConstraint
 from xdsl.ir import Attribute, Operation
@@ -35,9 +36,10 @@ class DefinitionCheck:
         if properties:
             of_any_value = _properties_of_any_value(op.__class__)
             for name, value in properties.items():
-                if name in of_any_value:
-                    value = value.type if isinstance(value, IntegerAttr) else value.__class__
-                parts.append(value)
+                if name not in of_any_value:
+                    parts.append(value)
+                else:
+                    parts.append(cast(Any, value).type if isinstance(value, IntegerAttr) else value.__class__)
         if attributes:
             parts += attributes.values()
         regions = list[int]()

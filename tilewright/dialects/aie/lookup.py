@@ -70,8 +70,9 @@ def constant_value(value: SSAValue) -> int | None:
 def arith_constant(value: SSAValue) -> Attribute | None:
     """What the `arith.constant` that a value comes from holds, if it comes from one."""
     # by name: the dialect takes long to import
-    is_constant = isinstance(value, OpResult) and value.op.name == "arith.constant"
-    return value.op.properties.get("value") if is_constant else None
+    if isinstance(value, OpResult) and value.op.name == "arith.constant":
+        return value.op.properties.get("value")
+    return None
 
 
 def constant_values(values: Sequence[SSAValue | int]) -> list[int | None]:

@@ -82,7 +82,8 @@ class RuntimeFields(IRDLOperation):
         attr = self.properties.get(name)
         if not isinstance(attr, IntegerAttr):
             return 0
-        return attr.value.data if attr.type is i32 else _unsigned_if_narrow(attr.value.data, cast(Any, attr).type)
+        type = cast(Any, attr).type
+        return attr.value.data if type is i32 else _unsigned_if_narrow(attr.value.data, type)
 
     def known_number(self, name: str) -> int | None:
         number = self.number(name)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects import arith as xdsl_arith
 from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
@@ -82,7 +82,7 @@ class ConstantOp(xdsl_arith.ConstantOp):
 
     def verify_(self) -> None:
         type, value = self.result.type, self.value
-        if isinstance(value, IntegerAttr) and value.type is type is i32:
+        if type is i32 and isinstance(value, IntegerAttr) and cast(Any, value).type is type:
             return  # nearly all
         # Both are in memory, and the generic form can have them differ.
         if isinstance(value, TypedAttribute) and value.get_type() != type:

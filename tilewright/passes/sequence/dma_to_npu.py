@@ -50,7 +50,7 @@ from tilewright.passes.sequence.descriptor_writes import (
     offset_in_bytes,
     wait_for_token,
 )
-from tilewright.passes.sequence.dma_transfer import DmaTransfer, transfer_of
+from tilewright.passes.sequence.dma_transfer import DmaTransfer, KnownTransfers, transfer_of
 from tilewright.passes.sequence.instruction_writes import PushWriter, write_descriptor
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.passes.sequence.upstream_descriptor_writes import (
@@ -96,11 +96,12 @@ class MemcpyToWriteBd(RewritePattern):
 
     def __init__(self, channels: ChannelAllocations, guards: Guards, constants: SharedConstants | None):
         self.channels, self.guards, self.constants = channels, guards, constants
+        self.known_transfers: KnownTransfers = {}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
         emit = Emitter(rewriter, constants=self.constants)
-        memcpy = _Memcpy(op, self.channels, emit, self.guards)
+        memcpy = _Memcpy(op, self.channels, emit, self.guards, self.known_transfers)
         allocation = memcpy.allocation
         # What is known is written in one way; only a runtime pattern has a form of upstream's.
         is_upstream = memcpy.pattern is None and self.guards is Guards.UPSTREAM
@@ -120,8 +121,15 @@ class MemcpyToWriteBd(RewritePattern):
 class _Memcpy:
     """A transfer on its way to being a descriptor."""
 
-    def __init__(self, op: NpuDmaMemcpyNdOp, channels: ChannelAllocations, emit: Emitter, guards: Guards):
-        self.op, self.emit = op, emit
+    def __init__(
+        self,
+        op: NpuDmaMemcpyNdOp,
+        channels: ChannelAllocations,
+        emit: Emitter,
+        guards: Guards,
+        known_transfers: KnownTransfers,
+    ):
+        self.op, self.emit, self.known_transfers = op, emit, known_transfers
         channel = channels.find(op.metadata)
         if channel is None:
             fail_op(op, "couldn't find shim_dma_allocation op.")
@@ -139,7 +147,13 @@ class _Memcpy:
         """Write the descriptor. Returns the repeat count for its push."""
         offsets, sizes, strides = self._numbers()
         transfer = self._checked_transfer(sizes, strides)
-        made = transfer.fields(self.numbers, self.checks)
+        if self.pattern is None:
+            made = transfer.fields(self.numbers, self.checks)
+        else:
+            key = self.place, self.element_bits, transfer.keeps_loops, *sizes, *strides
+            if key not in self.known_transfers:
+                self.known_transfers[key] = transfer, transfer.fields(self.numbers, self.checks)
+            transfer, made = self.known_transfers[key]
         attrs = ((name, self.op.properties.get(name)) for name in PADDING)
         padding = {name: attr.value.data for name, attr in attrs if isinstance(attr, IntegerAttr)}
         fields = self._template() | made.fields | padding

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.ir import SSAValue
 
@@ -246,6 +246,10 @@ class DmaTransfer:
         runs = numbers.select(numbers.all_of(is_split, split.moves_out), loops.sizes[ITERATION], 1)
         length = numbers.select(is_split, _product(numbers, loops.sizes[:ITERATION]), walk.length)
         return DescriptorWalk(loops, length, walk.is_linear, walk.is_whole, is_split, runs)
+
+
+KnownTransfers: TypeAlias = dict[tuple[object, ...], tuple[DmaTransfer, TransferFields]]
+"""Transfers that have been found to be possible, by all that this depends on: long sequences repeat few of them."""
 
 
 class LongLoops:

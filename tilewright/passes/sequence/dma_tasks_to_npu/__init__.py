@@ -24,7 +24,8 @@ from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.descriptor_writes import wait_for_token
-from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import KnownTransfers, TaskDescriptor, number_of
+from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
+from tilewright.passes.sequence.dma_transfer import KnownTransfers
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.canonicalization import patterns_of
 from tilewright.rewrite.driver import Config, Simplify, rewrite_with

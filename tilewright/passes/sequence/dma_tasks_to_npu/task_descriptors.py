@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -38,7 +37,7 @@ from tilewright.passes.sequence.descriptor_writes import (
     check_offset,
     offset_in_bytes,
 )
-from tilewright.passes.sequence.dma_transfer import DmaTransfer, TransferFields, padded, transfer_of
+from tilewright.passes.sequence.dma_transfer import DmaTransfer, KnownTransfers, TransferFields, padded, transfer_of
 from tilewright.passes.sequence.limit_checks import MAX_COUNT, Guards, LimitChecks
 from tilewright.passes.sequence.upstream_descriptor_writes import (
     RuntimePattern,
@@ -48,9 +47,6 @@ from tilewright.passes.sequence.upstream_descriptor_writes import (
 from tilewright.rewrite.emitter import Emitter, Number, known
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.rewrite.pass_bases import ops_of
-
-KnownTransfers: TypeAlias = dict[tuple[object, ...], tuple[DmaTransfer, TransferFields]]
-"""Transfers that have been found to be possible, by all that this depends on: long sequences repeat few of them."""
 
 
 class TaskDescriptor:
