@@ -112,8 +112,8 @@ def accepted_dtypes(type: Attribute) -> Sequence[np.dtype[Any]]:
 def check_array(what: str, value: object, type: MemRefType[Attribute] | None = None) -> Array:
     """A plain view of an array that stands for a memref; `ArgumentError` if its elements are of another type.
 
-    `uint8` stands for anything: these are raw bytes, of as many whole elements as the memref has or more. Sizes of
-    other arrays are not looked at. Without a type nothing is known of the memref: any numbers will do.
+    `uint8` stands for anything: these are raw bytes, of whole elements. Sizes are not looked at. Without a type nothing
+    is known of the memref: any numbers will do.
     """
     if not isinstance(value, np.ndarray):
         wanted = "" if type is None else f" of type {type}"
@@ -137,8 +137,8 @@ def _check_elements(what: str, array: Array, type: MemRefType[Attribute]) -> Non
     if array.dtype in accepted:
         return
     size_bytes, needed = element_bytes(type), (element_count(type) or 0) * element_bytes(type)
-    # Raw bytes stand for anything, but elements have to be whole.
-    if array.dtype == RAW and array.nbytes >= needed and array.nbytes % size_bytes == 0:
+    # Raw bytes stand for anything, but elements have to be whole; that there are enough is for transfers to find out.
+    if array.dtype == RAW and array.nbytes % size_bytes == 0:
         return
     names = [dtype.name if dtype.names is None else _described(dtype) for dtype in accepted]
     least = f"at least {needed} raw bytes" if needed else f"raw bytes, a multiple of {size_bytes}"
