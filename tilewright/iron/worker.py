@@ -183,7 +183,7 @@ class Worker(ObjectFifoEndpoint, Resolvable):
     __repr__ = __str__
 
 
-def _end_of(access: ObjectFifoAcquireOp | ObjectFifoReleaseOp) -> tuple[str, Attribute]:
+def _end_of(access: ObjectFifoAcquireOp | ObjectFifoReleaseOp) -> tuple[str, Attribute | None]:
     return access.fifo_name.string_value(), access.port
 
 

@@ -137,7 +137,7 @@ def test_lines_add_up_and_the_last_one_gives_the_mean():
         numbers = (width, inputs, outputs, 24, 6, row, 1, 0)
         call("conv2dk1_xy_pool_fused_relu_large_padded_i8_ui8", line(values), chunk(weights), out, *numbers)
     sums = [weights.astype(np.int64) @ values.astype(np.int64) for values in picture]
-    totals = sum(np.array([[rounded(int(v), 6, 0, 255) for v in row] for row in each]).sum(axis=1) for each in sums)
+    totals = np.sum([[[rounded(int(v), 6, 0, 255) for v in row] for row in each] for each in sums], axis=(0, 2))
     means = [total / 49 for total in totals]
     wanted = [int(m) + int(m) % 2 if int(m * 10) % 10 == 5 else int(m + 0.5) for m in means]
     assert out.tolist() == [*wanted, *[0] * 8]

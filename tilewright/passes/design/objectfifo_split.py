@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    Attribute,
     DenseArrayBase,
     IntegerAttr,
     MemRefType,
@@ -15,7 +14,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i32,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import ObjectFifoPort, WireBundle

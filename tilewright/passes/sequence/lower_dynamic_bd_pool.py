@@ -74,7 +74,7 @@ class LowerDynamicBdPoolPass(Pass):
                     _refuse_while(inside)
                 if self.free_awaited:
                     free_awaited_tasks(inside)
-                used = used_descriptors(op) if self.avoid_used else {}
+                used = used_descriptors(op) if self.avoid_used else dict[TileId, set[int]]()
                 _PooledSequence(op.model, used, recycles=self.recycle).lower(sequence)
 
 

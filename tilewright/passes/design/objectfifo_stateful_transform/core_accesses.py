@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from math import lcm
 from typing import NamedTuple, TypeAlias
@@ -52,15 +52,15 @@ class CoreEnd:
     """What a core has before it: objects that take turns, and the locks around them."""
 
     does: ObjectFifoRole
-    objects: list[SSAValue]
+    objects: Sequence[SSAValue]
     depth: int
     """How many objects take turns."""
     repeats: int = 1
     """How often what is acquired counts in the locks."""
-    acquired: list[SSAValue] = field(default_factory=list[SSAValue])
+    acquired: Sequence[SSAValue] = ()
     """Semaphores to wait for."""
-    released: list[SSAValue] = field(default_factory=list[SSAValue])
-    turns: list[SSAValue] = field(default_factory=list[SSAValue])
+    released: Sequence[SSAValue] = ()
+    turns: Sequence[SSAValue] = ()
     """Locks of two states, one for each object."""
     missing: tuple[str, Operation, str] | None = None
     """Why there are no objects: what is wrong, and a note."""
