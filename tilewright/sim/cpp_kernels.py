@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 SLOT_BYTES, RESULT_BYTES = 8, 64
 CASCADE_BYTES = 64
 SIGNAL_STACK_BYTES = 64 << 10
+MOST_KNOWN_VIEWS = 64
+"""Arrays whose addresses a call remembers: a core passes a few, or a new one each time."""
 UNCOUNTED_ELEMENT_CYCLES = 10
 """For each element of a kernel's largest argument, if it uses nothing of the vector unit: a loop over scalars."""
 
@@ -334,7 +336,7 @@ class CoreFunction:
         self._addresses = ctypes.addressof(self._slots), ctypes.addressof(self._given)
         known = types or [None] * len(parameters)
         self._put = [parameter.packer(type) for parameter, type in zip(parameters, known, strict=True)]
-        self._known = dict[int, tuple[npt.NDArray[Any], int]]()
+        self._known = dict[tuple[int, int], tuple[npt.NDArray[Any], int]]()
         self._cycles_of = dict[tuple[int, ...], int]()
 
     def begin(self, arguments: Sequence[Any], location: LocationAttr | None) -> Any:
@@ -409,9 +411,11 @@ class CoreFunction:
             if isinstance(value, np.ndarray):
                 array = cast("npt.NDArray[Any]", value)
                 # Programs pass the same few views over and over.
-                known = self._known.get(id(array))
+                known = self._known.get((number, id(array)))
                 if known is None:
-                    known = self._known[id(array)] = array, self._address(array, number)
+                    if len(self._known) == MOST_KNOWN_VIEWS:
+                        self._known.clear()
+                    known = self._known[number, id(array)] = array, self._address(array, number)
                 self._slots[number] = known[1]
             else:
                 self._slots[number] = put(value)
