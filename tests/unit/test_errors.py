@@ -88,6 +88,8 @@ INTERNAL |= {
     "Interrupted",
     "_Undecided",
     "UndefinedResult",
+    "KernelFault",
+    "CSVLoggerError",
 }
 """What is caught before it reaches a user, or is somebody else's kind."""
 

@@ -122,7 +122,8 @@ class LoadedDevice(SimulatedDevice):
         timing: Timing | None = None,
         kernel_mode: KernelMode | None = None,
     ):
-        """`Design.load` makes one: a `device` of a `design`, with `kernels`, `levels`, a `model` and its `timing`."""
+        """`Design.load` makes one: a `device` of a `design`, with `kernels` by `kernel_mode`, `levels`, a `model`
+        and its `timing`."""
         check_kernels(kernels, design.module)
         self.design = design
         self.kernels = kernels

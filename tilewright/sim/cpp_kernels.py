@@ -11,7 +11,6 @@ import os
 import signal
 import threading
 import weakref
-from _ctypes import dlclose
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import cached_property
@@ -161,6 +160,8 @@ class LoadedLibrary:
             self._dll = _loaded(image.data)
         except OSError as error:
             raise KernelError(f"{image.source.shown} cannot be loaded: {error}") from error
+        from _ctypes import dlclose  # POSIX has it, and loading ends before this elsewhere
+
         weakref.finalize(self, dlclose, self._dll._handle).atexit = False
         if not image.source.is_cpp:
             return
@@ -486,12 +487,14 @@ class KernelFault(Exception):
         self.sources = {source.shown: source.read()}
 
 
-_SIGNALS = {
-    signal.SIGSEGV: "uses memory that is none",
-    signal.SIGBUS: "uses memory that is none",
-    signal.SIGFPE: "divides by zero",
-    signal.SIGILL: "comes to an instruction that is none",
+_SIGNAL_TEXTS = {
+    "SIGSEGV": "uses memory that is none",
+    "SIGBUS": "uses memory that is none",
+    "SIGFPE": "divides by zero",
+    "SIGILL": "comes to an instruction that is none",
 }
+# Not all systems have all of them.
+_SIGNALS = {int(getattr(signal, name)): text for name, text in _SIGNAL_TEXTS.items() if hasattr(signal, name)}
 
 
 def _access(request: Any, arguments: Sequence[Any]) -> str:

@@ -16,9 +16,13 @@ from xdsl.dialects.builtin import LocationAttr
 from tilewright.errors import ArgumentError
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.engine import Process
+from tilewright.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tilewright.sim.cpp_kernels import CKernel
+
+# The compiler's side is loaded by those who have a source.
+__getattr__ = lazy_names(__name__, {"CKernel": "tilewright.sim.cpp_kernels:CKernel"})
 
 K = TypeVar("K", bound=Callable[..., Any])
 ON_CORE = "_tilewright_on_core"

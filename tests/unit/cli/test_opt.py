@@ -200,7 +200,7 @@ def test_program_around_passes(capsys: pytest.CaptureFixture[str], good: str) ->
 def test_help_lists_dialects_passes_and_options(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "--help")
     assert (status, err) == (0, "")
-    dialects = "Available Dialects: affine, aie, aiex, air, airrt, arith,"
+    dialects = "Available Dialects: affine, aie, aievec, aiex, air, airrt, arith,"
     for text in (dialects, "--split-input-file", "--canonicalize", "--cse"):
         assert text in out
     assert max(map(len, out.splitlines())) <= 120

@@ -221,7 +221,7 @@ def test_kernels_have_names_that_cores_call() -> None:
         one.run(kernels={"scale": seen.append, "other": print})
     with pytest.raises(tw.CompileError, match=r"(?s)calls @scale.*no core calls a kernel 'scal', did you mean 'scale'"):
         one.load(kernels={"scal": print})
-    with pytest.raises(ArgumentError, match="kernel 'scale' has to be a function, got 3"):
+    with pytest.raises(ArgumentError, match="kernel 'scale' has to be a function or the file of one, got 3"):
         one.load(kernels={"scale": 3})  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match="kernels are functions by the names"):
         one.load(kernels=[print])  # pyright: ignore[reportArgumentType]

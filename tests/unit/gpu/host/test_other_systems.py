@@ -11,10 +11,10 @@ import pytest
 import tilewright as tw
 
 WITHOUT = """
-import importlib, os, pkgutil, signal, subprocess, sys
+import _ctypes, importlib, os, pkgutil, signal, subprocess, sys
 for module in ("fcntl", "resource"):
     sys.modules[module] = None
-for holder, name in ((signal, "SIGBUS"), (signal, "SIGKILL"), (os, "fork"), (os, "mkfifo")):
+for holder, name in ((signal, "SIGBUS"), (signal, "SIGKILL"), (os, "fork"), (os, "mkfifo"), (_ctypes, "dlclose")):
     delattr(holder, name)
 import tilewright
 for module in pkgutil.walk_packages(tilewright.__path__, "tilewright."):

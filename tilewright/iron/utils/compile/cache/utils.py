@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -32,33 +33,29 @@ def _acquire(file: TextIOWrapper, path: str, deadline: float, seconds: float) ->
         time.sleep(POLL_SECONDS)
 
 
-if os.name == "nt":  # pragma: no cover
-    import msvcrt
+def _try_lock(file: TextIOWrapper) -> bool:
+    try:
+        _set_lock(file, True)
+    except OSError:
+        return False
+    return True
 
-    def _try_lock(file: TextIOWrapper) -> bool:
+
+def _unlock(file: TextIOWrapper) -> None:
+    _set_lock(file, False)
+
+
+def _set_lock(file: TextIOWrapper, is_locked: bool) -> None:
+    # Each system has one of the two modules.
+    if sys.platform == "win32":  # pragma: no cover
+        import msvcrt
+
         file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK if is_locked else msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
 
-    def _unlock(file: TextIOWrapper) -> None:
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(file: TextIOWrapper) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(file: TextIOWrapper) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if is_locked else fcntl.LOCK_UN)
 
 
 __all__ = ["file_lock"]
