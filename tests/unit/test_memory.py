@@ -12,7 +12,7 @@ import pytest
 from helpers import EXAMPLES, STRESS
 from programs import COPY
 
-WARM_UP, TIMES, MOST_MB = (50, 1000, 20) if STRESS else (40, 25, 8)
+WARM_UP, TIMES, MOST_MB = (50, 1000, 20) if STRESS else (40, 25, 16)
 AIR_PROGRAM = EXAMPLES / "air_add.mlir"
 SIZED = COPY.replace("memref<64xi32>", "memref<?xi32>").replace(
     "%b: memref<?xi32>)", "%b: memref<?xi32>, %n: i64, %m: i64)"
