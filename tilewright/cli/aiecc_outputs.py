@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages, printed
-from tilewright.cli.translate import configuration_files, lowered_to_cpp, sequence_in
+from tilewright.cli.translate import configuration_files, lowered_to_cpp
 from tilewright.cli.translate_arguments import TranslateArguments
 from tilewright.codegen.location_map import location_map_json
 from tilewright.codegen.native_generator import scalar_arguments
@@ -25,6 +25,7 @@ from tilewright.dialects.aiex.blockwrite_data import words_to_bytes
 from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import devices_in, sequences_in
+from tilewright.driver.translations import sequence_in
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.passes.control.convert_aie_to_transaction import ConvertAieToTransactionPass

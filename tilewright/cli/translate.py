@@ -19,10 +19,10 @@ from tilewright.cli.translate_arguments import TranslateArguments, help_text, pa
 from tilewright.device import TileId
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.driver.translations import device_in, find_device, sequence_in
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import fail, showing_operations
 from tilewright.ir.pass_manager import Pipeline, run_pipeline
-from tilewright.ir.symbols import symbol_in
 from tilewright.ir.verifier import operation_text
 from tilewright.support.output_files import FileNames
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Output: TypeAlias = "str | bytes"
 Translation: TypeAlias = "Callable[[Context, ModuleOp, TranslateArguments], Output]"
 
-MAIN_DEVICE = "main"
 # the older spelling lowers, and a sequence that another one runs has to be in it first
 BEFORE_LOWERING = ("aie-materialize-runtime-sequences",)
 
@@ -68,28 +67,6 @@ def _write(arguments: TranslateArguments, results: list[Output]) -> None:
         sys.stdout.buffer.write(data)
     else:
         write_atomically(Path(arguments.output), data)
-
-
-def find_device(module: ModuleOp, name: str) -> DeviceOp | None:
-    """The device of that name; without one, `main`."""
-    found = symbol_in(module, name or MAIN_DEVICE)
-    return found if isinstance(found, DeviceOp) else None
-
-
-def device_in(module: ModuleOp, name: str) -> DeviceOp:
-    device = find_device(module, name)
-    if device is None:
-        fail(module, f"No such device: {name}" if name else "No 'main' device in module")
-    return device
-
-
-def sequence_in(device: DeviceOp, name: str) -> RuntimeSequenceOp:
-    """The sequence of that name; without one, the first."""
-    sequences = [op for op in device.body.ops if isinstance(op, RuntimeSequenceOp)]
-    found = next((sequence for sequence in sequences if not name or sequence.sym_name.data == name), None)
-    if found is None:
-        fail(device, f"No such runtime sequence: {name}" if name else "No runtime sequence in device")
-    return found
 
 
 def to_binary(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:

@@ -92,7 +92,7 @@ aie.device(npu1_1col) {
     module = ir.Module.parse(text)
     words = aie.translate_npu_to_binary(module.operation, sequence_name="seq")
     assert (2 << 20) + 16 in words and 7 in words
-    with pytest.raises(ir.MLIRError, match=r"no 'aie\.runtime_sequence' called 'other'"):
+    with pytest.raises(ir.MLIRError, match=r"No such runtime sequence: other"):
         aie.translate_npu_to_binary(module, sequence_name="other")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from declared_kernels import call
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ml_dtypes import bfloat16
 
@@ -51,9 +51,13 @@ def test_what_is_lost_is_less_than_one_unit_of_the_greatest(values: list[float],
 
 
 @given(values=NUMBERS)
+@example(values=[0.0] * 6 + [7318349394477056.0, -7.149464837947392e16])
 def test_a_block_that_is_made_again_is_the_same_unless_a_bit_is_lost(values: list[float]):
     once = block_values(block_floats(np.array(values, np.float32)))
-    assert (block_values(block_floats(once)) == once).all()
+    unit = np.ldexp(1.0, max(np.frexp(np.abs(values).max())[1] - 7, -133))
+    # A mantissa of -128 is the next power of two, which takes the greater exponent when it is read again.
+    lost = 2 * unit if (once == -128 * unit).any() else 0
+    assert (np.abs(block_values(block_floats(once)) - once) <= lost).all()
 
 
 def test_blocks_go_along_an_axis():

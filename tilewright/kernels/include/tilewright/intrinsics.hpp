@@ -43,16 +43,8 @@ template <class V> TILEWRIGHT_INLINE const char *bytes_of(const V &vector) {
   return reinterpret_cast<const char *>(&vector);
 }
 
-template <class Part, class Whole> TILEWRIGHT_INLINE Part part_of(const Whole &whole, unsigned index) {
-  static_assert(sizeof(Whole) % sizeof(Part) == 0, "a part divides its vector");
-  Part part;
-  __builtin_memcpy(&part, bytes_of(whole) + index % (sizeof(Whole) / sizeof(Part)) * sizeof(Part), sizeof part);
-  return part;
-}
-
 template <class Whole, class Part> TILEWRIGHT_INLINE Whole with_part(Whole whole, unsigned index, const Part &part) {
-  static_assert(sizeof(Whole) % sizeof(Part) == 0, "a part divides its vector");
-  __builtin_memcpy(bytes_of(whole) + index % (sizeof(Whole) / sizeof(Part)) * sizeof(Part), &part, sizeof part);
+  put_part(whole, index, part);
   return whole;
 }
 

@@ -117,6 +117,20 @@ template <class To, class From> TILEWRIGHT_INLINE To bits_as(From value) {
   return result;
 }
 
+// Parts of vectors and accumulators, which are numbered modulo how many there are.
+template <class Part, class Whole> TILEWRIGHT_INLINE Part part_of(const Whole &whole, unsigned index) {
+  static_assert(sizeof(Whole) % sizeof(Part) == 0, "parts divide the whole");
+  Part part;
+  __builtin_memcpy(&part, reinterpret_cast<const char *>(&whole) + index % (sizeof whole / sizeof part) * sizeof part,
+                   sizeof part);
+  return part;
+}
+template <class Whole, class Part> TILEWRIGHT_INLINE void put_part(Whole &whole, unsigned index, const Part &part) {
+  static_assert(sizeof(Whole) % sizeof(Part) == 0, "parts divide the whole");
+  __builtin_memcpy(reinterpret_cast<char *>(&whole) + index % (sizeof whole / sizeof part) * sizeof part, &part,
+                   sizeof part);
+}
+
 // The bytes of a and b, laid side by side, that `index` names.
 template <class V> TILEWRIGHT_INLINE V pick_bytes(V a, V b, V index) {
 #ifdef __clang__
@@ -392,30 +406,24 @@ public:
   }
 
   template <unsigned M> vector<T, M> extract(unsigned index) const {
-    static_assert(N % M == 0, "a part divides its vector");
-    vector<T, M> part;
-    __builtin_memcpy(&part, reinterpret_cast<const char *>(this) + index % (N / M) * sizeof part, sizeof part);
-    return part;
+    return tilewright::part_of<vector<T, M>>(*this, index);
   }
   template <unsigned M> vector &insert(unsigned index, const vector<T, M> &part) {
-    static_assert(N % M == 0, "a part divides its vector");
-    __builtin_memcpy(reinterpret_cast<char *>(this) + index % (N / M) * sizeof part, &part, sizeof part);
+    tilewright::put_part(*this, index, part);
     return *this;
   }
   template <unsigned M> std::array<vector<T, M>, N / M> split() const {
-    std::array<vector<T, M>, N / M> parts;
-    __builtin_memcpy(&parts, this, sizeof parts);
-    return parts;
+    return tilewright::bits_as<std::array<vector<T, M>, N / M>>(*this);
   }
   template <unsigned M> vector<T, M> grow(unsigned index = 0) const {
     vector<T, M> grown{};
-    grown.insert(index, *this);
+    tilewright::put_part(grown, index, *this);
     return grown;
   }
   template <unsigned M> vector<T, M> grow_replicate() const {
     vector<T, M> grown;
     for (unsigned i = 0; i < M / N; ++i)
-      grown.insert(i, *this);
+      tilewright::put_part(grown, i, *this);
     return grown;
   }
 
@@ -666,30 +674,24 @@ public:
   template <class T> operator vector<T, N>() const { return to_vector<T>(); }
 
   template <unsigned M> accum<Tag, M> extract(unsigned index) const {
-    static_assert(N % M == 0, "a part divides its accumulator");
-    accum<Tag, M> part;
-    __builtin_memcpy(&part, reinterpret_cast<const char *>(this) + index % (N / M) * sizeof part, sizeof part);
-    return part;
+    return tilewright::part_of<accum<Tag, M>>(*this, index);
   }
   template <unsigned M> accum &insert(unsigned index, const accum<Tag, M> &part) {
-    static_assert(N % M == 0, "a part divides its accumulator");
-    __builtin_memcpy(reinterpret_cast<char *>(this) + index % (N / M) * sizeof part, &part, sizeof part);
+    tilewright::put_part(*this, index, part);
     return *this;
   }
   template <unsigned M> std::array<accum<Tag, M>, N / M> split() const {
-    std::array<accum<Tag, M>, N / M> parts;
-    __builtin_memcpy(&parts, this, sizeof parts);
-    return parts;
+    return tilewright::bits_as<std::array<accum<Tag, M>, N / M>>(*this);
   }
   template <unsigned M> accum<Tag, M> grow(unsigned index = 0) const {
     accum<Tag, M> grown{};
-    grown.insert(index, *this);
+    tilewright::put_part(grown, index, *this);
     return grown;
   }
   template <unsigned M> accum<Tag, M> grow_replicate() const {
     accum<Tag, M> grown;
     for (unsigned i = 0; i < M / N; ++i)
-      grown.insert(i, *this);
+      tilewright::put_part(grown, i, *this);
     return grown;
   }
   template <class Other> auto cast_to() const {
