@@ -58,7 +58,7 @@ def xclbin_from_parts(
     `labels` are the stems of the files with memories and partition, which become names of sections.
     """
     banks = MemTopology([*_banks(memory)])
-    made = [_Kernel(it) for it in _list(_get(kernels, "ps-kernels", "kernels"), "kernels")]
+    made = [_Kernel(it) for it in listed(get(kernels, "ps-kernels", "kernels"), "kernels")]
     ips = [Ip(properties=it.properties, name=f"{it.name}:{instance}") for it in made for instance in it.instances]
     connections = [*_connections(made, banks)]
     sections: list[tuple[SectionKind, str, Any]] = [
@@ -86,13 +86,13 @@ class _Kernel:
     """A kernel as the JSON has it."""
 
     def __init__(self, source: Mapping[str, Any]):
-        self.name, self.type = _text(source, "name"), _text(source, "type", "dpu")
+        self.name, self.type = text_in(source, "name"), text_in(source, "type", "dpu")
         extended = cast("Mapping[str, Any]", source.get("extended-data", {}))
         self.subtype = _named(SUBTYPES, extended.get("subtype", SUBTYPES[DPU]), "subtype")
         self.functional = _named(FUNCTIONALS, extended.get("functional", 0), "functional")
         self.kernel_id = number(extended.get("dpu_kernel_id", 0), "dpu_kernel_id")
-        self.arguments = [_Argument(it) for it in _list(source.get("arguments", []), "arguments")]
-        self.instances = [_text(it, "name") for it in _list(source.get("instances", []), "instances")]
+        self.arguments = [_Argument(it) for it in listed(source.get("arguments", []), "arguments")]
+        self.instances = [text_in(it, "name") for it in listed(source.get("instances", []), "instances")]
 
     @property
     def properties(self) -> int:
@@ -107,10 +107,10 @@ class _Kernel:
 
 class _Argument:
     def __init__(self, source: Mapping[str, Any]):
-        self.name, self.type = _text(source, "name"), _text(source, "type")
-        self.memory = _text(source, "memory-connection", "")
-        self.is_global = _text(source, "address-qualifier", "SCALAR") == "GLOBAL"
-        self.offset = _text(source, "offset", "0x0")
+        self.name, self.type = text_in(source, "name"), text_in(source, "type")
+        self.memory = text_in(source, "memory-connection", "")
+        self.is_global = text_in(source, "address-qualifier", "SCALAR") == "GLOBAL"
+        self.offset = text_in(source, "offset", "0x0")
 
     @property
     def size(self) -> int:
@@ -122,29 +122,29 @@ class _Argument:
 
 
 def _banks(memory: Mapping[str, Any]) -> Iterator[MemoryBank]:
-    for bank in _list(_get(memory, "mem_topology", "m_mem_data"), "m_mem_data"):
+    for bank in listed(get(memory, "mem_topology", "m_mem_data"), "m_mem_data"):
         yield MemoryBank(
             type=_named(MEMORY_TYPES, bank.get("m_type", "MEM_DRAM"), "m_type"),
             used=number(bank.get("m_used", 1), "m_used"),
             size_kib=number(bank.get("m_sizeKB", 0), "m_sizeKB"),
             base_address=number(bank.get("m_base_address", 0), "m_base_address"),
-            tag=_text(bank, "m_tag"),
+            tag=text_in(bank, "m_tag"),
         )
 
 
 def _partition(source: Mapping[str, Any], pdi: Callable[[str], Pdi]) -> AiePartition:
-    body = cast("Mapping[str, Any]", _get(source, "aie_partition"))
-    place = cast("Mapping[str, Any]", _get(body, "partition"))
+    body = cast("Mapping[str, Any]", get(source, "aie_partition"))
+    place = cast("Mapping[str, Any]", get(body, "partition"))
     return AiePartition(
         number(place.get("column_width", 0), "column_width"),
         [number(it, "start_columns") for it in cast("list[Any]", place.get("start_columns", []))],
         [
             PartitionPdi(
-                UUID(_text(it, "uuid")),
-                pdi(_text(it, "file_name")),
-                [_group(group) for group in _list(it.get("cdo_groups", []), "cdo_groups")],
+                UUID(text_in(it, "uuid")),
+                pdi(text_in(it, "file_name")),
+                [_group(group) for group in listed(it.get("cdo_groups", []), "cdo_groups")],
             )
-            for it in _list(_get(body, "PDIs"), "PDIs")
+            for it in listed(get(body, "PDIs"), "PDIs")
         ],
         operations_per_cycle=number(body.get("operations_per_cycle", 0), "operations_per_cycle"),
         inference_fingerprint=number(body.get("inference_fingerprint", 0), "inference_fingerprint"),
@@ -154,7 +154,7 @@ def _partition(source: Mapping[str, Any], pdi: Callable[[str], Pdi]) -> AieParti
 
 def _group(source: Mapping[str, Any]) -> CdoGroup:
     return CdoGroup(
-        _text(source, "name"),
+        text_in(source, "name"),
         _named(CDO_TYPES, source.get("type", "PRIMARY"), "type"),
         number(source.get("pdi_id", 0), "pdi_id"),
         [number(it, "dpu_kernel_ids") for it in cast("list[Any]", source.get("dpu_kernel_ids", []))],
@@ -226,7 +226,7 @@ def _named(names: tuple[str, ...], value: Any, what: str) -> int:
     return names.index(value) if value in names else number(value, what)
 
 
-def _get(source: Any, *path: str) -> Any:
+def get(source: Any, *path: str) -> Any:
     for name in path:
         if not isinstance(source, Mapping) or name not in source:
             raise ContainerError(None, f"there is no {'/'.join(path)}")
@@ -234,14 +234,14 @@ def _get(source: Any, *path: str) -> Any:
     return source
 
 
-def _text(source: Any, name: str, default: str | None = None) -> str:
-    value = _get(source, name) if default is None else source.get(name, default)
+def text_in(source: Any, name: str, default: str | None = None) -> str:
+    value = get(source, name) if default is None else source.get(name, default)
     if not isinstance(value, str):
         raise ContainerError(None, f"{name} is {value!r:.60}, which is no text")
     return value
 
 
-def _list(value: Any, what: str) -> list[Mapping[str, Any]]:
+def listed(value: Any, what: str) -> list[Mapping[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(it, Mapping) for it in cast("list[Any]", value)):
         raise ContainerError(None, f"{what} is no list of objects")
     return cast("list[Mapping[str, Any]]", value)
