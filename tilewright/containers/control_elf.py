@@ -114,13 +114,13 @@ def config_elf(kernels: Sequence[ConfigKernel], columns: int | None = None) -> E
     made.add_symbol_table()
     widths, index = list[int](), 0
     for kernel in sorted(kernels, key=lambda it: it.symbol):
-        number = made.add_kernel_symbol(kernel.symbol, FUNCTION, 0)
+        owner = made.add_kernel_symbol(kernel.symbol, FUNCTION, 0)
         pdis = {pdi_section(id): data for id, data in kernel.pdis.items()}
         for name, data in sorted(pdis.items()):
             made.add_code(name, RawContent(data, "PDI"), is_text=True)
         for instance in sorted(kernel.instances, key=lambda it: it.name):
             widths.append(_decoded(instance.code).header.columns)
-            symbol = made.add_kernel_symbol(instance.name, OBJECT, number)
+            symbol = made.add_kernel_symbol(instance.name, OBJECT, owner)
             members = made.add_codes(control_codes(instance, 0, kernel.pdis), f".{index}")
             made.add_group(f".group.{index}", [COMDAT, *members], symbol)
             index += 1
@@ -253,9 +253,9 @@ DESCRIPTOR_WORDS = 8
 """Of the descriptors that addresses go into, those of shims and memory tiles."""
 _NPU = DEVICES[DeviceName.npu2]
 _PLACES = {
-    (_NPU.registers(0, row).bds[number] & 0xFFFFF) + WORD_BYTES * word: (kind, field)
+    (_NPU.registers(0, row).bds[bd] & 0xFFFFF) + WORD_BYTES * word: (kind, field)
     for row, kind in ((0, TileType.ShimNOCTile), (1, TileType.MemTile))
-    for number in range(_NPU.num_bds(0, row))
+    for bd in range(_NPU.num_bds(0, row))
     for word, field in ((0, "buffer_length"), (1, "address"))
 }
 """Which field of a descriptor an offset in a tile is; patches do not say the tile, and the offsets are different."""
@@ -336,11 +336,11 @@ class _ElfBuilder:
     def add_code(self, name: str, content: Content, *, is_text: bool) -> int:
         self.uid.update(content.write())
         flags = ALLOCATED | (EXECUTED if is_text else WRITABLE)
-        number = self._add(name, SectionType.PROGBITS, content, flags=flags, alignment=CONTENT_ALIGNMENT)
+        made = self._add(name, SectionType.PROGBITS, content, flags=flags, alignment=CONTENT_ALIGNMENT)
         # segments find their sections by name, so that those of a second kernel's PDIs are the first one's
         first = next(at for at, it in enumerate(self.sections) if it.name == name)
         self._add_segment(LOAD, first, READ | (EXECUTE if is_text else WRITE), CONTENT_ALIGNMENT)
-        return number
+        return made
 
     def add_codes(self, codes: Sequence[ControlCode], suffix: str) -> list[int]:
         """Sections with what is patched in them; their numbers."""
@@ -403,9 +403,9 @@ class _ElfBuilder:
                 DynamicRecord(DT_RELASZ, len(self.relocations.write())),
             ]
             names = next(at for at, it in enumerate(self.sections) if it.name == ".dynstr")
-            number = self._add(".dynamic", SectionType.DYNAMIC, Records(entries), flags=ALLOCATED, link=names,
-                               alignment=TABLE_ALIGNMENT, entry_bytes=DynamicRecord.size_bytes())  # fmt: skip
-            self._add_segment(DYNAMIC, number, READ | WRITE, TABLE_ALIGNMENT)
+            made = self._add(".dynamic", SectionType.DYNAMIC, Records(entries), flags=ALLOCATED, link=names,
+                             alignment=TABLE_ALIGNMENT, entry_bytes=DynamicRecord.size_bytes())  # fmt: skip
+            self._add_segment(DYNAMIC, made, READ | WRITE, TABLE_ALIGNMENT)
         for name, note in [*notes, _note(".note.xrt.UID", NT_UID, self.uid.digest())]:
             self._add(name, SectionType.NOTE, note, alignment=1)
         self._lay_out()
@@ -419,16 +419,16 @@ class _ElfBuilder:
         first.offset, first.file_bytes, first.memory_bytes = header.program_headers, headers, headers
         at = header.program_headers + headers
         in_segments = list(dict.fromkeys(self.loaded))
-        rest = [number for number in range(1, len(self.sections)) if number not in in_segments]
-        for number in [*in_segments, *rest]:
-            record = self.sections[number].header
-            record.size = len(self.sections[number].content.write())
+        rest = [section for section in range(1, len(self.sections)) if section not in in_segments]
+        for section in [*in_segments, *rest]:
+            record = self.sections[section].header
+            record.size = len(self.sections[section].content.write())
             record.offset = round_up(at, max(record.alignment, 1))
             at = record.offset + record.size
         # ELFIO goes on to the next multiple even where it is at one
         header.section_headers = round_up(at + 1, HEADERS_ALIGNMENT)
-        for segment, number in zip(others, self.loaded, strict=True):
-            record = self.sections[number].header
+        for segment, section in zip(others, self.loaded, strict=True):
+            record = self.sections[section].header
             segment.offset, segment.file_bytes, segment.memory_bytes = record.offset, record.size, record.size
 
 
