@@ -38,8 +38,8 @@ from tilewright.containers.elf import (
     SymbolRecord,
     WordContent,
 )
-from tilewright.containers.packaging import get, listed, number, text_in
-from tilewright.containers.structure import ContainerError, Content, RawContent, Record, round_up
+from tilewright.containers.packaging import get, listed, mapping, name_in, number, text_in
+from tilewright.containers.structure import ContainerError, Content, RawContent, Record, latin_1, round_up
 from tilewright.device import DEVICES, DeviceName, TileType
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES
@@ -153,7 +153,7 @@ def _config_kernel(source: Mapping[str, Any], read: Callable[[str], bytes]) -> C
     instances = [_config_instance(it, read) for it in listed(source.get("instance", []), "instance")]
     if len({it.name for it in instances}) < len(instances):
         raise ContainerError(None, f"two instances of kernel {text_in(source, 'name')!r:.60} have one id")
-    return ConfigKernel(text_in(source, "name"), types, pdis, instances)
+    return ConfigKernel(name_in(source, "name"), types, pdis, instances)
 
 
 def _config_instance(source: Mapping[str, Any], read: Callable[[str], bytes]) -> KernelInstance:
@@ -163,11 +163,11 @@ def _config_instance(source: Mapping[str, Any], read: Callable[[str], bytes]) ->
     buffers: Mapping[str, Any] = {}
     if patches:
         try:
-            buffers = loads(read(patches))
+            buffers = mapping(loads(read(patches)), "what is known of buffers")
         except (JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise ContainerError(None, f"{patches!r:.200} is no JSON") from None
     return KernelInstance(
-        text_in(source, "id"), read(text_in(source, "TXN_ctrl_code_file")), read(packets) if packets else b"", buffers
+        name_in(source, "id"), read(text_in(source, "TXN_ctrl_code_file")), read(packets) if packets else b"", buffers
     )
 
 
@@ -305,7 +305,7 @@ class _Names(StringTable):
         """Where the name begins."""
         at = self.size
         self.texts.insert(-1, name)
-        self.size += len(name) + 1
+        self.size += len(latin_1(name)) + 1
         return at
 
 

@@ -27,6 +27,7 @@ from tilewright.containers.structure import (
     Span,
     bytes_of,
     i32,
+    latin_1,
     padded,
     raw,
     u8,
@@ -168,7 +169,7 @@ class StringTable:
     texts: list[str]
 
     def write(self) -> bytes:
-        return b"\0".join(text.encode("latin-1") for text in self.texts)
+        return b"\0".join(map(latin_1, self.texts))
 
     def to_json(self) -> Json:
         return [text for text in self.texts if text]

@@ -232,8 +232,8 @@ class ElfSegment(NamedTuple):
 def read_segments(elf: bytes) -> Iterator[ElfSegment]:
     """The loadable segments, in order."""
     start, size, count = _program_headers(elf)
-    for offset in range(start, start + size * count, size):
-        kind, at, _, address, file_bytes, memory_bytes, _, _ = _unpack(PROGRAM_HEADER, elf, offset)
+    for number in range(count):
+        kind, at, _, address, file_bytes, memory_bytes, _, _ = _unpack(PROGRAM_HEADER, elf, start + size * number)
         if kind != PT_LOAD or memory_bytes == 0:
             continue
         data = elf[at : at + min(file_bytes, memory_bytes)]
