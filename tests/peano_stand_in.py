@@ -11,7 +11,7 @@ import re
 import stat
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,7 +21,10 @@ HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 PROGRAM_HEADER = struct.Struct("<8I")
 RELOCATABLE, EXECUTABLE, PT_LOAD = 1, 2, 1
 WARNINGS = ("-Wno-parentheses", "-Wno-attributes", "-Wno-macro-redefined", "-Wno-empty-body")
-LIBRARY = re.compile(r"(exp2?|expm1|log1?p?|log10|log2|cbrt|erfc?|atan2|pow|a?(sin|cos|tan)h?|sqrt|floor|ceil|trunc|round(even)?|fma)f?|mem(cpy|set|move)")
+LIBRARY = re.compile(
+    r"(exp2?|expm1|log1?p?|log10|log2|cbrt|erfc?|atan2|pow|a?(sin|cos|tan)h?)f?"
+    r"|(sqrt|floor|ceil|trunc|round(even)?|fma)f?|mem(cpy|set|move)"
+)
 """What the C library of cores has."""
 
 
@@ -82,7 +85,9 @@ def elf(kind: int, contents: bytes, segments: Sequence[tuple[int, bytes]] = ()) 
         data += part
     identity = b"\x7fELF\x01\x01\x01" + b"\0" * 9
     at = HEADER.size if segments else 0
-    header = HEADER.pack(identity, kind, EM_AIE, 1, 0, at, 0, 0, HEADER.size, PROGRAM_HEADER.size, len(segments), 0, 0, 0)
+    header = HEADER.pack(
+        identity, kind, EM_AIE, 1, 0, at, 0, 0, HEADER.size, PROGRAM_HEADER.size, len(segments), 0, 0, 0
+    )
     return header + headers + data + contents
 
 
@@ -121,7 +126,8 @@ def llc(words: list[str]) -> None:
     declared = re.findall(r'^declare .*@"([^"]+)"\(', text, re.M)
     outside = re.findall(r'^@"([^"]+)" = external global', text, re.M)
     needed = [name for name in (*declared, *outside) if not name.startswith("llvm.") and not LIBRARY.fullmatch(name)]
-    unknown = [name for name in declared if name.startswith("llvm.") and not name.startswith((f"llvm.{march}.", "llvm.fabs.", "llvm.ctlz.i32"))]
+    rules = f"llvm.{march}.", "llvm.fabs.", "llvm.ctlz.i32"
+    unknown = [name for name in declared if name.startswith("llvm.") and not name.startswith(rules)]
     if unknown:
         refuse(f"llc: unable to legalize instruction: {unknown[0]}")
     Path(one("llc", found, "-o")).write_bytes(object_file(defined, needed))

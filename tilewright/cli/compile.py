@@ -2,8 +2,8 @@
 
 Writes into DIR: design.mlir (the lowered program), design.json (a manifest of names, types and addresses), and for each
 runtime sequence NAME.h (a C++ function that makes its TXN words) and, unless it takes scalars, NAME.insts.bin. With
---shared also libDESIGN.so, all of these functions compiled, and libDESIGN.h, their declarations in C; with --xclbin also
-design.xclbin, a package for XRT as `tilewright package` makes it.
+--shared also libDESIGN.so, all of these functions compiled, and libDESIGN.h, their declarations in C; with --xclbin
+also design.xclbin, a package for XRT as `tilewright package` makes it.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ add_arguments = arguments(
         "--library": value("NAME", "call it libNAME.so; without, it has the name of DESIGN"),
         "--xclbin": switch("also make a package for XRT"),
         "--core-elf": values("COL,ROW=FILE", "of the package: machine code of a core, or a folder with some"),
+        "--peano": value("DIR", "of the package: the compiler for cores (default: $PEANO_INSTALL_DIR)"),
         "--keep-buffers": switch("let the C++ functions take the host's buffers too, as void *, in their order"),
         "--lint": {
             "choices": LINT,

@@ -255,10 +255,10 @@ class _Legalizer:
 
     def _cast(self, op: llvm.CastInstr) -> Iterable[ir.Value]:
         source, target = op.operands[0].type, op.type
-        if op.opname != "bitcast" or not _is_vector(source) or source.count == target.count:
+        if _is_vector(source) and source.count == target.count:
             scalar, name = target.element, op.opname
             return self._each(lambda value: llvm.CastInstr(self.builder.block, name, value, scalar), op)
-        return self._regrouped(self._lanes_of(op.operands[0]), element_of(source), target)
+        return self._regrouped(self._spread(op.operands[0], 1), element_of(source), target)
 
     def _regrouped(self, lanes: Scalars, source: ir.Type, target: ir.Type) -> list[ir.Value]:
         """The same bits in wider or narrower lanes, the first of them in the lowest bits."""
@@ -268,7 +268,10 @@ class _Legalizer:
         if new > old:
             groups = [bits[first : first + new // old] for first in range(0, len(bits), new // old)]
             parts = [
-                [builder.shl(builder.zext(bit, wide), ir.Constant(wide, place * old)) for place, bit in enumerate(group)]
+                [
+                    builder.shl(builder.zext(bit, wide), ir.Constant(wide, place * old))
+                    for place, bit in enumerate(group)
+                ]
                 for group in groups
             ]
             whole: list[ir.Value] = [reduce(builder.or_, group) for group in parts]
@@ -453,10 +456,7 @@ EXPANSIONS: dict[str, Build] = {
     "llvm.ctpop": _ones,
     "llvm.cttz": _trailing,
     "llvm.ctlz": _leading_ones,
-    **{
-        f"llvm.{name}": _library(name)
-        for name in ("sqrt", "floor", "ceil", "trunc", "roundeven", "round", "fma")
-    },
+    **{f"llvm.{name}": _library(name) for name in ("sqrt", "floor", "ceil", "trunc", "roundeven", "round", "fma")},
 }
 """Intrinsics that the back end has no rule for. Names that begin as others come first."""
 SCALARS: dict[str, Build] = {"llvm.fabs": _again("llvm.fabs")}
@@ -535,4 +535,3 @@ def _substitute(op: Any, replaced: dict[ir.Value, ir.Value]) -> None:
         if isinstance(op, llvm.GEPInstr):
             op.pointer, *op.indices = op.operands
     op._clear_string_cache()
-

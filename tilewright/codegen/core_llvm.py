@@ -7,7 +7,7 @@ and nothing counted: this is the code that a core runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from llvmlite import ir
@@ -16,11 +16,8 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     DenseIntOrFPElementsAttr,
     Float16Type,
-    IndexType,
     MemRefType,
     ModuleOp,
-    StringAttr,
-    VectorType,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -47,7 +44,6 @@ from tilewright.native.values import (
     Untranslatable,
     Value,
     constant_sizes,
-    element_of,
     index,
     offset_of,
     strides_of,
@@ -57,7 +53,7 @@ from tilewright.native.values import (
 )
 
 TRIPLES = {Arch.AIE1: "aie", Arch.AIE2: "aie2", Arch.AIE2p: "aie2p"}
-"""As AIECoreToStandard.cpp writes them. It writes no data layout: each version of the compiler has its own for these."""
+"""As AIECoreToStandard.cpp writes them. It writes no data layout: the compiler has one for each of these."""
 ADDS_FLOAT_VECTORS = frozenset({Arch.AIE2})
 ENDLESS_BYTES = 1 << 62
 """The size of buffers whose accesses are not checked."""
@@ -288,7 +284,9 @@ class CoreLowering(Lowering):
             self.passed(self.get(argument), type) for argument, type in zip(op.arguments, types.inputs, strict=True)
         ]
         made = self.builder.call(function, arguments)
-        parts = [made] if len(op.results) == 1 else [self.builder.extract_value(made, n) for n in range(len(op.results))]
+        parts = (
+            [made] if len(op.results) == 1 else [self.builder.extract_value(made, n) for n in range(len(op.results))]
+        )
         for result, part, type in zip(op.results, parts, types.outputs, strict=True):
             self[result] = self._taken(part, type)
 

@@ -22,6 +22,7 @@ from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.func import CallOp, FuncOp
 from tilewright.dialects.memref import GlobalOp
+from tilewright.driver.device_images import core_files
 from tilewright.errors import Error
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import (
@@ -38,7 +39,7 @@ from tilewright.ir.symbols import symbol_in
 from tilewright.ir.traversal import ops_of
 from tilewright.ir.verifier import operation_text
 from tilewright.kernels.declaration import Declaration
-from tilewright.kernels.sources import CHECKOUTS, SUFFIXES, DeviceSources, KernelMode, checkouts
+from tilewright.kernels.sources import CHECKOUTS, SUFFIXES, DeviceSources, KernelMode
 from tilewright.native.peano import (
     OPTIMIZATION,
     CoreUnit,
@@ -60,13 +61,6 @@ CARRIED = (TileOp, BufferOp, LockOp, FuncOp, GlobalOp)
 LARGEST_ALIGNMENT = 32
 EM_AIE = 264
 ELF_MAGIC, ARCHIVE_MAGIC, BITCODE_MAGIC = b"\x7fELF", b"!<arch>\n", b"BC\xc0\xde"
-FOLDER_NAMES = (
-    "{device}_core_{column}_{row}.elf",
-    "core_{column}_{row}.elf",
-    "elfs_{device}_core_{column}_{row}.elf",
-    "elfs_{device}_core_{column}_{row}/elfs_{device}_core_{column}_{row}.elf",
-)
-"""What drivers of mlir-aie call the programs of cores, the older ones first."""
 
 
 @dataclass(frozen=True)
@@ -94,20 +88,24 @@ class CorePrograms:
 
 def core_elfs(
     device: DeviceOp,
-    given: Mapping[tuple[int, int], str | os.PathLike[str]] | None = None,
-    folder: str | os.PathLike[str] | None = None,
+    given: Mapping[TileId, Path] | None = None,
+    folders: Iterable[Path] = (),
+    directory: Path | None = None,
     peano_dir: str | os.PathLike[str] | None = None,
     options: CompileOptions | None = None,
     *,
     use_peano: bool = True,
 ) -> CorePrograms:
-    """The machine code of each core of a lowered device: from the file that is given for it or that it names, from a
-    folder with files of upstream's names, else compiled by Peano, where there is one and `use_peano` is set.
+    """The machine code of each core of a lowered device.
+
+    It is in the file that is given for a core, in a folder with files of upstream's names, or in the file that the core
+    names. Other cores are compiled by Peano, where there is one.
 
     Args:
-        device: a device whose buffers have addresses, and locks numbers
+        device: a device whose buffers have addresses, and whose locks have numbers
         given: files by column and row
-        folder: a folder with files such as `main_core_0_2.elf`
+        folders: folders with files such as `main_core_0_2.elf`
+        directory: where files are that cores name; the current one if not given
         peano_dir: where Peano is; without it, what PEANO_INSTALL_DIR names, or the package `llvm-aie`
         options: how it is run
         use_peano: whether to compile cores at all
@@ -117,43 +115,23 @@ def core_elfs(
         PeanoError: if there is no Peano where one is said to be
     """
     cores = {core.place: core for core in ops_of(device.body.ops, CoreOp) if core.place is not None}
-    files = {TileId(*place): Path(path) for place, path in (given or {}).items()}
-    for place in files:
-        if place not in cores:
-            known = ", ".join(_shown(place) for place in cores) or "none"
-            fail(device.location, f"a program is given for core {_shown(place)}, and there is none; there is {known}")
-    found, rest = dict[TileId, bytes](), list[CoreOp]()
-    for place, core in cores.items():
-        path = files.get(place) or _named_file(core) or _in_folder(device, place, folder)
-        if path is None:
-            rest.append(core)
-        else:
-            found[place] = _read_program(core, path)
-    if rest and use_peano and has_peano(peano_dir):
-        peano = find_peano(peano_dir)
-        made = compile_cores(device, rest, peano, options or CompileOptions())
-        return CorePrograms({place: (found | made)[place] for place in cores}, [])
-    return CorePrograms(found, rest)
+    files = {TileId(*place): path for place, path in (given or {}).items()}
+    if wrong := [place for place in files if place not in cores]:
+        known = ", ".join(_shown(place) for place in cores) or "none"
+        fail(
+            device.location, f"there is no core {_shown(wrong[0])} that a program could be given for; there is {known}"
+        )
+    paths = core_files(device, files, folders, directory or Path())
+    found = {place: _read_program(cores[place], path) for place, path in paths.items()}
+    rest = [core for place, core in cores.items() if place not in found]
+    if not rest or not use_peano or not has_peano(peano_dir):
+        return CorePrograms(found, rest)
+    found |= compile_cores(device, rest, find_peano(peano_dir), options or CompileOptions())
+    return CorePrograms({place: found[place] for place in cores}, [])
 
 
 def _shown(place: tuple[int, int]) -> str:
     return f"({place[0]}, {place[1]})"
-
-
-def _named_file(core: CoreOp) -> Path | None:
-    if core.elf_file is None:
-        return None
-    path = Path(core.elf_file.data)
-    return next((place for place in _beside(core, path) if place.is_file()), path)
-
-
-def _in_folder(device: DeviceOp, place: TileId, folder: str | os.PathLike[str] | None) -> Path | None:
-    if folder is None:
-        return None
-    # A name that no file can have is in no folder.
-    name = device.sym_name.data if re.fullmatch(r"[\w.$-]+", device.sym_name.data) else "main"
-    names = (each.format(device=name, column=place.column, row=place.row) for each in FOLDER_NAMES)
-    return next((path for each in names if (path := Path(folder) / each).is_file()), None)
 
 
 def _read_program(core: CoreOp, path: Path) -> bytes:
@@ -180,9 +158,9 @@ def check_program(data: bytes) -> None:
     machine = int.from_bytes(data[18:20], "little")
     if machine != EM_AIE:
         raise ElfError(f"it is for machine {machine}, and cores are machine {EM_AIE}")
-    for address, content in segments:
-        if address < PROGRAM_MEMORY_BYTES < address + len(content):
-            end = address + len(content)
+    for segment in segments:
+        end = segment.address + len(segment.data)
+        if segment.address < PROGRAM_MEMORY_BYTES < end:
             raise ElfError(f"the program ends at {end:#x}, and program memory has {PROGRAM_MEMORY_BYTES:#x} bytes")
 
 
@@ -249,7 +227,9 @@ def compile_cores(
     places = {_place(core): core for core in cores}
     pool = ThreadPoolExecutor(max_workers=options.jobs or os.cpu_count() or 1, thread_name_prefix="Peano")
     try:
-        tasks = {place: pool.submit(make_elf, peano, unit, check_program, options.keep) for place, unit in units.items()}
+        tasks = {
+            place: pool.submit(make_elf, peano, unit, check_program, options.keep) for place, unit in units.items()
+        }
         for place, task in tasks.items():
             try:
                 made[place] = task.result()
@@ -312,32 +292,37 @@ class CoreKernels:
                 found.setdefault(str(path), self._object(core, path))
         for source, names in sources.items():
             found[source.shown] = self._compiled(core, source, names)
-        return {f"{number}_{_file_name(Path(name).stem)}{_suffix(data)}": data for number, (name, data) in enumerate(found.items())}
+        return {
+            f"{number}_{_file_name(Path(name).stem)}{_suffix(data)}": data
+            for number, (name, data) in enumerate(found.items())
+        }
 
     def _find(
         self, core: CoreOp, function: FuncOp, found: dict[str, bytes], sources: dict[KernelSource, dict[str, str]]
     ) -> None:
-        """The object or the sources of one function: a source that its declaration names goes before an object."""
+        """The object or the source of one function: a source that its declaration names goes before an object."""
         declaration = Declaration.of(function)
         has_own = declaration.source is not None or declaration.source_file is not None
         paths = [self._existing(function, file) for file in self.sources.object_files(function)]
         there = [path for path in paths if path is not None]
-        candidates = [] if there and not has_own else [each for each in self.sources.sources(function) if _is_text(each)]
-        for source in candidates:
+        source = None if there and not has_own else self.sources.source(function)
+        if source is not None and _is_text(source):
             names = sources.setdefault(source, {})
             if declaration.symbol is not None and declaration.symbol != declaration.name:
                 names[declaration.symbol] = declaration.name
-        if not candidates:
-            for path in there:
-                found[str(path)] = self._object(core, path)
-            if not there:
-                self._say_missing(core, function, declaration)
+            return
+        for path in there:
+            found[str(path)] = self._object(core, path)
+        if not there:
+            self._say_missing(core, function, declaration)
 
     def _say_missing(self, core: CoreOp, function: FuncOp, declaration: Declaration) -> NoReturn:
         files = ", ".join(f"'{file}'" for file in self.sources.object_files(function))
         text = f"core {_shown(_place(core))} calls @{declaration.name}, of which there is no object file and no source"
-        looked = f"it is linked from {files}: put that, or its C++ source, beside the design" if files else (
-            "name an object file with `link_with`, or its C++ source with `tilewright.source_file`"
+        looked = (
+            f"it is linked from {files}: put that, or its C++ source, beside the design"
+            if files
+            else ("name an object file with `link_with`, or its C++ source with `tilewright.source_file`")
         )
         upstream = (
             f"the source of this one is '{declaration.source_file}' of mlir-aie: one of {', '.join(CHECKOUTS)} can name"
@@ -358,7 +343,11 @@ class CoreKernels:
             return self._translated(core, KernelUnit(_file_name(path.name), data))
         is_object = data.startswith(ELF_MAGIC) and int.from_bytes(data[18:20], "little") == EM_AIE
         if not is_object and not data.startswith(ARCHIVE_MAGIC):
-            _refuse(core, f"'{path}' is no object file for cores", "compile it with Peano, or remove it: its source is compiled")
+            _refuse(
+                core,
+                f"'{path}' is no object file for cores",
+                "compile it with Peano, or remove it: its source is compiled",
+            )
         return data
 
     def _compiled(self, core: CoreOp, source: KernelSource, names: Mapping[str, str]) -> bytes:

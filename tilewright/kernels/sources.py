@@ -68,14 +68,6 @@ class DeviceSources:
     def arch(self) -> Arch:
         return self.device.model.arch
 
-    def sources(self, function: FuncOp) -> Iterator[KernelSource]:
-        """The sources that may define a function: that of its declaration, or those of its object file."""
-        own = self._own_source(Declaration.of(function), function)
-        if own is not None:
-            yield self._with_names(own, function)
-        else:
-            yield from dict.fromkeys(self._companions(function))
-
     def object_files(self, function: FuncOp) -> list[str]:
         """The object files that a function is linked from."""
         return sorted(self._object_files(function))
@@ -84,10 +76,11 @@ class DeviceSources:
         """The compiled function of a declaration; None if there is no source for it, `KernelError` if that is wrong."""
         declaration = Declaration.of(function)
         symbol = declaration.symbol or declaration.name
-        if self._own_source(declaration, function) is not None:
-            return self._compiled(next(self.sources(function)), symbol)
+        own = self._own_source(declaration, function)
+        if own is not None:
+            return self._compiled(self._with_names(own, function), symbol)
         # One object file has several functions; any of the sources that it is made of may define this one.
-        for source in self.sources(function):
+        for source in dict.fromkeys(self._companions(function)):
             try:
                 return self._compiled(source, symbol)
             except MissingFunction:

@@ -1,7 +1,7 @@
 """Peano, AMD's LLVM for cores: where it is, what it is called with, and the objects and programs that it makes.
 
-The commands are those of mlir-aie at 3ca0193cea9e: tools/aiecc/aiecc.cpp (`buildObjectSubgraph` and the linking of cores)
-for programs, python/utils/compile/utils.py (`compile_cxx_core_function`) for kernels. What it makes is kept by content.
+The commands are those of mlir-aie at 3ca0193cea9e: for programs of tools/aiecc/aiecc.cpp (`buildObjectSubgraph` and
+`peanoElfs`), for kernels of python/utils/compile/utils.py (`compile_cxx_core_function`). What it makes is kept, by content.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Peano:
 
 
 def find_peano(named: str | os.PathLike[str] | None = None) -> Peano:
-    """The Peano that is named, else that of the environment, else the Python package's; `PeanoError` if there is none."""
+    """The Peano that is named, else the environment's, else the Python package's; `PeanoError` if there is none."""
     found = _folder(named)
     if found is None:
         raise PeanoError(f"there is no Peano, which compiles programs of cores: {INSTALL}")
@@ -150,7 +150,10 @@ class CoreUnit:
 
     def files(self) -> dict[str, bytes]:
         """What the commands begin with."""
-        return {self.file("llvmIR", ".ll"): self.ir.encode(), self.file("ldScripts", ".ld.script"): self.script.encode()}
+        return {
+            self.file("llvmIR", ".ll"): self.ir.encode(),
+            self.file("ldScripts", ".ld.script"): self.script.encode(),
+        }
 
     def file(self, kind: str, suffix: str) -> str:
         """The name of an intermediate file, as upstream's driver has it."""

@@ -11,18 +11,11 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 from core_programs import FakeTile, parse_core
-from xdsl.dialects.builtin import ModuleOp
 
-from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.driver.core_programs import core_ir
-from tilewright.ir.context import make_context
-from tilewright.ir.pass_manager import run_pipeline
 from tilewright.native.host import initialize_targets, with_llvm
 from tilewright.native.math_functions import provide_library
-from tilewright.passes.pipelines import passes_of
-from tilewright.ir.pass_manager import Pipeline
 
 Array = npt.NDArray[Any]
 OWN_LOCKS = 48
@@ -42,7 +35,9 @@ def aligned_copy(array: Array, alignment: int = VECTOR_ALIGNMENT) -> Array:
 class HostedCore:
     """The code of a core in this process."""
 
-    def __init__(self, text: str, tile: FakeTile, memory: Mapping[str, Array], kernels: Mapping[str, Callable[..., Any]] = {}):
+    def __init__(
+        self, text: str, tile: FakeTile, memory: Mapping[str, Array], kernels: Mapping[str, Callable[..., Any]] = {}
+    ):
         self.tile, self.kept = tile, list[Any]()
         # LLVM knows no such intrinsics, and refuses to call one.
         hosted = re.sub(r'@"llvm\.(aie2p?)\.', r'@"\1.', text)
