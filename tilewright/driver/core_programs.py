@@ -254,8 +254,12 @@ def _unit(device: DeviceOp, core: CoreOp, kernels: CoreKernels, options: Compile
     place = _place(core)
     ir, objects = core_ir(device, core), kernels.objects(core)
     script = linker_script(device, place, list(objects))
-    name = f"{_file_name(device.sym_name.data)}_core_{place.column}_{place.row}"
-    return CoreUnit(name, device.model.arch, ir, script, objects, options.level)
+    return CoreUnit(core_name(device, place), device.model.arch, ir, script, objects, options.level)
+
+
+def core_name(device: DeviceOp, place: TileId) -> str:
+    """What files of a core are called after, as upstream's driver has it: `main_core_0_2`."""
+    return f"{_file_name(device.sym_name.data)}_core_{place.column}_{place.row}"
 
 
 def _file_name(name: str) -> str:

@@ -1,7 +1,7 @@
 """Peano, AMD's LLVM for cores: where it is, what it is called with, and the objects and programs that it makes.
 
 The commands are those of mlir-aie at 3ca0193cea9e: for programs of tools/aiecc/aiecc.cpp (`buildObjectSubgraph` and
-`peanoElfs`), for kernels of python/utils/compile/utils.py (`compile_cxx_core_function`). What it makes is kept, by content.
+`peanoElfs`), for kernels of python/utils/compile/utils.py (`compile_cxx_core_function`). Results are kept, by content.
 """
 
 from __future__ import annotations
@@ -91,8 +91,11 @@ def has_peano(named: str | os.PathLike[str] | None = None) -> bool:
 
 
 def _folder(named: str | os.PathLike[str] | None) -> Path | None:
-    if given := os.fspath(named or "") or os.environ.get(VARIABLE, ""):
+    if given := os.fspath(named or ""):
         return Path(given).absolute()
+    # A variable may be left over from what is gone: then it says nothing.
+    if (variable := os.environ.get(VARIABLE, "")) and os.path.isdir(variable):
+        return Path(variable).absolute()
     package = Path(sysconfig.get_path("purelib")) / WHEEL
     return package if (package / "bin").is_dir() else None
 
