@@ -39,7 +39,7 @@ PACKETS_SENT = "ctrlpkt_to_dma.mlir"
 KEEP_PACKETS = {"aie-ctrl-packet-to-dma": "keep-words"}
 RESET_DEVICES = "empty_"
 """What devices are called that a pass adds to reset the array: they are part of every selection."""
-PROGRAMS_TOOL = "Peano compiles the programs of cores, and it is not there"
+PROGRAMS_TOOL = "Peano and Chess compile the programs of cores, and there is no Peano"
 
 
 class Stages:
@@ -222,10 +222,9 @@ def _refuse(core: CoreOp, place: str) -> None:
     # the place alone: what is there is not at fault
     where = core.location
     text = f"the program of core ({place.replace(',', ', ')}) is part of what was asked for: {PROGRAMS_TOOL}"
-    remedy = (
-        f"name its folder with --peano or PEANO_INSTALL_DIR; or a program that you have with --core-elf {place}=FILE"
-    )
-    fail(where, text, (where, remedy), (where, "--no-compile leaves programs out"))
+    remedy = "name its folder with --peano or PEANO_INSTALL_DIR"
+    given = f"a program that you have is named with --core-elf {place}=FILE"
+    fail(where, text, (where, remedy), (where, given), (where, "--no-compile leaves programs out"))
 
 
 def _empty(core: CoreOp) -> None:
