@@ -218,7 +218,9 @@ def core_files(
     found, name = dict[TileId, Path](), FileNames().stem(device.sym_name.data)
     for place, core in places.items():
         stem = f"core_{place.column}_{place.row}.elf"
-        names = [f"{name}_{stem}", f"elfs_{name}_{stem}", stem]
+        # newer drivers have a folder for each
+        inside = f"elfs_{name}_core_{place.column}_{place.row}/elfs_{name}_{stem}"
+        names = [f"{name}_{stem}", f"elfs_{name}_{stem}", inside, stem]
         in_folders = [folder / each for folder in folders for each in names if (folder / each).is_file()]
         if place in given:
             found[place] = given[place]
