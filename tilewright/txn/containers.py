@@ -31,6 +31,8 @@ ABI_WITH_PACKED_ADDENDS = 1
 ABI_WITH_IMAGES = 0x10
 """From this version on a file has kernels of its own, whose arguments are buffers from the first on."""
 SCRATCHPAD, CONTROL_PACKET = "scratch-pad-mem", "control-packet"
+SCRATCHPAD_CONTROL = "scratch-pad-ctrl"
+"""The scratchpad that a stream asks for, as against the one that code for preemption saves the array in."""
 
 
 class PatchKind(IntEnum):
@@ -45,6 +47,11 @@ class PatchKind(IntEnum):
 _FIRST_WORD = {PatchKind.CONTROL_PACKET_48: 2, PatchKind.SHIM_DMA_48: 1, PatchKind.ADDRESS_64: 0}
 """Which word after the patched place has the low half of the address."""
 _HIGH_MASK = {PatchKind.CONTROL_PACKET_48: 0xFFFF, PatchKind.SHIM_DMA_48: 0xFFFF, PatchKind.ADDRESS_64: 0xFFFFFFFF}
+
+
+def pdi_section(id: int) -> str:
+    """The section with a PDI, which is also what patches call it."""
+    return f".pdi.{id}"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn
 from xdsl.ir import Operation
 
 from tilewright.device import DmaDirection
-from tilewright.device.layout import Field
+from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.device.registers import PROGRAM_MEMORY_BYTES, ChannelControl, CoreControl
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.cascade import ConfigureCascadeOp
@@ -168,7 +168,9 @@ def _program_memory(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Writ
         _refuse(core, f"the program ends at {end:#x}", f"program memory has {PROGRAM_MEMORY_BYTES:#x} bytes")
     base = tile.model.registers(*tile.place).program_memory
     assert base is not None, "the verifier puts cores on core tiles"
-    return tile.block_write(base + segment.address, words_of(segment.data))
+    # the driver writes whole words from the file: the last one goes on with what follows the segment there
+    data = segment.data + segment.following[: -len(segment.data) % WORD_BYTES]
+    return tile.block_write(base + segment.address, words_of(data))
 
 
 def _memory_owner(core: CoreOp, tile: TileWriter, window: int, address: int) -> TileWriter:
@@ -201,6 +203,8 @@ class ElfSegment(NamedTuple):
 
     address: int
     data: bytes
+    following: bytes = b""
+    """What comes next in the file, up to a word."""
 
 
 def read_segments(elf: bytes) -> Iterator[ElfSegment]:
@@ -213,7 +217,8 @@ def read_segments(elf: bytes) -> Iterator[ElfSegment]:
         data = elf[at : at + min(file_bytes, memory_bytes)]
         if len(data) < min(file_bytes, memory_bytes):
             raise ElfError(f"the segment at {address:#x} ends after the file does")
-        yield ElfSegment(address, data.ljust(memory_bytes, b"\0"))
+        after = b"" if memory_bytes > file_bytes else elf[at + len(data) : at + len(data) + WORD_BYTES - 1]
+        yield ElfSegment(address, data.ljust(memory_bytes, b"\0"), after)
 
 
 def _program_headers(elf: bytes) -> tuple[int, int, int]:
