@@ -6,9 +6,11 @@ Under `tilewright exec` and after `import tilewright.as_aie` this is what `impor
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from types import ModuleType
 
 from tilewright.xrt.buffers import aie_bo, bo, ext_bo
@@ -105,11 +107,14 @@ def chosen() -> str:
 
 def installed() -> ModuleType:
     """The module that comes with XRT; ImportError if there is none."""
-    from tilewright.support.module_aliases import is_installed
-
-    if not is_installed("pyxrt"):
+    # not the one that leads here
+    path = [folder for folder in sys.path if Path(folder) != Path(__file__).parent / "children" / "xrt"]
+    spec = PathFinder.find_spec("pyxrt", path)
+    if spec is None or spec.loader is None:
         raise ImportError(f"{CHOICE}={INSTALLED}, but XRT is not installed: there is no module 'pyxrt'")
-    return importlib.import_module("pyxrt")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 if chosen() == INSTALLED:
