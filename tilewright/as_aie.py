@@ -2,8 +2,8 @@
 
 One line in front of the first `import aie` of a program is enough, or `pytest -p tilewright.as_aie`, or nothing at all
 with `tilewright exec PROGRAM.py`. `TILEWRIGHT_AIE=installed` in the environment leaves `aie` to the package that is
-installed. `pyxrt`, XRT's own, is served beside it, and `TILEWRIGHT_XRT` says whose: `tilewright` or `installed`; without
-it, whose `aie` is. `undo()` takes it back; `serving()` is for a block.
+installed. `pyxrt` of XRT is served beside it; `TILEWRIGHT_XRT` says whose, `tilewright` or `installed`, and without it
+it is whose `aie` is. `undo()` takes it back; `serving()` is for a block.
 """
 
 from __future__ import annotations

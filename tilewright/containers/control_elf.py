@@ -142,9 +142,7 @@ def _config_kernel(source: Mapping[str, Any], read: Callable[[str], bytes]) -> C
     if unknown := [type for type in types if type not in MANGLED]:
         known = ", ".join(MANGLED)
         raise ContainerError(None, f"an argument of the type {unknown[0]!r:.60}; control code knows {known}")
-    pdis = {
-        number(get(it, "id"), "id"): read(text_in(it, "PDI_file")) for it in listed(source.get("PDIs", []), "PDIs")
-    }
+    pdis = {number(get(it, "id"), "id"): read(text_in(it, "PDI_file")) for it in listed(source.get("PDIs", []), "PDIs")}
     instances = [_config_instance(it, read) for it in listed(source.get("instance", []), "instance")]
     if len({it.name for it in instances}) < len(instances):
         raise ContainerError(None, f"two instances of kernel {text_in(source, 'name')!r:.60} have one id")
@@ -430,5 +428,3 @@ class _ElfBuilder:
         for segment, section in zip(others, self.loaded, strict=True):
             record = self.sections[section].header
             segment.offset, segment.file_bytes, segment.memory_bytes = record.offset, record.size, record.size
-
-

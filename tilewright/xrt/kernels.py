@@ -14,7 +14,7 @@ from tilewright.xrt.buffers import NO_BANK, bo, ext_bo
 from tilewright.xrt.devices import device, hw_context, module, uuid
 from tilewright.xrt.enums import CommandState, ComputeUnitMode, ContextMode, GraphMode
 from tilewright.xrt.overloads import Overloads, integer
-from tilewright.xrt.packages import KernelArgument, PackagedKernel, XrtError
+from tilewright.xrt.packages import KernelArgument, Package, PackagedKernel, XrtError
 from tilewright.xrt.partition import Argument, Outcome, say, scratchpad_bytes
 
 Callback = Callable[[Any, CommandState, Any], None]
@@ -54,7 +54,7 @@ class kernel:
 
     def _open(self, context: hw_context, name: str, code: ControlCode | None) -> None:
         self.context = context
-        self.packaged, self.code = _find(context, name)
+        self.packaged, self.code = find_kernel(context.package, name)
         if code is not None:
             self.code = code
 
@@ -78,14 +78,14 @@ class kernel:
         return self.packaged.name
 
 
-def _find(context: hw_context, name: str) -> tuple[PackagedKernel, ControlCode | None]:
+def find_kernel(package: Package, name: str) -> tuple[PackagedKernel, ControlCode | None]:
     """The kernel of a name, which may have an instance behind a colon; its instructions, if the package has them."""
     wanted, _, instance = name.partition(":")
-    kernels = context.package.kernels
+    kernels = package.kernels
     found = next((it for it in kernels if it.name == wanted), None)
     if found is None:
         known = ", ".join(it.name for it in kernels) or "none"
-        raise XrtError(f"No such kernel '{name}'; {context.package.file} has {known}")
+        raise XrtError(f"No such kernel '{name}'; {package.file} has {known}")
     if not found.codes:
         return found, None
     chosen = instance.strip("{}") or next(iter(found.codes))
@@ -180,9 +180,7 @@ class run:
     def _given(self) -> dict[int, Argument]:
         named = {it.index: it.name for it in self.kernel.packaged.arguments}
         return {
-            number: value.argument(f"argument {number} ({named.get(number, 'a buffer')})")
-            if isinstance(value, bo)
-            else value
+            number: value.argument(f"{number} ({named.get(number, 'a buffer')})") if isinstance(value, bo) else value
             for number, value in self._arguments.items()
         }
 

@@ -22,6 +22,7 @@ from tilewright.driver.loaded_device import SimulatedDevice, lent_arrays, policy
 from tilewright.driver.packaged_design import runnable
 from tilewright.driver.run_result import RunResult
 from tilewright.errors import Error
+from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.run_errors import Hang
 from tilewright.sim.control_code import OperationLocations, bind_stream
 from tilewright.sim.controller import Image, Images
@@ -145,7 +146,7 @@ class Partition:
         uses = host_uses(code, model)
         for number, it in numbered.items():
             if it.is_stale and number in uses and not uses[number].may_write:
-                self.note(f"{it.label or f'argument {number + first}'} was written by the host and not synced: the "
+                self.note(f"argument {it.label or number + first} was written by the host and not synced: the "
                           "device has what it had before; call sync(XCL_BO_SYNC_BO_TO_DEVICE) first")  # fmt: skip
         arrays = {number: (it.label or str(number + first), it.data) for number, it in numbered.items()}
         with device.in_use() as runner, lent_arrays(arrays, lambda: uses) as lent:
@@ -221,5 +222,7 @@ def scratchpad_bytes(code: ControlCode) -> int:
 
 
 def _failed(state: CommandState, error: Exception) -> Outcome:
-    say("error", str(error))
+    print(
+        str(error) if isinstance(error, DiagnosedError) else f"tilewright: error: {error}", file=sys.stderr, flush=True
+    )
     return Outcome(state, error=error)

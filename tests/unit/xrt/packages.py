@@ -47,8 +47,10 @@ module {{
       aie.end
     }}
     aie.runtime_sequence @sequence(%a: memref<64xi32>, %b: memref<64xi32>) {{
-      aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, {taken}][0, 0, 0, 1]) {{id = 0 : i64, metadata = @in}} : memref<64xi32>
-      aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {{id = 1 : i64, metadata = @out}} : memref<64xi32>
+      aiex.npu.dma_memcpy_nd(%a[0, 0, 0, 0][1, 1, 1, {taken}][0, 0, 0, 1])
+        {{id = 0 : i64, metadata = @in}} : memref<64xi32>
+      aiex.npu.dma_memcpy_nd(%b[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1])
+        {{id = 1 : i64, metadata = @out}} : memref<64xi32>
       aiex.npu.dma_wait {{symbol = @out}}
     }}
   }}

@@ -1,4 +1,4 @@
-"""`pyxrt` for served programs and the processes that they start: their path has this folder, see `tilewright.as_aie`."""
+"""`pyxrt` for served programs and processes that they start: their path has this folder, see `tilewright.as_aie`."""
 
 import sys
 from importlib import import_module
