@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import md5
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,10 +106,15 @@ def instructions_elf(code: bytes, packets: bytes = b"", buffers: Mapping[str, An
     return made.finish()
 
 
-def config_elf(kernels: Sequence[ConfigKernel], columns: int | None = None) -> ElfFile:
+def config_elf(
+    kernels: Sequence[ConfigKernel],
+    columns: int | None = None,
+    sections: Mapping[str, bytes] = MappingProxyType({}),
+) -> ElfFile:
     """The file with which a host needs no xclbin: kernels, their PDIs and control codes.
 
-    `columns` of the partition are those that control codes are made for, if they are not given.
+    `columns` of the partition are those that control codes are made for, if they are not given. More `sections` come
+    last; loaders leave them alone.
     """
     made = _ElfBuilder(CONFIG_VERSION)
     made.add_symbol_table()
@@ -125,7 +131,8 @@ def config_elf(kernels: Sequence[ConfigKernel], columns: int | None = None) -> E
             made.add_group(f".group.{index}", [COMDAT, *members], symbol)
             index += 1
     width = columns if columns is not None else max(widths, default=0)
-    return made.finish([_note(".note.xrt.configuration", NT_PARTITION_SIZE, width.to_bytes(4, "little"))])
+    notes = [_note(".note.xrt.configuration", NT_PARTITION_SIZE, width.to_bytes(4, "little"))]
+    return made.finish(notes, sections)
 
 
 def config_kernels(config: Mapping[str, Any], read: Callable[[str], bytes]) -> list[ConfigKernel]:
@@ -394,7 +401,9 @@ class _ElfBuilder:
         self._add(name, SectionType.GROUP, WordContent(members), flags=ALLOCATED, link=table, info=symbol,
                   alignment=CONTENT_ALIGNMENT, entry_bytes=WORD_BYTES)  # fmt: skip
 
-    def finish(self, notes: Iterable[tuple[str, Notes]] = ()) -> ElfFile:
+    def finish(
+        self, notes: Iterable[tuple[str, Notes]] = (), sections: Mapping[str, bytes] = MappingProxyType({})
+    ) -> ElfFile:
         if self.dynamic_names is not None:
             entries: list[Record] = [
                 DynamicRecord(DT_RELA, self.dynamic_at),
@@ -406,6 +415,8 @@ class _ElfBuilder:
             self._add_segment(DYNAMIC, made, READ | WRITE, TABLE_ALIGNMENT)
         for name, note in [*notes, _note(".note.xrt.UID", NT_UID, self.uid.digest())]:
             self._add(name, SectionType.NOTE, note, alignment=1)
+        for name, data in sections.items():
+            self._add(name, SectionType.PROGBITS, RawContent(data, f"section {name}"), alignment=TABLE_ALIGNMENT)
         self._lay_out()
         return ElfFile(self.header, self.segments, self.sections, size=0)
 
