@@ -7,8 +7,8 @@ writes of the PDI are carried out; a core that is started on machine code is ref
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,18 +18,20 @@ import numpy.typing as npt
 from tilewright.containers import Pdi
 from tilewright.containers.effects import model_of as model_with_columns
 from tilewright.device import DeviceModel
-from tilewright.driver.loaded_device import SimulatedDevice, lent_arrays, policy_of
+from tilewright.device.timing import timing_with
+from tilewright.driver.compiled_design import Parameters
+from tilewright.driver.loaded_device import Levels, SimulatedDevice, lent_arrays, policy_of
 from tilewright.driver.packaged_design import runnable
 from tilewright.driver.run_result import RunResult
 from tilewright.errors import Error
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.run_errors import Hang
-from tilewright.sim.control_code import OperationLocations, bind_stream
+from tilewright.sim.control_code import bind_stream
 from tilewright.sim.controller import Image, Images
 from tilewright.sim.host_needs import host_uses
 from tilewright.sim.machine import Machine
 from tilewright.sim.models import Model, make_machine
-from tilewright.sim.runs import LocatedStream, Runner, Stopped, Watch
+from tilewright.sim.runs import LocatedStream, Progress, Runner, Stopped, Watch
 from tilewright.txn.containers import ControlCode, read_container
 from tilewright.txn.dpu import is_dpu
 from tilewright.txn.opcodes import Opcode
@@ -77,12 +79,23 @@ def say(kind: str, text: str) -> None:
     print(f"tilewright: {kind}: {text}", file=sys.stderr, flush=True)
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How the simulator runs; the fields are arguments of `Design.load`."""
+
+    levels: Levels = field(default_factory=dict[str, str])
+    model: str = "fast"
+    timing: Parameters | None = None
+    kernel_mode: str | None = None
+
+
 class ConfiguredDevice(SimulatedDevice):
     """A device that a PDI of others has configured; instructions may load further ones by number."""
 
-    def __init__(self, model: DeviceModel, first: Pdi | None, others: Mapping[int, Pdi]):
+    def __init__(self, model: DeviceModel, first: Pdi | None, others: Mapping[int, Pdi], settings: Settings):
         self._first, self._others = first, others
-        super().__init__(lambda: make_machine(model, policy_of({}), None, Model.FAST))
+        clock = timing_with(model.arch, settings.timing)
+        super().__init__(lambda: make_machine(model, policy_of(settings.levels), clock, Model.named(settings.model)))
 
     def load(self, machine: Machine) -> Runner:
         images: Images = {number: partial(_image, pdi) for number, pdi in self._others.items()}
@@ -94,15 +107,16 @@ class ConfiguredDevice(SimulatedDevice):
 
 
 def _image(pdi: Pdi) -> Image:
-    stream = Stream.of(Header(), pdi.cdo.operations())
-    return Image(stream, OperationLocations(len(stream.operations)))
+    # without places: those of a run are operations of its instructions
+    return Image(Stream.of(Header(), pdi.cdo.operations()), ())
 
 
 class Partition:
     """What a context has loaded, and how it runs kernels."""
 
-    def __init__(self, package: Package):
+    def __init__(self, package: Package, settings: Settings | None = None):
         self.package = package
+        self.settings = settings or Settings()
         self._loaded: tuple[Any, SimulatedDevice] | None = None
         self._told = set[str]()
 
@@ -139,7 +153,7 @@ class Partition:
         first = kernel.first_buffer
         if code is None:
             code, first = self._given_code(kernel, arguments)
-        device = self._device(kernel, code)
+        device = self.device(kernel, code)
         buffers = {index - first: it for index, it in arguments.items() if isinstance(it, BufferArgument)}
         numbered = {number: it for number, it in sorted(buffers.items()) if number >= 0}
         model = device.runner.machine.model
@@ -149,9 +163,7 @@ class Partition:
                 self.note(f"argument {it.label or number + first} was written by the host and not synced: the "
                           "device has what it had before; call sync(XCL_BO_SYNC_BO_TO_DEVICE) first")  # fmt: skip
         arrays = {number: (it.label or str(number + first), it.data) for number, it in numbered.items()}
-        with device.in_use() as runner, lent_arrays(arrays, lambda: uses) as lent:
-            record = runner.run(bind_stream(runner, code, lent), scratchpad, Watch(max_cycles))
-        result = RunResult(record)
+        result = carry_out(device, code, arrays, scratchpad, max_cycles=max_cycles)
         return Outcome(CommandState.ERT_CMD_STATE_COMPLETED, result.time)
 
     def _given_code(self, kernel: PackagedKernel, arguments: Mapping[int, Argument]) -> tuple[ControlCode, int]:
@@ -186,7 +198,7 @@ class Partition:
         size = 4 * given if 0 < 4 * given <= len(whole) else given
         return whole[:size] if 0 < size <= len(whole) else whole
 
-    def _device(self, kernel: PackagedKernel, code: ControlCode) -> SimulatedDevice:
+    def device(self, kernel: PackagedKernel, code: ControlCode) -> SimulatedDevice:
         """The device with the kernel's image on it; it keeps its state until another image is loaded."""
         image = None if kernel.pdi is None else kernel.pdi.uuid
         if self._loaded is None or self._loaded[0] != image:
@@ -198,7 +210,10 @@ class Partition:
         design = next(iter(package.designs), None) if isinstance(package, ElfPackage) else package.design(kernel.pdi)
         if design is not None:
             found = runnable(design, package.file)
-            return found.design.load(design.device or None, found.kernels)
+            how = self.settings
+            return found.design.load(
+                design.device or None, found.kernels, how.levels, how.model, how.timing, how.kernel_mode
+            )
         first, others = (kernel.pdi.image if kernel.pdi is not None else None), dict[int, Pdi]()
         if isinstance(package, ElfPackage):
             others = package.images
@@ -212,7 +227,22 @@ class Partition:
             f"{package.file} brings no design of ours: its registers are set, and it runs as far as no core has "
             "machine code"
         )
-        return ConfiguredDevice(model, first, others)
+        return ConfiguredDevice(model, first, others, self.settings)
+
+
+def carry_out(
+    device: SimulatedDevice,
+    code: ControlCode,
+    arrays: Mapping[int, tuple[str, Bytes]],
+    scratchpad: Sequence[int] = (),
+    *,
+    max_cycles: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> RunResult:
+    """Run instructions on a device as earlier ones left it; arrays have the numbers that the instructions use."""
+    uses = partial(host_uses, code, device.runner.machine.model)
+    with device.in_use() as runner, lent_arrays(arrays, uses) as lent:
+        return RunResult(runner.run(bind_stream(runner, code, lent), scratchpad, Watch(max_cycles, progress)))
 
 
 def scratchpad_bytes(code: ControlCode) -> int:
