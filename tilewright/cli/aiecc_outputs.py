@@ -212,10 +212,13 @@ def _packets(stages: Stages) -> Iterator[DriverOutput]:
         return words_to_bytes(control_packet_words(*lowered(module, device)))
 
     def sending(module: ModuleOp, device: DeviceOp) -> bytes:
-        owner, sequence = lowered(module, device, "aie-ctrl-packet-to-dma", "aie-dma-to-npu")
+        owner, sequence = sent(module, device)
         return words_to_bytes(
             static_words(sequence, TxnEmitter(owner, fold_ddr_offsets=arguments.fold_ddr_offsets)).words
         )
+
+    def sent(module: ModuleOp, device: DeviceOp) -> tuple[DeviceOp, RuntimeSequenceOp]:
+        return lowered(module, device, "aie-ctrl-packet-to-dma", "aie-dma-to-npu")
 
     def lowered(module: ModuleOp, device: DeviceOp, *order: str) -> tuple[DeviceOp, RuntimeSequenceOp]:
         copy = _configured(stages, module, device, "aie-txn-to-ctrl-packet", "aie-legalize-ctrl-packet", *order)
@@ -234,13 +237,11 @@ def _packets(stages: Stages) -> Iterator[DriverOutput]:
             yield Item(path(device.sym_name.data), device, partial(make, module, device))
 
     def elf(module: ModuleOp, device: DeviceOp) -> bytes:
-        own = [it for it in sequences_in(device) if arguments.sequence_name in ("", it.sym_name.data)]
-        argument = len(own[0].body.block.args) if own else 0
-        data = packets(module, device)
-        about = {"xrt_id": argument, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
+        data, (_, sequence) = packets(module, device), sent(module, device)
+        # the buffer that packets are sent from comes behind all others
+        about = {"xrt_id": len(sequence.body.block.args) - 1, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
         with _explained(device):
-            code = sending(module, device)
-            return instructions_elf(code, data, {"external_buffers": {"buffer_ctrl": about}}).write()
+            return instructions_elf(sending(module, device), data, {"external_buffers": {"buffer_ctrl": about}}).write()
 
     packets_path = partial(place, stages, arguments.ctrlpkt_name)
     yield DriverOutput(arguments.ctrlpkt_name, stages.configured, partial(items, packets, packets_path))

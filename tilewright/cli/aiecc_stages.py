@@ -182,7 +182,8 @@ class Stages:
                 elif not self.arguments.without_programs:
                     _refuse(core, "{},{}".format(*place) if place is not None else "")
         if unused:
-            fail(module.location, f"--core-elf: there is no core {next(iter(unused))}")
+            column, row = next(iter(unused))
+            fail(module.location, f"--core-elf: there is no core ({column}, {row})")
 
 
 def _refuse(core: CoreOp, place: str) -> None:

@@ -2,8 +2,8 @@
 
 Writes into DIR: design.mlir (the lowered program), design.json (a manifest of names, types and addresses), and for each
 runtime sequence NAME.h (a C++ function that makes its TXN words) and, unless it takes scalars, NAME.insts.bin. With
---shared also libDESIGN.so, all of these functions compiled, and libDESIGN.h, their declarations in C; with --xclbin also
-design.xclbin, a package for XRT as `tilewright package` makes it.
+--shared also libDESIGN.so, all of these functions compiled, and libDESIGN.h, their declarations in C. With --xclbin
+also design.xclbin, a package for XRT as `tilewright package` makes it.
 """
 
 from __future__ import annotations
