@@ -41,7 +41,9 @@ ALLOWED: dict[str, set[str]] = {
     "report": VOCABULARY | {"sim"},
     "driver": VOCABULARY
     | {"containers", "rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
-    "iron": VOCABULARY | {"native", "kernels", "driver", "report"},
+    "xrt": VOCABULARY | {"containers", "native", "sim", "driver"},
+    "pyxrt": {"xrt"},
+    "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report"},
     "designs": VOCABULARY | {"iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},

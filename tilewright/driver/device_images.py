@@ -81,7 +81,9 @@ class DeviceImage:
 
     @cached_property
     def uuid(self) -> UUID:
-        return content_uuid([self.pdi.write()])
+        # images of cores without machine code may be alike, and are for different designs all the same
+        programs = [str(core).encode("utf-8", "surrogateescape") for core in self.cores_without_code]
+        return content_uuid([self.pdi.write(), *programs])
 
     @property
     def cores(self) -> list[CoreOp]:
