@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tilewright.containers import aie_partition, cdo, elf, pdi, xclbin, xclbin_sections
-from tilewright.containers.structure import Record
+from tilewright.support.structure import Record
 
 PAGE = Path(__file__).parent / "containers.md"
 MARK = "<!-- made by docs/containers.py -->"

@@ -105,7 +105,7 @@ def packages() -> list[bytes]:
     """What `inspect` reads: xclbin with and without its text, PDIs of both forms, CDO, ELF and instruction files."""
     from tilewright.containers.packaging import xclbin_from_parts
     from tilewright.containers.pdi import Pdi
-    from tilewright.containers.structure import Span
+    from tilewright.support.structure import Span
 
     parts = container_files.PARTITION, container_files.KERNELS, container_files.MEMORY
     pdi = Pdi.read(Span(container_files.pdi()))

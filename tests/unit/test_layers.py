@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "support": {"errors"},
     "ir": {"errors", "support"},
     "device": {"errors"},
-    "txn": {"errors", "device"},
+    "txn": {"errors", "support", "device"},
     "dialects": {"device", "ir"},
     "rewrite": {"device", "ir", "dialects"},
     **{f"passes.{area}": VOCABULARY | {"rewrite"} for area in AREAS},

@@ -13,7 +13,7 @@ from struct import error as StructError
 from uuid import UUID
 
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import (
+from tilewright.support.structure import (
     ContainerError,
     Json,
     Opaque,

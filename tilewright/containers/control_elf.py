@@ -19,30 +19,21 @@ from tilewright import txn
 from tilewright.containers.elf import (
     CONFIG_VERSION,
     FUNCTION,
-    LOAD,
-    MAGIC,
     OBJECT,
     TXN_ABI,
-    DynamicRecord,
     ElfFile,
-    ElfHeader,
     ElfSection,
     Note,
     Notes,
-    ProgramHeader,
     Records,
-    RelaRecord,
-    SectionRecord,
-    SectionType,
     StringTable,
-    SymbolRecord,
     WordContent,
 )
 from tilewright.containers.packaging import get, listed, mapping, name_in, number, text_in
-from tilewright.containers.structure import ContainerError, Content, RawContent, Record, latin_1, round_up
 from tilewright.device import DEVICES, DeviceName, TileType
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES
+from tilewright.support.structure import ContainerError, Content, RawContent, Record, latin_1, round_up
 from tilewright.txn.codec import lay_out
 from tilewright.txn.containers import (
     CONTROL_DATA,
@@ -54,6 +45,17 @@ from tilewright.txn.containers import (
     Patch,
     PatchKind,
     pdi_section,
+)
+from tilewright.txn.elf import (
+    LOAD,
+    MAGIC,
+    DynamicRecord,
+    ElfHeader,
+    ProgramHeader,
+    RelaRecord,
+    SectionRecord,
+    SectionType,
+    SymbolRecord,
 )
 
 INSTRUCTIONS_VERSION = 2

@@ -16,7 +16,6 @@ from uuid import UUID
 from tilewright.containers.aie_partition import CDO_TYPES, AiePartition, CdoGroup, PartitionPdi
 from tilewright.containers.documents import Document, Element, Writing, escaped_attribute
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import ContainerError
 from tilewright.containers.xclbin import AxlfHeader, SectionKind, Xclbin, XclbinSection
 from tilewright.containers.xclbin_sections import (
     DPU,
@@ -33,6 +32,7 @@ from tilewright.containers.xclbin_sections import (
     MemTopology,
     PsKernelProperties,
 )
+from tilewright.support.structure import ContainerError
 
 LONGEST_LABEL = 15
 SCALAR, GLOBAL = 0, 1

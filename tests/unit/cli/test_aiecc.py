@@ -26,7 +26,7 @@ from tilewright.cli.errors import CommandLineError
 from tilewright.cli.main import main
 from tilewright.containers import ElfFile, Xclbin
 from tilewright.containers.embedded_design import read_embedded
-from tilewright.containers.structure import Span
+from tilewright.support.structure import Span
 from tilewright.txn.containers import read_container
 
 SEQUENCE = """

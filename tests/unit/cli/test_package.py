@@ -34,8 +34,8 @@ from tilewright.containers.packaging import (
     xclbin_from_parts,
 )
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import Span
 from tilewright.containers.xclbin_sections import Connectivity, IpLayout
+from tilewright.support.structure import Span
 from tilewright.txn.analysis import register_writes
 
 STUB = Path(__file__).parents[2] / "xrt_stub"

@@ -22,7 +22,7 @@ from tilewright.containers.control_elf import (
     config_kernels,
     instructions_elf,
 )
-from tilewright.containers.structure import ContainerError, Span
+from tilewright.support.structure import ContainerError, Span
 from tilewright.txn.containers import PatchKind, read_container
 
 SHIM_BD = 0x1D000
