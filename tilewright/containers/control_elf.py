@@ -57,6 +57,7 @@ from tilewright.txn.elf import (
     SectionType,
     SymbolRecord,
 )
+from tilewright.txn.stream import Words
 
 INSTRUCTIONS_VERSION = 2
 EXECUTABLE, NO_MACHINE = 2, 1
@@ -219,7 +220,7 @@ class _Descriptor(NamedTuple):
 
 
 def _patches(
-    stream: txn.Stream, words: txn.Words, first_argument: int, names: Mapping[int, str], pdis: set[int]
+    stream: txn.Stream, words: Words, first_argument: int, names: Mapping[int, str], pdis: set[int]
 ) -> Iterator[Patch]:
     """Patches of a stream, in order. Address bits of descriptors in `words` are cleared: the host adds to them."""
     starts, _ = lay_out(stream)
@@ -269,7 +270,7 @@ _PLACES = {
 
 
 def _argument_patch(
-    op: txn.Operation, descriptor: _Descriptor, words: txn.Words, first_argument: int, names: Mapping[int, str]
+    op: txn.Operation, descriptor: _Descriptor, words: Words, first_argument: int, names: Mapping[int, str]
 ) -> Iterator[Patch]:
     if op.argument_index > MOST_ARGUMENTS:
         raise ContainerError(descriptor.at, f"a patch for argument {op.argument_index}; there are {MOST_ARGUMENTS}")
