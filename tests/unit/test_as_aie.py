@@ -31,7 +31,8 @@ SERVED = """
     aie.utils.hostruntime.hostruntime aie.utils.hostruntime.tensor_class aie.utils.jit aie.utils.ml
     aie.utils.npukernel aie.utils.regdb aie.utils.test aie.utils.trace.events aie.utils.trace.utils
     aie.utils.verify aie._mlir_libs
-    aie.compiler.aiecc.main
+    aie.compiler.aiecc.main aie.compiler.txn2mlir.main aie.tools
+    aie.utils.hostruntime.xrtruntime.hostruntime aie.utils.hostruntime.xrtruntime.tensor
 """
 
 
@@ -86,7 +87,7 @@ def test_one_table_says_what_serves_a_name(parts: list[str]) -> None:
         ("import aie.dialects.aie as d; d.nothing", AttributeError, "no 'aie.dialects.aie.nothing'"),
         ("import aie.nothing.at_all", ModuleNotFoundError, "no 'aie.nothing'"),
         ("import pyxrt", ModuleNotFoundError, "'pyxrt' is mlir-aie's, and tilewright does not have it: a design runs"),
-        ("from aie.utils.hostruntime.xrtruntime.tensor import XRTTensor", ModuleNotFoundError, "needs XRT"),
+        ("from aie.utils.hostruntime.hrxruntime.tensor import HRXTensor", ModuleNotFoundError, "needs HRX"),
         ("from aie.execution_engine import ExecutionEngine", ModuleNotFoundError, "mlir-aie's, and tilewright does"),
     ],
 )

@@ -46,6 +46,10 @@ class KernelResult:
         """Whether it came to its end: a run that does not raises an error."""
         return True
 
+    def has_trace(self) -> bool:
+        """Whether trace units wrote something."""
+        return self.trace_buffer is not None
+
     @property
     def cycles(self) -> int:
         return self.run.cycles
@@ -198,6 +202,9 @@ class HostRuntime:
     def npu_str(self) -> str:
         """The generation of the device: `npu1` or `npu2`."""
         return NPU_NAMES[simulated_device().arch]
+
+    def evict_context(self, xclbin_path: str | Path) -> None:
+        """Nothing is held that could be stale."""
 
     def load(self, npu_kernel: NPUKernel) -> NPUKernel:
         return npu_kernel
