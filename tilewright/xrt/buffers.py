@@ -37,6 +37,13 @@ class Storage:
             next(_addresses)
 
 
+def shared_storage(memory: Bytes) -> Storage:
+    """Storage of bytes that host and device both work on, so that copies change nothing."""
+    made = Storage(0)
+    made.host = made.device = made.synced = memory
+    return made
+
+
 class bo:
     """A buffer, or a part of one."""
 
@@ -70,6 +77,14 @@ class bo:
         self._flags, self._group = BufferFlags(flags), group & BANK_MASK
         _check_bank(owner, self._group)
         self._storage = Storage(self._size, host)
+
+    @classmethod
+    def over(cls, memory: Bytes) -> bo:
+        """A buffer of bytes that there are, which the device sees as they are."""
+        made = cls.__new__(cls)
+        made._size, made._offset, made._flags, made._group = memory.size, 0, BufferFlags.host_only, 0
+        made._storage = shared_storage(memory)
+        return made
 
     @property
     def storage(self) -> Storage:
