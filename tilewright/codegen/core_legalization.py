@@ -71,7 +71,7 @@ class _Legalizer:
         self.wanted = {operand for each in kept for operand in _operands(each) if operand in split}
         """Vectors that are made of lanes and are used as vectors all the same."""
         for block in _in_order(self.function):
-            old, block.instructions, block.terminator = list(block.instructions), [], None
+            old, block.instructions = list(block.instructions), []
             self.builder.position_at_end(block)
             # All phis come first, those that are made of vectors too.
             heads = [each for each in old if isinstance(each, llvm.PhiInstr)]
@@ -87,7 +87,6 @@ class _Legalizer:
                     self._split(each)
                 else:
                     self._keep(each)
-            block.terminator = block.instructions[-1]
         for phi, scalars in self.phis:
             for value, source in phi.incomings:
                 for scalar, part in zip(scalars, self._lanes_at_end(value, source), strict=True):
@@ -169,7 +168,7 @@ class _Legalizer:
     def _lanes_of(self, value: ir.Value) -> Scalars:
         known = self.lanes.get(value)
         if known is None:
-            known = _constant_lanes(value) or [lane(self.builder, value, n) for n in range(value.type.count)]
+            known = _constant_lanes(value) or [lane(self.builder, value, n) for n in range(_count(value.type))]
         return known
 
     def _lanes_at_end(self, value: ir.Value, block: ir.Block) -> Scalars:
@@ -178,7 +177,7 @@ class _Legalizer:
         return self._lanes_of(value)
 
     def _phi(self, op: llvm.PhiInstr) -> None:
-        scalars: Scalars = [self.builder.phi(op.type.element) for _ in range(op.type.count)]
+        scalars: Scalars = [self.builder.phi(element_of(op.type)) for _ in range(_count(op.type))]
         self.lanes[op] = scalars
         self.phis.append((op, scalars))
 
@@ -195,7 +194,7 @@ class _Legalizer:
                 both = [*self._lanes_of(op.operands[0]), *self._lanes_of(op.operands[1])]
                 return [both[cast(int, number_of(place))] for place in op.operands[2].constant]
             case llvm.SelectInstr():
-                conditions = self._spread(op.cond, op.type.count)
+                conditions = self._spread(op.cond, _count(op.type))
                 sides = self._lanes_of(op.lhs), self._lanes_of(op.rhs)
                 return [builder.select(*each) for each in zip(conditions, *sides, strict=True)]
             case llvm.CastInstr():
@@ -204,10 +203,18 @@ class _Legalizer:
                 return self._call_lanes(op)
             case llvm.CompareInstr():
                 make = llvm.FCMPInstr if op.opname == "fcmp" else llvm.ICMPInstr
-                return self._each(lambda a, b: make(builder.block, op.op, a, b, flags=op.flags), op)
+
+                def compared(a: ir.Value, b: ir.Value) -> llvm.Instruction:
+                    return make(builder.block, op.op, a, b, flags=op.flags)
+
+                return self._each(compared, op)
             case _:
-                scalar, name = op.type.element, op.opname
-                return self._each(lambda *x: llvm.Instruction(builder.block, scalar, name, x, flags=op.flags), op)
+                scalar, name = element_of(op.type), op.opname
+
+                def again(*values: ir.Value) -> llvm.Instruction:
+                    return llvm.Instruction(builder.block, scalar, name, values, flags=op.flags)
+
+                return self._each(again, op)
 
     def _each(self, make: Callable[..., Any], op: Any) -> Iterator[ir.Value]:
         for operands in zip(*map(self._lanes_of, op.operands), strict=True):
@@ -222,12 +229,12 @@ class _Legalizer:
 
     def _places(self, pointer: ir.Value, type: ir.Type) -> Iterator[ir.Value]:
         size = size_of(element_of(type))
-        for number in range(type.count):
+        for number in range(_count(type)):
             yield self.builder.gep(pointer, [ir.Constant(I64, number * size)], source_etype=I8)
 
     def _load(self, op: llvm.LoadInstr) -> Iterator[ir.Value]:
         for place in self._places(op.operands[0], op.type):
-            yield self._load_scalar(place, op.type.element)
+            yield self._load_scalar(place, element_of(op.type))
 
     def _load_scalar(self, place: ir.Value, type: ir.Type) -> ir.Value:
         return self.builder.load(place, typ=type, align=min(natural_alignment(type), WORD_ALIGNMENT))
@@ -255,14 +262,18 @@ class _Legalizer:
 
     def _cast(self, op: llvm.CastInstr) -> Iterable[ir.Value]:
         source, target = op.operands[0].type, op.type
-        if _is_vector(source) and source.count == target.count:
-            scalar, name = target.element, op.opname
-            return self._each(lambda value: llvm.CastInstr(self.builder.block, name, value, scalar), op)
+        if _is_vector(source) and _count(source) == _count(target):
+            scalar, name = element_of(target), op.opname
+
+            def converted(value: ir.Value) -> llvm.Instruction:
+                return llvm.CastInstr(self.builder.block, name, value, scalar)
+
+            return self._each(converted, op)
         return self._regrouped(self._spread(op.operands[0], 1), element_of(source), target)
 
     def _regrouped(self, lanes: Scalars, source: ir.Type, target: ir.Type) -> list[ir.Value]:
         """The same bits in wider or narrower lanes, the first of them in the lowest bits."""
-        builder, old, new = self.builder, bit_width(source), bit_width(target.element)
+        builder, old, new = self.builder, bit_width(source), bit_width(element_of(target))
         bits = [self._as_type(value, ir.IntType(old)) for value in lanes]
         wide = ir.IntType(new)
         if new > old:
@@ -281,7 +292,7 @@ class _Legalizer:
                 for bit in bits
                 for place in range(old // new)
             ]
-        return [self._as_type(value, target.element) for value in whole]
+        return [self._as_type(value, element_of(target)) for value in whole]
 
     def _as_type(self, value: ir.Value, type: ir.Type) -> ir.Value:
         return value if value.type == type else self.builder.bitcast(value, type)
@@ -292,9 +303,9 @@ class _Legalizer:
         name = _intrinsic_name(op)
         if name == "llvm.masked.gather":
             return self._gather(op)
-        count = op.type.count
+        count = _count(op.type)
         columns = [self._spread(operand, count) for operand in op.args]
-        build, result = _expansion(name), op.type.element
+        build, result = _expansion(name), element_of(op.type)
         return [build(self.builder, result, *each) for each in zip(*columns, strict=True)]
 
     def _called(self, op: llvm.CallInstr) -> ir.Value | None:
@@ -310,9 +321,9 @@ class _Legalizer:
         builder, room = self.builder, self._unused_room()
         for place, mask, other in zip(*map(self._lanes_of, op.args), strict=True):
             if number_of(mask) == 1:
-                yield self._load_scalar(place, op.type.element)
+                yield self._load_scalar(place, element_of(op.type))
                 continue
-            found = self._load_scalar(builder.select(mask, place, room), op.type.element)
+            found = self._load_scalar(builder.select(mask, place, room), element_of(op.type))
             yield builder.select(mask, found, other)
 
     def _scatter(self, op: llvm.CallInstr) -> None:
@@ -403,7 +414,10 @@ def _saturated(signed: bool) -> Build:
 
 
 def _library(name: str) -> Build:
-    return lambda builder, result, *values: call_library(builder, name, *values)
+    def build(builder: ir.IRBuilder, result: ir.Type, *values: ir.Value) -> ir.Value:
+        return call_library(builder, name, *values)
+
+    return build
 
 
 def _copysign(builder: ir.IRBuilder, result: ir.Type, size: ir.Value, sign: ir.Value) -> ir.Value:
@@ -469,6 +483,10 @@ def _is_vector(type: ir.Type) -> bool:
     return isinstance(type, ir.VectorType)
 
 
+def _count(type: ir.Type) -> int:
+    return type.count if isinstance(type, ir.VectorType) else 1
+
+
 def _has_lanes(type: ir.Type) -> bool:
     """Whether the lanes of a vector are of the widths that registers have."""
     element = element_of(type)
@@ -486,10 +504,12 @@ def _vector_alignment(type: ir.Type) -> int:
 def _constant_lanes(value: ir.Value) -> Scalars | None:
     if not isinstance(value, ir.Constant):
         return None
-    type, numbers = value.type, value.constant
-    if isinstance(numbers, Sequence) and not isinstance(numbers, str):
-        return [each if isinstance(each, ir.Constant) else ir.Constant(type.element, each) for each in numbers]
-    return [ir.Constant(type.element, ir.Undefined if numbers is ir.Undefined else 0)] * type.count
+    element, numbers = element_of(value.type), value.constant
+    if isinstance(numbers, list | tuple):
+        every = cast("Sequence[Any]", numbers)
+        return [each if isinstance(each, ir.Constant) else ir.Constant(element, each) for each in every]
+    number = ir.Undefined if numbers is ir.Undefined else 0
+    return [ir.Constant(element, number) for _ in range(_count(value.type))]
 
 
 def _in_order(function: ir.Function) -> list[ir.Block]:

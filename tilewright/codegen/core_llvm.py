@@ -127,7 +127,7 @@ class Program:
         return self.globals[op]
 
     def _variable(self, op: GlobalOp) -> ir.GlobalVariable:
-        type, name = cast(MemRefType, op.type), op.sym_name.data
+        type, name = op.type, op.sym_name.data
         element = stored_type(_element_type(op, type))
         count = element_count(type)
         if count is None:

@@ -199,6 +199,11 @@ def _bcf_window(window: Window, place: TileId, size_bytes: int) -> Iterator[str]
         yield ""
 
 
+def core_at(device: DeviceOp, place: TileId) -> CoreOp:
+    """The core of a tile; says how to name another one if there is none."""
+    return _core_at(device, MemoryMap(device), place)
+
+
 def _core_at(device: DeviceOp, memories: MemoryMap, place: TileId) -> CoreOp:
     core = memories.cores.get(place)
     if core is None:

@@ -118,9 +118,7 @@ def core_elfs(
     files = {TileId(*place): path for place, path in (given or {}).items()}
     if wrong := [place for place in files if place not in cores]:
         known = ", ".join(_shown(place) for place in cores) or "none"
-        fail(
-            device.location, f"there is no core {_shown(wrong[0])} that a program could be given for; there is {known}"
-        )
+        fail(device.location, f"there is no core {_shown(wrong[0])} to give a program to; there is {known}")
     paths = core_files(device, files, folders, directory or Path())
     found = {place: _read_program(cores[place], path) for place, path in paths.items()}
     rest = [core for place, core in cores.items() if place not in found]
