@@ -276,6 +276,15 @@ def test_host_program_in_cpp(here: Path) -> None:
     assert wrong.returncode == 2 and "buffers: a (64 bytes) b (64 bytes)" in wrong.stderr
 
 
+def test_host_program_in_python(here: Path) -> None:
+    """With `pyxrt` as `tilewright exec` serves it: no machine code is needed on the simulator."""
+    assert package("design.mlir", "-o", "twice.xclbin", "--host") == 0
+    np.arange(16, dtype=np.int32).tofile("in.bin")
+    run = [sys.executable, "-m", "tilewright", "exec", "twice_host.py"]
+    subprocess.run([*run, "a=in.bin", "b>out.bin"], check=True)
+    np.testing.assert_array_equal(np.fromfile("out.bin", np.int32), 2 * np.arange(16))
+
+
 # parts that are made up, and damaged ones
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=7)
