@@ -211,6 +211,9 @@ def _transactions(stages: Stages) -> Iterator[DriverOutput]:
 
 def _packets(stages: Stages) -> Iterator[DriverOutput]:
     arguments = stages.arguments
+    # a full ELF file has them in it
+    if arguments.load_pdi_to_ctrl_pkt and "full-elf" in arguments.asked:
+        return
 
     def packets(module: ModuleOp, device: DeviceOp) -> bytes:
         return words_to_bytes(control_packet_words(*lowered(module, device)))
