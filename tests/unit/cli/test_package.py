@@ -136,6 +136,10 @@ def test_without_machine_code_it_is_for_the_simulator(here: Path, capsys: pytest
     assert "core (0, 2) has no machine code: this is for the simulator alone" in capsys.readouterr().err
     embedded = read_embedded(read_xclbin("d.xclbin"))
     assert embedded is not None and embedded.is_for_simulator_alone and embedded.cores_without_code == [(0, 2)]
+    (told,) = inspected("d.xclbin", capsys)["designs"]
+    assert (told["device"], told["cores_without_code"], told["simulator_only"]) == ("main", [[0, 2]], True)
+    assert main(["inspect", "d.xclbin"]) == 0
+    assert "for the simulator alone: no machine code for cores (0, 2)" in capsys.readouterr().out
     assert package("design.mlir", "-o", "d.xclbin", *CODE) == 0
     embedded = read_embedded(read_xclbin("d.xclbin"))
     assert embedded is not None and not embedded.is_for_simulator_alone
@@ -186,7 +190,7 @@ def test_machine_code_is_found_by_name(here: Path, capsys: pytest.CaptureFixture
     assert "there is no core (3, 3)" in capsys.readouterr().err
     Path("core.elf").write_bytes(core_elf()[:60])
     assert package("cdo", "design.mlir", "--elf", "0,2=core.elf", "-o", "c") == 1
-    assert "design.mlir:8:3: error: 'aie.core' op XAie_LoadElf failed" in capsys.readouterr().err
+    assert "design.mlir:8:3: error: core (0, 2): 'core.elf' is no program for it" in capsys.readouterr().err
     assert not Path("c").exists()
 
 
