@@ -72,9 +72,7 @@ def test_the_package_ziglang_compiles_where_there_is_no_other(tmp_path: Path) ->
 
 def test_no_compiler_at_all(hidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpp_compiler, "find_spec", lambda name: None)
-    with pytest.raises(
-        NoCompilerError, match=r"no compiler for C\+\+: none of .*tilewright\[cpp\]"
-    ):
+    with pytest.raises(NoCompilerError, match=r"no compiler for C\+\+: none of .*tilewright\[cpp\]"):
         find_compiler("c++")
 
 
