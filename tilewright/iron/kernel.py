@@ -178,7 +178,7 @@ class Kernel(BaseKernel):
 class ExternalFunction(Kernel):
     """A function that C++ source defines. Two with the same name, types and source are equal.
 
-    The simulator calls the source, compiled for this computer: docs/kernels.md.
+    The simulator calls the source, compiled for this computer: docs/own_kernel.md.
     """
 
     _instances: ClassVar[set[ExternalFunction]] = set()

@@ -73,7 +73,7 @@ def infer_mlir_type(py_val: Any, memref: bool = False, vector: bool = False) -> 
         kind: Any = MemRefType if memref else VectorType if vector else TensorType
         return kind(scalar_type(array.dtype), list(array.shape))
     if isinstance(py_val, np.generic):
-        return scalar_type(type(py_val))
+        return scalar_type(type(cast(Any, py_val)))
     if isinstance(py_val, bool):
         return scalar_type(np.bool_)
     if isinstance(py_val, float):

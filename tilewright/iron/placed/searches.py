@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
+from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.iron.builders.handles import OpView, Value
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, is_building
@@ -69,7 +70,7 @@ def _device() -> OpView:
     """The device that is being built."""
     block = InsertionPoint.current.block if is_building() else None
     op = None if block is None else block.parent_op()
-    while op is not None and not isinstance(op, Device.OP):
+    while op is not None and not isinstance(op, DeviceOp):
         op = op.parent_op()
     return Device.wrapping(op) if op is not None else refuse("no device is being built here", (None, "pass device="))
 

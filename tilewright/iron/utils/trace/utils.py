@@ -120,7 +120,8 @@ def trace_pkts_de_interleave(word_stream: Sequence[str]) -> list[dict[str, list[
     for index in range(0, len(words), PACKET_WORDS):
         header = parse_pkt_hdr_in_stream(int(words[index], 16))
         if header["valid"]:
-            into = found[header["type"]].setdefault(f"{header['row']},{header['col']}", [])
+            kind: int = header["type"]
+            into = found[kind].setdefault(f"{header['row']},{header['col']}", [])
         # a word that is no header is taken for one that was lost: the tile is that of the packet before
         if into is not None:
             into += words[index + 1 : index + PACKET_WORDS]

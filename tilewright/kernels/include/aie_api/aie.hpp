@@ -7,6 +7,7 @@
 #include "tilewright/marks.hpp"
 
 #include "tilewright/arithmetic.hpp"
+#include "tilewright/complex.hpp"
 #include "tilewright/functions.hpp"
 #include "tilewright/lookup.hpp"
 #include "tilewright/mask.hpp"

@@ -71,14 +71,14 @@ template <class T, Scalar S> TILEWRIGHT_INLINE T as_element(S x) {
 namespace aie {
 
 template <class T, unsigned N> TILEWRIGHT_INLINE auto zeros_of() {
-  if constexpr (requires { tilewright::element<T>::bits; } && tilewright::Scalar<T>)
+  if constexpr (tilewright::Scalar<T> || tilewright::Complex<T>)
     return vector<T, N>{};
   else
     return accum<T, N>{};
 }
 template <class T, unsigned N> TILEWRIGHT_INLINE auto zeros() { return zeros_of<T, N>(); }
 template <class T> TILEWRIGHT_INLINE auto zeros() {
-  if constexpr (tilewright::Scalar<T>)
+  if constexpr (tilewright::Scalar<T> || tilewright::Complex<T>)
     return vector<T>{};
   else
     return accum<T>{};

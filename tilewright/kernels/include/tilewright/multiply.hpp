@@ -80,7 +80,7 @@ template <class A, class B> constexpr unsigned lanes_of_operands() {
 template <class V>
 concept Operand = is_vector_v<V> || Scalar<V>;
 template <class A, class B>
-concept Multiplicable = Operand<A> && Operand<B> && (is_vector_v<A> || is_vector_v<B>);
+concept Multiplicable = Operand<A> && Operand<B> && (is_vector_v<A> || is_vector_v<B>) && !Complex<operand_t<A>> && !Complex<operand_t<B>>;
 
 } // namespace tilewright
 

@@ -1,6 +1,7 @@
 // Operators on vectors, which `using namespace aie::operators` brings in, and operations on operands (`aie::op_...`).
 #pragma once
 
+#include "tilewright/complex.hpp"
 #include "tilewright/functions.hpp"
 #include "tilewright/multiply.hpp"
 

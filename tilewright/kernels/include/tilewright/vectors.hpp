@@ -22,6 +22,22 @@ struct acc72 {};
 struct acc80 {};
 struct accfloat {};
 struct accauto {};
+struct cacc32 {};
+struct cacc64 {};
+struct caccfloat {};
+
+struct cint16 {
+  int16_t real, imag;
+  bool operator==(const cint16 &) const = default;
+};
+struct cint32 {
+  int32_t real, imag;
+  bool operator==(const cint32 &) const = default;
+};
+struct cfloat {
+  float real, imag;
+  bool operator==(const cfloat &) const = default;
+};
 
 namespace tilewright {
 
@@ -65,7 +81,32 @@ template <> struct element<uint4> {
   static constexpr unsigned bits = 4;
   static constexpr bool is_signed = false, is_float = false;
 };
+template <> struct element<cint16> {
+  using stored = uint32_t;
+  static constexpr unsigned bits = 32;
+  static constexpr bool is_signed = true, is_float = false;
+};
+template <> struct element<cint32> {
+  using stored = uint64_t;
+  static constexpr unsigned bits = 64;
+  static constexpr bool is_signed = true, is_float = false;
+};
+template <> struct element<cfloat> {
+  using stored = uint64_t;
+  static constexpr unsigned bits = 64;
+  static constexpr bool is_signed = true, is_float = true;
+};
 template <class T> using stored_t = typename element<T>::stored;
+
+template <class T>
+concept Complex = std::is_same_v<T, cint16> || std::is_same_v<T, cint32> || std::is_same_v<T, cfloat>;
+template <class T> struct part_of_number {
+  using type = T;
+};
+template <Complex T> struct part_of_number<T> {
+  using type = decltype(T::real);
+};
+template <class T> using part_t = typename part_of_number<T>::type; // real and imaginary parts; a real number itself
 template <class T> constexpr unsigned bits_of = element<T>::bits;
 template <class T> constexpr bool is_nibble = bits_of<T> == 4;
 template <class T> constexpr bool is_bfloat = std::is_same_v<T, bfloat16>;
@@ -89,6 +130,15 @@ template <> struct accum_lane<accfloat> {
 };
 template <> struct accum_lane<float> {
   using type = float;
+};
+template <> struct accum_lane<cacc32> {
+  using type = std::array<int32_t, 2>;
+};
+template <> struct accum_lane<cacc64> {
+  using type = std::array<int64_t, 2>;
+};
+template <> struct accum_lane<caccfloat> {
+  using type = std::array<float, 2>;
 };
 template <class Tag> using accum_lane_t = typename accum_lane<Tag>::type;
 
@@ -347,8 +397,8 @@ public:
   static constexpr unsigned length() { return N; }
   static constexpr unsigned bits() { return N * type_bits(); }
   static constexpr unsigned memory_bits() { return bits(); }
-  static constexpr bool is_complex() { return false; }
-  static constexpr bool is_real() { return true; }
+  static constexpr bool is_complex() { return tilewright::Complex<T>; }
+  static constexpr bool is_real() { return !is_complex(); }
   static constexpr bool is_signed() { return tilewright::element<T>::is_signed; }
   static constexpr bool is_floating_point() { return tilewright::is_float_class<T>; }
   static constexpr bool is_integral() { return !is_floating_point(); }
@@ -728,6 +778,11 @@ TILEWRIGHT_LENGTHS(TILEWRIGHT_VECTORS, int32)
 TILEWRIGHT_LENGTHS(TILEWRIGHT_VECTORS, uint32)
 TILEWRIGHT_LENGTHS(TILEWRIGHT_VECTORS, bfloat16)
 TILEWRIGHT_LENGTHS(TILEWRIGHT_VECTORS, float)
+TILEWRIGHT_LENGTHS(TILEWRIGHT_VECTORS, cint16)
+TILEWRIGHT_LENGTHS(TILEWRIGHT_VECTORS, cint32)
+TILEWRIGHT_LENGTHS(TILEWRIGHT_VECTORS, cfloat)
+TILEWRIGHT_LENGTHS(TILEWRIGHT_ACCUMS, cacc64)
+TILEWRIGHT_LENGTHS(TILEWRIGHT_ACCUMS, caccfloat)
 TILEWRIGHT_LENGTHS(TILEWRIGHT_ACCUMS, acc32)
 TILEWRIGHT_LENGTHS(TILEWRIGHT_ACCUMS, acc64)
 TILEWRIGHT_LENGTHS(TILEWRIGHT_ACCUMS, accfloat)

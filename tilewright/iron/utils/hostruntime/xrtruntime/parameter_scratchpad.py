@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,8 @@ class ParameterScratchpad:
 
     def sync(self) -> None:
         """Let the device see what was written."""
-        from pyxrt import xclBOSyncDirection  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
-        self._buffer.sync(xclBOSyncDirection.XCL_BO_SYNC_BO_TO_DEVICE)
+        directions: Any = import_module("pyxrt").xclBOSyncDirection
+        self._buffer.sync(directions.XCL_BO_SYNC_BO_TO_DEVICE)
 
     def _entry(self, name: str) -> _Entry:
         if name not in self._entries:
