@@ -295,6 +295,17 @@ def test_a_host_that_looks_at_no_trace_gives_no_buffer(buffer: tuple[None, ...],
     assert (target == 2 * source).all()
 
 
+@pytest.mark.parametrize("buffer", [(), (np.zeros(64, np.uint8),)], ids=["none given", "given"])
+def test_room_for_traces_where_nothing_is_traced(buffer: tuple[np.ndarray, ...]) -> None:
+    """Programs switch traces on before they know whether any worker is traced; their hosts then bring a buffer."""
+    written = f"%target: memref<{SIZE}xi32>)"
+    text = program("", []).replace(written, f"%target: memref<{SIZE}xi32>, %spare: memref<1xi32>)")
+    assert written not in text and "aie.trace.host_config" in text
+    source, target = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
+    tw.compile(text).run(source, target, *buffer, kernels={"double": double})
+    assert (target == 2 * source).all() and not any(array.any() for array in buffer)
+
+
 def test_the_buffer_of_a_trace_is_the_only_one_that_may_be_missing() -> None:
     device = compiled(program(CORE_TRACE, ["watch"])).load(kernels={"double": double})
     with pytest.raises(tw.Error, match="uses target"):
