@@ -42,7 +42,7 @@ from tilewright.sim.control_code import as_control_code, bind_stream
 from tilewright.sim.controller import Image, Images
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TileCorePort
-from tilewright.sim.faults import FaultPolicy, levels_of
+from tilewright.sim.faults import FaultPolicy, environment_levels, levels_of
 from tilewright.sim.host_needs import HostUse, host_uses, stream_uses
 from tilewright.sim.machine import Machine
 from tilewright.sim.models import Model, make_machine
@@ -272,8 +272,8 @@ class BareDevice(SimulatedDevice):
 
 
 def policy_of(levels: Levels) -> FaultPolicy:
-    """What decides which hazards are faults: levels by the names of hazards."""
-    return FaultPolicy(levels_of(f"{kind}={level}" for kind, level in levels.items()))
+    """What decides which hazards are faults: levels by the names of hazards, and for the others the environment."""
+    return FaultPolicy({**environment_levels(), **levels_of(f"{kind}={level}" for kind, level in levels.items())})
 
 
 def parameters_in(design: Design) -> list[ScratchpadParameterOp]:
