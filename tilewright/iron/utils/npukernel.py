@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from tilewright.iron.utils.trace.parse import setup_text
 from tilewright.iron.utils.trace.utils import create_ctrl_pkt
 from tilewright.report.hardware_trace import trace_setups
 from tilewright.support.output_files import write_file
+from tilewright.support.tracebacks import user_stack_level
 
 NPU_NAMES = {Arch.AIE2: "npu1", Arch.AIE2p: "npu2"}
 
@@ -113,7 +115,7 @@ class NPUKernel:
         """Run it: numbers whose names the sequence does not know are taken in order."""
         words = None if self.insts_path is None else Path(self.insts_path).read_bytes()
         design = self.design
-        arguments = _ordered(design, tensors, scalars)
+        arguments = _ordered(design, tensors, scalars, from_memory=self.xclbin_path is None)
         with _traced(design, arguments, self.trace_config) as buffer:
             result = design.run(*arguments, txn=words)
         # scripts of upstream take nanoseconds
@@ -161,7 +163,7 @@ def _design_text(path: Path) -> str:
         ) from None
 
 
-def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any]) -> list[Any]:
+def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any], from_memory: bool) -> list[Any]:
     """The arguments as the sequence has them."""
     operation = design.operation()
     names = operation.argument_names
@@ -175,8 +177,13 @@ def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any])
             ordered.append(None if tensor is None else array_of(tensor))
         else:
             ordered.append(numbers.pop(name if name in numbers else next(others, name), None))
-    if numbers or next(arrays, None) is not None:
+    unused = len(list(arrays))
+    if numbers or (unused and from_memory):
         raise CallError(f"the sequence takes {', '.join(names)}; there are more arguments than that")
+    if unused:
+        # XRT takes them: hosts bring a buffer for traces before they know whether the design has any
+        text = f"the sequence takes {', '.join(names)}; {unused} more of the tensors that are given have no use"
+        warnings.warn(text, stacklevel=user_stack_level())
     return ordered
 
 
