@@ -27,6 +27,7 @@ from tilewright.iron.utils.tensor_factory import tensor, zeros
 from tilewright.iron.utils.trace.config import TraceConfig
 from tilewright.iron.utils.trace.parse import setup_text
 from tilewright.iron.utils.trace.utils import create_ctrl_pkt
+from tilewright.native.host_arrays import accepted_dtypes
 from tilewright.report.hardware_trace import trace_setups
 from tilewright.support.output_files import write_file
 from tilewright.support.tracebacks import user_stack_level
@@ -174,7 +175,7 @@ def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any],
     for name, argument in zip(names, operation.body.block.args, strict=True):
         if isa(argument.type, MemRefType):
             tensor = next(arrays, None)  # one that the sequence does not use may be left out
-            ordered.append(None if tensor is None else array_of(tensor))
+            ordered.append(None if tensor is None else _as_given(array_of(tensor), argument.type, from_memory))
         else:
             ordered.append(numbers.pop(name if name in numbers else next(others, name), None))
     unused = len(list(arrays))
@@ -185,6 +186,12 @@ def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any],
         text = f"the sequence takes {', '.join(names)}; {unused} more of the tensors that are given have no use"
         warnings.warn(text, stacklevel=user_stack_level())
     return ordered
+
+
+def _as_given(array: Any, type: MemRefType[Any], from_memory: bool) -> Any:
+    """An array for a memref; XRT hands over bytes, and does not know what elements a packaged design has."""
+    same = from_memory or array.dtype in accepted_dtypes(type.element_type)
+    return array if same or not array.flags.c_contiguous else array.reshape(-1).view(np.uint8)
 
 
 CORE_STATUS, TRACE_STATUS = 0x32004, 0x340D8
