@@ -285,6 +285,33 @@ def test_a_run_with_traces_takes_as_long_as_one_without() -> None:
     assert work(ours) == work(bare)
 
 
+@pytest.mark.parametrize("buffer", [(), (None,)], ids=["left out", "None"])
+@pytest.mark.parametrize("words", ["the sequence's", "given"])
+def test_a_host_that_looks_at_no_trace_gives_no_buffer(buffer: tuple[None, ...], words: str) -> None:
+    design = compiled(program(CORE_TRACE, ["watch"]))
+    source, target = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
+    txn = design.txn() if words == "given" else None
+    design.load(kernels={"double": double}).run(source, target, *buffer, txn=txn)
+    assert (target == 2 * source).all()
+
+
+@pytest.mark.parametrize("buffer", [(), (np.zeros(64, np.uint8),)], ids=["none given", "given"])
+def test_room_for_traces_where_nothing_is_traced(buffer: tuple[np.ndarray, ...]) -> None:
+    """Programs switch traces on before they know whether any worker is traced; their hosts then bring a buffer."""
+    written = f"%target: memref<{SIZE}xi32>)"
+    text = program("", []).replace(written, f"%target: memref<{SIZE}xi32>, %spare: memref<1xi32>)")
+    assert written not in text and "aie.trace.host_config" in text
+    source, target = np.arange(SIZE, dtype=np.int32), np.zeros(SIZE, np.int32)
+    tw.compile(text).run(source, target, *buffer, kernels={"double": double})
+    assert (target == 2 * source).all() and not any(array.any() for array in buffer)
+
+
+def test_the_buffer_of_a_trace_is_the_only_one_that_may_be_missing() -> None:
+    device = compiled(program(CORE_TRACE, ["watch"])).load(kernels={"double": double})
+    with pytest.raises(tw.Error, match="uses target"):
+        device.run(np.arange(SIZE, dtype=np.int32))
+
+
 def test_a_buffer_that_is_too_small_has_the_beginning() -> None:
     whole = Traced(program(CORE_TRACE, ["watch"]))
     small = Traced(program(CORE_TRACE, ["watch"], size_bytes=64), buffer=np.zeros(64, np.int8))

@@ -23,7 +23,7 @@ from tilewright.codegen.native_sequence import integer_of
 from tilewright.device import DeviceModel
 from tilewright.device.timing import Timing
 from tilewright.dialects.aie.core import CoreOp
-from tilewright.dialects.aie.data_layout import element_bytes
+from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.aie.locks import LockOp, UseLockOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
@@ -42,7 +42,7 @@ from tilewright.sim.control_code import as_control_code, bind_stream
 from tilewright.sim.controller import Image, Images
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TileCorePort
-from tilewright.sim.faults import FaultPolicy, levels_of
+from tilewright.sim.faults import FaultPolicy, environment_levels, levels_of
 from tilewright.sim.host_needs import HostUse, host_uses, stream_uses
 from tilewright.sim.machine import Machine
 from tilewright.sim.models import Model, make_machine
@@ -164,7 +164,8 @@ class LoadedDevice(SimulatedDevice):
         """Carry out a sequence with its arguments in order or by name: arrays are host buffers, integers scalars.
 
         An array is checked against its memref: the element type has to match, or is `uint8` for raw bytes. It may be
-        larger than the memref, and smaller where no transfer leaves it. One that the sequence does not use may be None.
+        larger than the memref, and smaller where no transfer leaves it. One that the sequence does not use may be None,
+        and so may the one that traces are written to: they are lost then.
 
         Args:
             arguments: the sequence's arguments in its order
@@ -271,8 +272,8 @@ class BareDevice(SimulatedDevice):
 
 
 def policy_of(levels: Levels) -> FaultPolicy:
-    """What decides which hazards are faults: levels by the names of hazards."""
-    return FaultPolicy(levels_of(f"{kind}={level}" for kind, level in levels.items()))
+    """What decides which hazards are faults: levels by the names of hazards, and for the others the environment."""
+    return FaultPolicy({**environment_levels(), **levels_of(f"{kind}={level}" for kind, level in levels.items())})
 
 
 def parameters_in(design: Design) -> list[ScratchpadParameterOp]:
@@ -326,7 +327,7 @@ def sequence_call(
 ) -> SequenceCall:
     """Arguments as a sequence takes them; `CallError` or `ArgumentError` for those that it does not.
 
-    An array may be None, or left out at the end, if the sequence does not use it. Words that are given have no use for
+    An array may be None, or left out at the end, if the sequence does not use it, or only its traces do. Words that are given have no use for
     scalars, which may be left out then.
     """
     values = _values(op, names, arguments, named)
@@ -336,6 +337,9 @@ def sequence_call(
         value = values.get(number)
         if value is None and packets is not None and number == packets.argument:
             value = np.array(packets.words, np.int32)
+        # hosts that look at no trace do not know that the lowering has added a buffer for it
+        if value is None and number == op.trace_argument:
+            value = np.zeros(element_count(parameter.type) or 0, np.uint8)
         if isa(parameter.type, MemRefType):
             # an empty array stands for it: only the words tell whether it is used
             if value is None:

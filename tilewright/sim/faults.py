@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -72,6 +73,10 @@ class FaultKind(Enum):
         self.meaning = meaning
 
 
+JUDGE = "TILEWRIGHT_JUDGE"
+"""Environment: what is made of hazards where nothing else says so."""
+
+
 class LevelError(ArgumentError):
     """A text that sets no level."""
 
@@ -79,6 +84,15 @@ class LevelError(ArgumentError):
 def levels_of(texts: Iterable[str]) -> dict[FaultKind, FaultLevel]:
     """What is made of hazards, from texts like `unwritten-memory=fault`."""
     return dict(map(_level_of, texts))
+
+
+def environment_levels() -> dict[FaultKind, FaultLevel]:
+    """What TILEWRIGHT_JUDGE says, for programs that load their devices themselves: `left-over=off,core=note`."""
+    texts = (text.strip() for text in os.environ.get(JUDGE, "").split(","))
+    try:
+        return levels_of(text for text in texts if text)
+    except LevelError as error:
+        raise LevelError(f"{JUDGE}: {error}") from error
 
 
 def _level_of(text: str) -> tuple[FaultKind, FaultLevel]:

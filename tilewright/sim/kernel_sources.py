@@ -59,6 +59,11 @@ class SourceError(KernelError):
         self.sources = {source.shown: source.read()}
 
 
+SHIFTED = "shifted.cc"
+_SHIFTED_ONE = re.compile(rb"(?<![\w.'\"])1(?=\s*<<(?!=))")
+_CONDITION = re.compile(rb"\s*#\s*(if|elif|include|error|warning)\b")
+
+
 @dataclass(frozen=True)
 class KernelSource:
     """A source and how it is compiled: all functions that are called in it make one library."""
@@ -175,18 +180,37 @@ def _cpp_unit(
     flags = (*_COMMON, *_ARCH_MACROS.get(arch, _ARCH_MACROS[Arch.AIE2]), *apart)
     runtime_object = _runtime("call.cc", *apart, "-c", *(("-DTILEWRIGHT_CHECKED",) if checked else ()))
     kind = (*_CHECKED, _SANITIZERS, *_outlined(compiler.is_clang), _WRAPPED) if checked else _FAST
-    included = source.shown if source.path is None else str(source.path.absolute())
+    included, beside, folders = _with_core_shifts(source)
     lines = ['#include "tilewright/call.hpp"', '#include "tilewright/core.hpp"']
     lines += [f"#include {_quoted(included)}"]
     lines += [f"TILEWRIGHT_MISSING({name})" for name in source.identifiers if name not in spelt]
     lines += ["namespace tilewright_missing {}", "using namespace tilewright_missing;"]
     lines += [_entry(name, spelt) for name in source.identifiers]
-    # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
-    beside = () if source.text is None else ((source.shown, source.text.encode("utf-8", "surrogateescape")),)
-    given = tuple(portable_flags(source.flags))
+    given = (*folders, *portable_flags(source.flags))
     all_flags = (*flags, *kind, "-include", "aie_api/aie.hpp", *given, "-shared", "-Wl,-Bsymbolic")
     text = ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
     return Translation(compiler, text, WRAPPER, all_flags, (runtime_object,), beside)
+
+
+def _with_core_shifts(source: KernelSource) -> tuple[str, tuple[tuple[str, bytes], ...], tuple[str, ...]]:
+    """What is included for a source, the files that are beside it for that, and flags to find what it includes.
+
+    C++ leaves open what `1 << (scale - 1)` is for a scale of 0, and kernels round that way: see `shifted_one`.
+    """
+    # Text that was no UTF-8 goes to the compiler byte for byte, which may be fine in a comment.
+    data = source.bytes()
+    changed = b"".join(
+        line if _CONDITION.match(line) else _SHIFTED_ONE.sub(b"tilewright::one", line)
+        for line in data.splitlines(keepends=True)
+    )
+    if source.path is None:
+        return source.shown, ((source.shown, changed),), ()
+    path = source.path.absolute()
+    if changed == data:
+        return str(path), (), ()
+    # messages and debuggers speak of the file that the user has
+    begin = f"#line 1 {_quoted(str(path))}\n".encode("utf-8", "surrogateescape")
+    return SHIFTED, ((SHIFTED, begin + changed),), ("-iquote", str(path.parent))
 
 
 def _entry(name: str, spelt: Mapping[str, str | None]) -> str:

@@ -28,7 +28,7 @@ from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.run_errors import Hang
 from tilewright.sim.control_code import bind_stream
 from tilewright.sim.controller import Image, Images
-from tilewright.sim.host_needs import host_uses
+from tilewright.sim.host_needs import HostUse, host_uses
 from tilewright.sim.machine import Machine
 from tilewright.sim.models import Model, make_machine
 from tilewright.sim.runs import LocatedStream, Progress, Runner, Stopped, Watch
@@ -163,8 +163,16 @@ class Partition:
                 self.note(f"argument {it.label or number + first} was written by the host and not synced: the "
                           "device has what it had before; call sync(XCL_BO_SYNC_BO_TO_DEVICE) first")  # fmt: skip
         arrays = {number: (it.label or str(number + first), it.data) for number, it in numbered.items()}
+        arrays |= self._room({it: use for it, use in uses.items() if it > max(numbered, default=-1)}, first)
         result = carry_out(device, code, arrays, scratchpad, max_cycles=max_cycles)
         return Outcome(CommandState.ERT_CMD_STATE_COMPLETED, result.time)
+
+    def _room(self, uses: Mapping[int, HostUse], first: int) -> dict[int, tuple[str, Bytes]]:
+        """Room for what is written behind the last argument: hosts that look at no trace set no buffer for it."""
+        written = {number: use.size_bytes for number, use in uses.items() if use.may_write and use.size_bytes}
+        for number in written:
+            self.note(f"argument {number + first} is not set: what the device writes to it is lost")
+        return {number: (str(number + first), np.zeros(size, np.uint8)) for number, size in written.items()}
 
     def _given_code(self, kernel: PackagedKernel, arguments: Mapping[int, Argument]) -> tuple[ControlCode, int]:
         """The instructions among the arguments, and the number of the first argument behind them that is a buffer."""

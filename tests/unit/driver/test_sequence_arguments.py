@@ -275,6 +275,29 @@ def test_results_that_have_come_are_not_warned_of() -> None:
         tw.compile(WITHOUT_WAIT).run(a, b, levels={"left-over": "off"})
 
 
+@pytest.mark.parametrize("model", ["fast", "plain"])
+@pytest.mark.parametrize("words", range(12, 16))
+def test_the_environment_forgives_what_the_hardware_does(
+    model: str, words: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transfer of 16 words goes past an array of fewer: what is behind its end reads as 0."""
+    a, b = arrays()
+    with pytest.raises(tw.Fault, match=f"to 64 of argument a, which has {4 * words}"):
+        design().run(a[:words].copy(), b, 1, model=model)
+    monkeypatch.setenv("TILEWRIGHT_JUDGE", "left-over=off, outside-memory=note")
+    result = design().run(a[:words].copy(), b, 1, model=model)
+    assert (b[:words] == a[:words]).all() and not b[words:].any()
+    assert [f"which has {4 * words}" in str(note) for note in result.record.notes] == [True]
+    with pytest.raises(tw.Fault):
+        design().run(a[:words].copy(), b, 1, model=model, levels={"outside-memory": "fault"})
+
+
+def test_a_hazard_that_the_environment_misspells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_JUDGE", "outside_memory=note")
+    with pytest.raises(tw.Error, match="TILEWRIGHT_JUDGE: there is no hazard 'outside_memory'.*'outside-memory'"):
+        design().run(*arrays(), 1)
+
+
 def test_the_command_says_it_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "copy.mlir").write_text(WITHOUT_WAIT)
     with warnings.catch_warnings():

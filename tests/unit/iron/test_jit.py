@@ -202,6 +202,15 @@ def test_files_of_a_design_run_again(tmp_path: Path) -> None:
     a, b = iron.arange(32, dtype=np.int32), iron.zeros(32, dtype=np.int32)
     NPUKernel(design, words)(a, b)
     assert (b.numpy() == a.numpy()).all()
+    # bytes are bytes: XRT does not know of elements
+    for dtype in (np.int8, np.float32, np.int64):
+        c = iron.zeros(128 // np.dtype(dtype).itemsize, dtype=dtype)
+        NPUKernel(design, words)(a, c)
+        assert c.numpy().tobytes() == a.numpy().tobytes()
+    b[:] = 0
+    with pytest.warns(UserWarning, match="takes .*; 1 more of the tensors that are given have no use"):
+        NPUKernel(design, words)(a, b, iron.zeros(64, dtype=np.uint8))  # as a host that expects a trace
+    assert (b.numpy() == a.numpy()).all()
     # where readers of traces look for what the driver makes
     assert "aie.runtime_sequence" in (tmp_path / "final.prj" / "input_with_addresses.mlir").read_text()
 

@@ -85,6 +85,15 @@ float NAMED(add)(int8_t a, int64_t b, int c, int d, int e, int f, int g, int64_t
 }
 void throws() { throw std::runtime_error("out of luck"); }
 void forever(volatile int32_t *a) { while (!*a) ; }
+#define HALF(scale) (1 << ((scale) - 1)) // what is 1 << -1?
+#if 1 << 2 == 4
+void shifted(int32_t scale, int32_t *out) {
+  constexpr int eight = 1 << 3;
+  out[0] = HALF(scale);
+  out[1] = (eight + (1<<(scale - 1))) >> (scale & 3);
+  out[2] = 0x1 << 4 | -1 << 8 | 1 << 2;
+}
+#endif
 void count(int32_t *a) { static int calls = 0; a[0] = ++calls; }
 }
 void mangled(int *a) {}
@@ -135,6 +144,17 @@ def test_buffers_and_numbers(kernel: Callable[[str], CKernel]) -> None:
     # The same from Python, without a core.
     kernel("scale")(a, b, 8, -1.0)
     assert (b == -a).all()
+
+
+@pytest.mark.parametrize("scale", [-31, -1, 0, 1, 2, 8, 31, 32, 33, 64])
+def test_a_one_that_is_shifted_by_any_amount(scale: int, kernel: Callable[[str], CKernel], tmp_path: Path) -> None:
+    """Cores shift the other way by a negative amount; kernels that round rely on it where they scale by 1."""
+    inline = CKernel(KernelSource(None, SOURCE, (), ("shifted",)), "shifted")
+    for shifted in (kernel("shifted"), inline):
+        out = np.zeros(3, np.int32)
+        call(shifted, (str(scale), "i32"), out)
+        one = int(np.uint32(1 << scale - 1 if 0 < scale <= 32 else 0).view(np.int32))
+        assert out.tolist() == [one, (8 + one) >> (scale & 3), 16 | -256 | 4]
 
 
 def test_short_and_long_reals_are_passed_as_they_are(kernel: Callable[[str], CKernel]) -> None:

@@ -316,3 +316,13 @@ def test_a_damaged_package_is_an_error_and_nothing_else(add_five: tuple[str, str
         kernel(3, host.code, len(host.words), host.a, host.b).wait()
     except (Error, ContainerError):
         pass
+
+
+def test_a_buffer_behind_the_last_one_that_is_not_set_has_room(
+    add_five: tuple[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Hosts that look at no trace set none for it."""
+    host = Host(*add_five)
+    host.fill()
+    assert host.kernel(3, host.code, len(host.words), host.a).wait() is COMPLETED
+    assert "argument 4 is not set: what the device writes to it is lost" in capfd.readouterr().err

@@ -13,8 +13,10 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     StringAttr,
     SymbolNameConstraint,
+    i8,
     i32,
     i64,
 )
@@ -48,6 +50,9 @@ SIZE_ARGUMENTS = "tilewright.size_arguments"
 OPEN_ARGUMENTS = "tilewright.open_arguments"
 """Attribute of a sequence: the numbers of those buffers whose types say how large one problem is, and do not bound what
 the host gives."""
+
+TRACE_ARGUMENT = "trace"
+"""Name of the argument that the lowering of traces adds at the end: where they are written to."""
 
 CONTROL_PACKETS = "tilewright.control_packets"
 """Attribute of a sequence: the number of the argument that is a buffer of control packets, and the buffer's words."""
@@ -172,6 +177,15 @@ class RuntimeSequenceOp(IRDLOperation):
         numbers = [*self._size_arguments, added.index, buffer.index]
         self.attributes[SIZE_ARGUMENTS] = DenseArrayBase.from_list(i64, numbers)
         return added
+
+    @property
+    def trace_argument(self) -> int | None:
+        """The buffer that the lowering of traces added, bytes at the end; nothing else marks it in lowered text."""
+        match self.body.block.args:
+            case (*_, BlockArgument(type=MemRefType(element_type=element), index=number)) if element == i8:
+                return number if self.argument_names[-1].startswith(TRACE_ARGUMENT) else None
+            case _:
+                return None
 
     @property
     def control_packets(self) -> HostBuffer | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,8 +32,10 @@ from tilewright.iron.utils.tensor_factory import tensor, zeros
 from tilewright.iron.utils.trace.config import TraceConfig
 from tilewright.iron.utils.trace.parse import setup_text
 from tilewright.iron.utils.trace.utils import create_ctrl_pkt
+from tilewright.native.host_arrays import accepted_dtypes
 from tilewright.report.hardware_trace import trace_setups
 from tilewright.support.output_files import write_file
+from tilewright.support.tracebacks import user_stack_level
 
 NPU_NAMES = {Arch.AIE2: "npu1", Arch.AIE2p: "npu2"}
 
@@ -123,7 +126,7 @@ class NPUKernel:
         """Run it: numbers whose names the sequence does not know are taken in order."""
         words = None if self.insts_path is None else Path(self.insts_path).read_bytes()
         design = self.design
-        arguments = _ordered(design, tensors, scalars)
+        arguments = _ordered(design, tensors, scalars, from_memory=self.xclbin_path is None)
         with _traced(design, arguments, self.trace_config) as buffer:
             result = design.run(*arguments, txn=words, kernels=self._kernels)
         # scripts of upstream take nanoseconds
@@ -178,7 +181,7 @@ def _design_in(path: Path) -> tuple[Design, dict[str, Any]]:
         raise ValueError(f"{path} is no design that tilewright compiled") from None
 
 
-def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any]) -> list[Any]:
+def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any], from_memory: bool) -> list[Any]:
     """The arguments as the sequence has them."""
     operation = design.operation()
     names = operation.argument_names
@@ -189,12 +192,23 @@ def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any])
     for name, argument in zip(names, operation.body.block.args, strict=True):
         if isa(argument.type, MemRefType):
             tensor = next(arrays, None)  # one that the sequence does not use may be left out
-            ordered.append(None if tensor is None else array_of(tensor))
+            ordered.append(None if tensor is None else _as_given(array_of(tensor), argument.type, from_memory))
         else:
             ordered.append(numbers.pop(name if name in numbers else next(others, name), None))
-    if numbers or next(arrays, None) is not None:
+    unused = len(list(arrays))
+    if numbers or (unused and from_memory):
         raise CallError(f"the sequence takes {', '.join(names)}; there are more arguments than that")
+    if unused:
+        # XRT takes them: hosts bring a buffer for traces before they know whether the design has any
+        text = f"the sequence takes {', '.join(names)}; {unused} more of the tensors that are given have no use"
+        warnings.warn(text, stacklevel=user_stack_level())
     return ordered
+
+
+def _as_given(array: Any, type: MemRefType[Any], from_memory: bool) -> Any:
+    """An array for a memref; XRT hands over bytes, and does not know what elements a packaged design has."""
+    same = from_memory or array.dtype in accepted_dtypes(type.element_type)
+    return array if same or not array.flags.c_contiguous else array.reshape(-1).view(np.uint8)
 
 
 CORE_STATUS, TRACE_STATUS = 0x32004, 0x340D8

@@ -229,3 +229,17 @@ module @sequences {
     }
   }
 }
+
+// -----
+
+// Room for traces is asked for, and nothing is traced: the sequence is as if it were not.
+// CHECK-LABEL: module @nothing_traced
+// CHECK:         aie.runtime_sequence(%arg0: memref<4xi32>) {
+// CHECK-NEXT:    }
+module @nothing_traced {
+  aie.device(npu1_1col) {
+    aie.runtime_sequence(%data: memref<4xi32>) {
+      aie.trace.host_config {buffer_size = 16 : i32}
+    }
+  }
+}

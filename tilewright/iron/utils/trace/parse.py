@@ -148,8 +148,12 @@ def main() -> None:
     parser.add_argument("--colshift", type=int, help="columns that the design was moved by")
     parser.add_argument("--debug", action="store_true", help="accepted, and means nothing")
     given = parser.parse_args()
-    words = [int(line, 16) for line in Path(given.input).read_text().split()]
-    events = parse_trace(np.array(words, np.uint32), Path(given.mlir).read_text(), given.colshift)
+    try:
+        text, design = (Path(file).read_text() for file in (given.input, given.mlir))
+        words = [int(line, 16) for line in text.split()]
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    events = parse_trace(np.array(words, np.uint32), design, given.colshift)
     write_file(Path(given.output), json.dumps(events).encode())
 
 

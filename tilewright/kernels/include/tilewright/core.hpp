@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <type_traits>
 
 extern "C" {
 struct tilewright_core_state {
@@ -30,6 +31,19 @@ extern "C" void tilewright_misaligned(const void *pointer, uint32_t bytes); // d
 #endif
 
 namespace tilewright {
+
+// The 1 of `1 << n`. A core shifts the other way by a negative amount, and everything out by one of 32 or more; C++
+// says nothing about either.
+struct shifted_one {
+  constexpr operator int() const { return 1; }
+  template <typename T>
+    requires(std::is_integral_v<T> || std::is_enum_v<T>)
+  friend constexpr int operator<<(shifted_one, T n) {
+    const long long amount = static_cast<long long>(n);
+    return amount < 0 || amount > 31 ? 0 : static_cast<int>(1u << amount);
+  }
+};
+inline constexpr shifted_one one{};
 
 // Classes of counts; OperationClass of device/vector_unit.py has the same names in the same order.
 enum count_class : unsigned {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, StringAttr, i32
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import Arch, DeviceModel, DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.event_unit import EventUnit
@@ -23,7 +23,7 @@ from tilewright.dialects.aie.lookup import device_model
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, LogicalTileOp, TileOp
 from tilewright.dialects.aie.trace import TraceOp, TracePacketOp, TracePacketType, TraceStartEventOp, TraceStopEventOp
-from tilewright.dialects.aie.trace_config import TraceStartConfigOp
+from tilewright.dialects.aie.trace_config import TraceHostConfigOp, TraceStartConfigOp
 from tilewright.dialects.aie.trace_event import TraceEventAttr
 from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp
@@ -78,6 +78,9 @@ class InsertTraceFlowsPass(DevicePass):
             raise CompileError([diagnose(Severity.ERROR, tile, NOT_PLACED) for tile in unplaced])
         traces = ops_of(device.body.ops, TraceOp)
         if not traces:
+            # programs switch traces on before they know whether any worker is traced
+            for request in ops_of(all_operations(device), TraceHostConfigOp):
+                Rewriter.erase_op(request)
             return
         if device.model.arch is Arch.AIE1:
             fail(device, f"traces on {device.model} cannot be lowered: the registers of its trace units are not known")

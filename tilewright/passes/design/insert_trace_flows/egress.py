@@ -15,7 +15,7 @@ from tilewright.device import DmaDirection, WireBundle
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.flows import FlowOp, PacketDestOp, PacketFlowOp, Port, ShimDmaAllocationOp
 from tilewright.dialects.aie.lookup import tile_of
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import TRACE_ARGUMENT, RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp, TileOp
 from tilewright.dialects.aie.trace_config import TraceHostConfigOp, TraceStartConfigOp
 from tilewright.ir.diagnostics import fail
@@ -150,7 +150,7 @@ class TraceHostBuffer:
     def claim(self, channels: int) -> None:
         """Make room for what so many channels write, and forget the request for it."""
         if not self.config.reuse_output_buffer.value.data:
-            self.sequence.add_argument(MemRefType(i8, [channels * self.channel_bytes]), "trace")
+            self.sequence.add_argument(MemRefType(i8, [channels * self.channel_bytes]), TRACE_ARGUMENT)
         Rewriter.erase_op(self.config)
 
 

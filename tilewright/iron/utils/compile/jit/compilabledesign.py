@@ -17,7 +17,6 @@ from tilewright.driver.compiled_design import Design
 from tilewright.driver.sources import BuiltSource, Source, TextSource
 from tilewright.errors import ArgumentError, CallError
 from tilewright.ir.context import make_context
-from tilewright.ir.printer import module_text
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.module import Module, mlir_mod_ctx
 from tilewright.iron.kernel import ExternalFunction
@@ -35,7 +34,6 @@ from tilewright.support.output_files import write_file
 
 Generator = Callable[..., Any]
 ADDRESSED = "input_with_addresses.mlir"
-_NOT_ON_REAL_HARDWARE = "this file is a design for tilewright's simulator"
 
 
 def config_param_names(cls: type) -> frozenset[str]:
@@ -241,8 +239,8 @@ class CompilableDesign:
     ) -> tuple[Path, Path | None]:
         """Compile now, and give the files: the design, and the words of its sequence if it has no scalars.
 
-        They are written to `xclbin_path` and `inst_path`, or where designs are kept. The design is for the simulator:
-        `NPUKernel(xclbin_path, inst_path)` runs it. Files for hardware cannot be made here.
+        They are written to `xclbin_path` and `inst_path`, or where designs are kept. The package is for the simulator:
+        `NPUKernel(xclbin_path, inst_path)` and programs for XRT run it there. Its cores have no machine code.
         """
         for name, path in (("pdi_path", pdi_path), ("elf_path", elf_path)):
             if path is not None and (xclbin_path is None or inst_path is None):
@@ -264,12 +262,17 @@ class CompilableDesign:
         if xclbin_path is None:
             kept = design_file(program_key(self.source()), design)
             return kept, _write_words(design, kept.with_suffix(".bin"))
+        # few programs package what they compile
+        from tilewright.containers.packaging import KernelNames
+        from tilewright.driver.device_images import DeviceImage
+        from tilewright.driver.packaged_design import packaged_design
+
         target = Path(xclbin_path)
-        # the path says xclbin, so the file has to say that it is none
-        text = module_text(design.module, debuginfo=True)
-        _write(target, f"// {_NOT_ON_REAL_HARDWARE}\n{text}".encode())
+        image = DeviceImage(design.device(design.device_of()))
+        embedded = packaged_design(design, image.device.sym_name.data, pdi=image.uuid)
+        _write(target, image.xclbin(KernelNames(), design=embedded).write())
         # where the vendor's driver leaves it: what reads traces is given this file
-        _write(target.with_suffix(".prj") / ADDRESSED, text.encode())
+        _write(target.with_suffix(".prj") / ADDRESSED, embedded.design.encode())
         return target, None if inst_path is None else _write_words(design, Path(inst_path))
 
     def get_artifacts(self) -> tuple[Path, Path | None] | None:
