@@ -18,7 +18,7 @@ from tilewright.dialects.aie.attributes import packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
-from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import constant_values, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_global, make_data_global, words_to_bytes
@@ -37,7 +37,7 @@ from tilewright.dialects.aiex.queue import TOO_LARGE_BD_ID, NpuAddressPatchOp, N
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address
 from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
-from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
+from tilewright.dialects.aiex.write_bd import PADDING, DescriptorWords, NpuWriteBdOp
 from tilewright.dialects.arith import AndIOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
@@ -60,7 +60,7 @@ from tilewright.passes.sequence.upstream_descriptor_writes import (
 )
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
 from tilewright.rewrite.exact_arithmetic import Numbers
-from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.legalization import Repeatable, convert
 from tilewright.rewrite.pass_bases import ops_of
 
 GLOBAL_PREFIX = "blockwrite_data_"
@@ -253,7 +253,7 @@ class DmaWaitToSync(RewritePattern):
         rewriter.replace(op, wait_for_token(emit, channel.place, allocation.direction, allocation.channel))
 
 
-class PushQueueToWrite32(RewritePattern):
+class PushQueueToWrite32(Repeatable):
     """A push is a write to the queue register."""
 
     def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
@@ -312,7 +312,9 @@ class WriteBdToBlockWrite(RewritePattern):
     """A descriptor is a block write of its words, which are a global. Equal words share one."""
 
     def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
-        self.guards, self.constants, self.all_fields = guards, constants, guards is Guards.FULL
+        self.guards, self.constants = guards, constants
+        self.words = DescriptorWords(device.model, all_fields=guards is Guards.FULL)
+        self.model = device.model
         globals = ops_of(device.body.ops, GlobalOp)
         contents = ((data_of_global(op), op) for op in reversed(globals))  # the first of equal ones is kept
         self.names = {data: DataGlobalRef.of(op) for data, op in contents if data is not None}
@@ -322,16 +324,15 @@ class WriteBdToBlockWrite(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
-        model, column, row = device_model(op), op.field("column"), op.field("row")
         if op.has_values:
-            write_descriptor(op, model, Emitter(rewriter, op.location, constants=self.constants), self.guards)
+            write_descriptor(op, self.model, Emitter(rewriter, op.location, constants=self.constants), self.guards)
             rewriter.erase(op)
             return
-        data = words_to_bytes(op.words(all_fields=self.all_fields))
+        address, words = self.words.of(op)
+        data = words_to_bytes(words)
         if data not in self.names:
             self.names[data] = DataGlobalRef.of(self.make_global(op, data, rewriter))
         source = self.names[data].read()
-        address = model.bd_address(column, row, op.field("bd_id"))
         rewriter.replace(op, [source, NpuBlockWriteOp(source.results[0], address)], [])
 
     def make_global(self, op: NpuWriteBdOp, data: bytes, rewriter: PatternRewriter) -> GlobalOp:
