@@ -42,6 +42,8 @@ from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
 
+from tilewright.ir.interned import array_numbers
+
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from .attributes import ShimChannelUser, TokenIssuer
 from .decomposition import decompose
@@ -145,7 +147,7 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
         """The access pattern, if all of it is known."""
         if len(self.operands) == 1:  # the memory: everything else is written out
             lists = (self.static_sizes, self.static_strides, self.static_offsets)
-            return AccessPattern.from_outermost(*(values.get_values() for values in lists))
+            return AccessPattern.from_outermost(*map(array_numbers, lists))
         offsets, sizes, strides = (
             [value for value in constant_values(values) if value is not None]
             for values in (self.mixed_offsets, self.mixed_sizes, self.mixed_strides)
