@@ -271,7 +271,10 @@ def children(op: Operation) -> Iterator[Operation]:
 
 
 def is_unused(op: Operation) -> bool:
-    return all(result.first_use is None for result in op.results)
+    for result in op.results:
+        if result.first_use is not None:
+            return False
+    return True
 
 
 def is_symbol(op: Operation) -> bool:

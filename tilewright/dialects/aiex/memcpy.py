@@ -41,7 +41,6 @@ from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
-
 from tilewright.ir.interned import array_numbers
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
