@@ -5,11 +5,19 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, SymbolNameConstraint
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolNameConstraint
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import AnyAttr, AttrConstraint, AttrSizedSegments, BaseAttr, IRDLOperation, OpDef
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    AttrSizedSegments,
+    BaseAttr,
+    IRDLOperation,
+    OpDef,
+    ParamAttrConstraint,
+)
 
-from tilewright.ir.constraints import NumberConstraint, verify_definition
+from tilewright.ir.constraints import Described, NumberConstraint, verify_definition
 
 
 class DefinitionCheck:
@@ -50,8 +58,12 @@ class DefinitionCheck:
             for name, value in properties.items():
                 if name not in of_any_value:
                     parts.append(id(value))
+                elif value.__class__ is IntegerAttr:
+                    parts.append(id(cast(Any, value).type))
+                elif value.__class__ is DenseArrayBase:
+                    parts += DenseArrayBase, id(cast(Any, value).elt_type)
                 else:
-                    parts.append(id(cast(Any, value).type) if isinstance(value, IntegerAttr) else value.__class__)
+                    parts.append(value.__class__)
         return kind, *parts
 
     def _shape(self, op: Operation) -> tuple[object, ...]:
@@ -64,6 +76,8 @@ class DefinitionCheck:
             for name, value in properties.items():
                 if name not in of_any_value:
                     parts.append(value)
+                elif isinstance(value, DenseArrayBase):
+                    parts += value.__class__, value.elt_type
                 else:
                     parts.append(cast(Any, value).type if isinstance(value, IntegerAttr) else value.__class__)
         if attributes:
@@ -110,6 +124,10 @@ def _properties_of_any_value(op_class: type[Operation]) -> frozenset[str]:
 
 
 def _allows_any_value(constraint: AttrConstraint) -> bool:
+    if type(constraint) is Described and constraint.holds is None:
+        return _allows_any_value(constraint.constraint)
     if isinstance(constraint, NumberConstraint):
         return constraint.allows_all
+    if isinstance(constraint, ParamAttrConstraint) and constraint.base_attr is DenseArrayBase:
+        return isinstance(constraint.param_constrs[1], AnyAttr)  # of the elements only the type counts
     return isinstance(constraint, AnyAttr | BaseAttr | SymbolNameConstraint)

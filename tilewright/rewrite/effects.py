@@ -271,10 +271,7 @@ def children(op: Operation) -> Iterator[Operation]:
 
 
 def is_unused(op: Operation) -> bool:
-    for result in op.results:
-        if result.first_use is not None:
-            return False
-    return True
+    return all([result.first_use is None for result in op.results])
 
 
 def is_symbol(op: Operation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -22,6 +23,14 @@ class Repeatable(RewritePattern):
     """
 
 
+class Selective(RewritePattern):
+    """A pattern that leaves most operations of its kinds as they are."""
+
+    @abstractmethod
+    def concerns(self, op: Operation) -> bool:
+        """Whether it does anything about an operation of its kinds."""
+
+
 def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern], *, add_error: bool = True) -> None:
     """Apply to everything nested in `op`, and to what comes of it, the pattern for its kind; each once, from the first.
 
@@ -31,7 +40,7 @@ def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern], *
         worklist = _Conversion(region, patterns)
         for nested in all_operations(region):
             if nested.__class__ in patterns:
-                worklist.push(nested)
+                worklist.push_with_ancestors(nested)
         worklist.reverse()  # a stack: the first operation is on top now
         memory = Memory(worklist)
         rewriter: LocatingRewriter | None = None
@@ -57,13 +66,14 @@ def convert(op: Operation, patterns: Mapping[type[Operation], RewritePattern], *
 class _Conversion(Worklist):
     """The operations of some kinds that are still to be converted."""
 
-    def __init__(self, scope: Region, kinds: Mapping[type[Operation], object]):
+    def __init__(self, scope: Region, patterns: Mapping[type[Operation], RewritePattern]):
         super().__init__(scope)
-        self._kinds = kinds
+        self._patterns = patterns
 
     def push_with_ancestors(self, op: Operation) -> None:
         # without them: an ancestor was converted before what is in it, and is not looked at again
-        if op.__class__ in self._kinds:
+        pattern = self._patterns.get(op.__class__)
+        if pattern is not None and (not isinstance(pattern, Selective) or pattern.concerns(op)):
             self.push(op)
 
     def push_neglected_operands(self, op: Operation) -> None:

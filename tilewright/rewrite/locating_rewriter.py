@@ -48,7 +48,8 @@ class LocatingRewriter(PatternRewriter):
     def handle_operation_insertion(self, op: Operation) -> None:
         self._locate(op)
         self.worklist.push_with_ancestors(op)
-        super().handle_operation_insertion(op)
+        if self.operation_insertion_handler:
+            super().handle_operation_insertion(op)
 
     def handle_operation_modification(self, op: Operation) -> None:
         self.worklist.push_with_ancestors(op)
@@ -58,7 +59,8 @@ class LocatingRewriter(PatternRewriter):
         # MLIR revisits operands that lose a user: they may be dead or foldable now
         self.worklist.push_neglected_operands(op)
         self.worklist.remove(op)
-        super().handle_operation_removal(op)
+        if self.operation_removal_handler:
+            super().handle_operation_removal(op)
 
     def _locate(self, op: Operation) -> None:
         if isinstance(op.location, UnknownLoc):

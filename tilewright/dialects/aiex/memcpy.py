@@ -144,7 +144,7 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
     @property
     def constant_pattern(self) -> AccessPattern | None:
         """The access pattern, if all of it is known."""
-        if len(self.operands) == 1:  # the memory: everything else is written out
+        if len(self._operands) == 1:  # the memory: everything else is written out
             lists = (self.static_sizes, self.static_strides, self.static_offsets)
             return AccessPattern.from_outermost(*map(array_numbers, lists))
         offsets, sizes, strides = (
@@ -157,7 +157,7 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
 
     @property
     def element_bits(self) -> int:
-        return type_bits(cast(MemRefType | UnrankedMemRefType, self.memref.type).element_type)
+        return type_bits(cast(MemRefType | UnrankedMemRefType, self._operands[0].type).element_type)
 
     @property
     def is_padded(self) -> bool:
@@ -181,12 +181,12 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
     def _verify_lists(self) -> None:
         for name in ("offsets", "sizes", "strides"):
             values = cast(Integers, self.properties[f"static_{name}"])
-            if len(values) != DIMENSIONS:
+            if len(array_numbers(values)) != DIMENSIONS:
                 raise VerifyException(
                     f"attribute 'static_{name}' failed to satisfy constraint: "
                     f"i64 dense array attribute with exactly {DIMENSIONS} elements"
                 )
-            verify_mixed(getattr(self, name), values, name[:-1])
+            verify_mixed(getattr(self, name) if len(self._operands) > 1 else (), values, name[:-1])
 
     def _constant_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
         if text := burst_violation(device, self.burst_length.value.data):

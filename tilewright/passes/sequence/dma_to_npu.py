@@ -62,7 +62,7 @@ from tilewright.passes.sequence.upstream_descriptor_writes import (
 )
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
 from tilewright.rewrite.exact_arithmetic import Numbers
-from tilewright.rewrite.legalization import Repeatable, convert
+from tilewright.rewrite.legalization import Repeatable, Selective, convert
 from tilewright.rewrite.pass_bases import ops_of
 
 GLOBAL_PREFIX = "blockwrite_data_"
@@ -316,8 +316,11 @@ class RtpWriteToWrite32(RewritePattern):
         rewriter.replace(op, NpuWrite32Op(address, op.value, *buffer.place))
 
 
-class BufferToAddress(RewritePattern):
+class BufferToAddress(Selective):
     """Writes that are relative to a buffer become absolute."""
+
+    def concerns(self, op: Operation) -> bool:
+        return "buffer" in op.properties
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:
