@@ -77,7 +77,7 @@ class DefinitionCheck:
                 if name not in of_any_value:
                     parts.append(value)
                 elif isinstance(value, DenseArrayBase):
-                    parts += value.__class__, value.elt_type
+                    parts += DenseArrayBase, cast(Any, value).elt_type
                 else:
                     parts.append(cast(Any, value).type if isinstance(value, IntegerAttr) else value.__class__)
         if attributes:
@@ -125,9 +125,9 @@ def _properties_of_any_value(op_class: type[Operation]) -> frozenset[str]:
 
 def _allows_any_value(constraint: AttrConstraint) -> bool:
     if type(constraint) is Described and constraint.holds is None:
-        return _allows_any_value(constraint.constraint)
+        return _allows_any_value(cast(Any, constraint).constraint)
     if isinstance(constraint, NumberConstraint):
         return constraint.allows_all
-    if isinstance(constraint, ParamAttrConstraint) and constraint.base_attr is DenseArrayBase:
+    if isinstance(constraint, ParamAttrConstraint) and cast(Any, constraint).base_attr is DenseArrayBase:
         return isinstance(constraint.param_constrs[1], AnyAttr)  # of the elements only the type counts
     return isinstance(constraint, AnyAttr | BaseAttr | SymbolNameConstraint)

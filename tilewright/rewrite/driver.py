@@ -189,20 +189,21 @@ class GreedyDriver:
     def _drain(self) -> bool:
         """Visit what is on the worklist, and what joins it meanwhile. Returns whether anything changed."""
         config, rewriter, patterns = self._config, self._rewriter, self._patterns
+        folds, remove_dead, most, pop = config.fold, config.remove_dead, config.max_rewrites, self._worklist.pop
         changed = False
         rewrites = 0
-        while config.max_rewrites is None or rewrites < config.max_rewrites:
-            op = self._worklist.pop()
+        while most is None or rewrites < most:
+            op = pop()
             if op is None:
                 break
             if op.parent is None:  # a pattern took it away without saying so
                 continue
             facts = facts_of(op)
-            if config.remove_dead and facts.mortal and is_trivially_dead(op):
+            if remove_dead and facts.mortal and is_trivially_dead(op):
                 rewriter.erase(op)
                 changed = True
                 continue
-            if config.fold and not facts.constant and self._fold(op):
+            if folds and not facts.constant and self._fold(op):
                 changed = True
                 continue
             for pattern in patterns(op):

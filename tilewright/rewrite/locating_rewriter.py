@@ -26,7 +26,8 @@ class LocatingRewriter(PatternRewriter):
     def focus(self, op: Operation) -> None:
         """Begin matching `op`."""
         self.has_done_action = False
-        self.insertion_point = InsertPoint(op.parent, op) if op.parent else self.insertion_point
+        if op.parent is not None:
+            self.insertion_point = InsertPoint(op.parent, op)
         self.location = op.location
         self._current_operation = op
 

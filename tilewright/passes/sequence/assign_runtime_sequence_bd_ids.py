@@ -61,8 +61,7 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
                 _refuse_control_flow(inside)
                 channels = _Channels()
                 _check_tokens(inside, channels)
-                used = used_descriptors(op) if self.avoid_used else {}
-                _Allocation(op.model, used, channels).run(inside)
+                _Allocation(op.model, used_descriptors(op) if self.avoid_used else {}, channels).run(inside)
 
 
 def used_descriptors(device: DeviceOp) -> Mapping[TileId, set[int]]:

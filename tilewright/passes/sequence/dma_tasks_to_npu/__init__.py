@@ -111,8 +111,9 @@ def lone_descriptor(task: DmaConfigureTaskOp) -> DmaBdOp | None:
     if block is None or block is not region._last_block:
         return None
     bd = block._first_op
-    is_lone = isinstance(bd, DmaBdOp) and bd._next_op is block._last_op and isinstance(bd._next_op, EndOp)
-    return bd if is_lone else None
+    if not isinstance(bd, DmaBdOp) or not isinstance(bd._next_op, EndOp) or bd._next_op is not block._last_op:
+        return None
+    return bd
 
 
 def form_of(task: DmaConfigureTaskOp, bd: DmaBdOp, *more: object) -> tuple[object, ...] | None:
