@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from tilewright.dialects._syntax import INDEX, Integers
 from tilewright.ir.interned import array_numbers, integer_array
 from tilewright.ir.print_operations import PartDirective
+from tilewright.ir.token_parser import TokenParser
 
 Entries: TypeAlias = "list[SSAValue | int]"
 
@@ -39,6 +40,11 @@ def parse_mixed_entries(
         return parse_i64(parser) if operand is None else parser.resolve_operand(operand, type)
 
     return parser.parse_comma_separated_list(delimiter, parse_entry)
+
+
+def parse_optional_numbers(parser: Parser) -> tuple[int, ...] | None:
+    """A list in square brackets, if it has no values and no signs."""
+    return parser.parse_optional_numbers() if isinstance(parser, TokenParser) else None
 
 
 def parse_i64(parser: Parser) -> int:
@@ -107,6 +113,10 @@ class MixedIndices(PartDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         operands: list[UnresolvedOperand] = []
+        if self.DELIMITER is Parser.Delimiter.SQUARE and (numbers := parse_optional_numbers(parser)) is not None:
+            self.values.set(state, operands)
+            self.integers.set(state, integer_array(i64, numbers))
+            return
 
         def parse_entry() -> int:
             operand = parser.parse_optional_unresolved_operand()

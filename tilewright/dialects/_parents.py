@@ -20,7 +20,14 @@ def ancestors(op: Operation) -> Iterator[Operation]:
 
 def parent_of_type(op: Operation, kind: type[OpT]) -> OpT | None:
     """The closest operation of some class around `op`."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, kind):
-        parent = parent.parent_op()
-    return parent
+    # the fields behind `parent_op`, which is three functions: this is asked of most operations
+    block = op.parent
+    while block is not None:
+        region = block.parent
+        parent = None if region is None else region.parent
+        if parent is None:
+            return None
+        if isinstance(parent, kind):
+            return parent
+        block = parent.parent
+    return None

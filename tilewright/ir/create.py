@@ -107,6 +107,14 @@ def initialize(
         finish(op)
 
 
+def copy_operation(op: _OperationT) -> _OperationT:
+    """An operation with the same operands and properties, without a location; neither has results or regions."""
+    copied = create_operation(
+        op.__class__, op._operands, (), dict(op.properties), dict(op.attributes), (), (), UNKNOWN_LOC
+    )
+    return cast(_OperationT, copied)
+
+
 def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
     """Give a class a `create`, a hash, and properties for its operands, that do what xDSL's do, in less time."""
     type.__setattr__(op_class, "create", classmethod(_create))

@@ -5,11 +5,19 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, SymbolNameConstraint
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolNameConstraint
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import AnyAttr, AttrConstraint, AttrSizedSegments, BaseAttr, IRDLOperation, OpDef
+from xdsl.irdl import (
+    AnyAttr,
+    AttrConstraint,
+    AttrSizedSegments,
+    BaseAttr,
+    IRDLOperation,
+    OpDef,
+    ParamAttrConstraint,
+)
 
-from tilewright.ir.constraints import NumberConstraint, verify_definition
+from tilewright.ir.constraints import Described, NumberConstraint, verify_definition
 
 
 class DefinitionCheck:
@@ -18,15 +26,45 @@ class DefinitionCheck:
     def __init__(self):
         self.allowed = set[tuple[object, ...]]()
         """Shapes that were found to be right."""
+        self.seen = set[tuple[object, ...]]()
+        """The same by identity of their parts, which tells sooner, where operations have nothing in them."""
+        self.of_any_value = dict[type[Operation], frozenset[str]]()
         self.numbers = dict[Attribute | type[Attribute], int]()
         self.known = dict[int, int]()
         """Numbers of the attributes met so far, by identity: most of them are met often."""
 
     def check(self, definition: OpDef, op: Operation) -> None:
+        look = None if op.regions or op.attributes or op._successors else self._look(op)
+        if look is not None and look in self.seen:
+            return
         shape = self._shape(op)
         if shape not in self.allowed:
             verify_definition(definition, op)
             self.allowed.add(shape)
+        if look is not None:
+            self.seen.add(look)
+
+    def _look(self, op: Operation) -> tuple[object, ...]:
+        """What `_shape` says, of these very objects: the program has them all, so none goes away meanwhile."""
+        kind, results, properties = op.__class__, op.results, op.properties
+        parts: list[object] = [id(value._type) for value in op._operands]
+        if results:
+            parts += [None, *[id(result._type) for result in results]]
+        if properties:
+            of_any_value = self.of_any_value.get(kind)
+            if of_any_value is None:
+                of_any_value = self.of_any_value[kind] = _properties_of_any_value(kind)
+            parts += properties
+            for name, value in properties.items():
+                if name not in of_any_value:
+                    parts.append(id(value))
+                elif value.__class__ is IntegerAttr:
+                    parts.append(id(cast(Any, value).type))
+                elif value.__class__ is DenseArrayBase:
+                    parts += DenseArrayBase, id(cast(Any, value).elt_type)
+                else:
+                    parts.append(value.__class__)
+        return kind, *parts
 
     def _shape(self, op: Operation) -> tuple[object, ...]:
         """All that a definition can speak about; operations of one shape are equally right."""
@@ -38,6 +76,8 @@ class DefinitionCheck:
             for name, value in properties.items():
                 if name not in of_any_value:
                     parts.append(value)
+                elif isinstance(value, DenseArrayBase):
+                    parts += DenseArrayBase, cast(Any, value).elt_type
                 else:
                     parts.append(cast(Any, value).type if isinstance(value, IntegerAttr) else value.__class__)
         if attributes:
@@ -84,6 +124,10 @@ def _properties_of_any_value(op_class: type[Operation]) -> frozenset[str]:
 
 
 def _allows_any_value(constraint: AttrConstraint) -> bool:
+    if type(constraint) is Described and constraint.holds is None:
+        return _allows_any_value(cast(Any, constraint).constraint)
     if isinstance(constraint, NumberConstraint):
         return constraint.allows_all
+    if isinstance(constraint, ParamAttrConstraint) and cast(Any, constraint).base_attr is DenseArrayBase:
+        return isinstance(constraint.param_constrs[1], AnyAttr)  # of the elements only the type counts
     return isinstance(constraint, AnyAttr | BaseAttr | SymbolNameConstraint)

@@ -282,12 +282,19 @@ def _result_type_step(index: int) -> Step:
 
 def _attr_dict_step(directive: AttrDictDirective, before_type: bool = False) -> Step:
     """A dictionary, if there is one; and the colon of the type behind it."""
+    reserved, expected = directive.reserved_attr_names, directive.expected_properties
 
     def step(parser: OperationParser, parts: Parts) -> None:
         tokens = parser.tokens
-        text = tokens.texts[tokens.index]
+        start = tokens.index
+        text = tokens.texts[start]
         if text == "{":
-            directive.parse(parser, parts)
+            entries = parser.parse_optional_attr_dict()
+            if not reserved.isdisjoint(entries):
+                tokens.index = start
+                directive.parse(parser, parts)  # which complains
+            for name, value in entries.items():
+                (parts.properties if name in expected else parts.attributes)[name] = value
             text = tokens.texts[tokens.index]
         if before_type:
             if text != ":":

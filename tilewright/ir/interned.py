@@ -26,9 +26,21 @@ _KEPT = 1 << 13
 """How many of a kind are remembered: plenty for what repeats, little memory for what does not."""
 
 
-@lru_cache(_KEPT)
 def integer_array(type: IntegerType, values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
-    return DenseArrayBase.from_list(type, values)
+    # by identity: hashing a type takes longer than all the rest, and nearly all are one of these objects
+    if type is i64:
+        return _i64_array(values)
+    return _i32_array(values) if type is i32 else DenseArrayBase.from_list(type, values)
+
+
+@lru_cache(_KEPT)
+def _i64_array(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(_KEPT)
+def _i32_array(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i32, values)
 
 
 def unchecked(kind: type[AttributeT], **parts: object) -> AttributeT:
@@ -52,9 +64,13 @@ def _unpacked(format: str, data: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(data) // struct.calcsize(f'<{format}')}{format}", data)
 
 
-@lru_cache(_KEPT)
 def wrapped_integer(value: int, type: IntegerType) -> IntegerAttr[IntegerType]:
     """The integer that the low bits of `value` stand for."""
+    return i32_number(value) if type is i32 else _wrapped_integer(value, type)
+
+
+@lru_cache(_KEPT)
+def _wrapped_integer(value: int, type: IntegerType) -> IntegerAttr[IntegerType]:
     return i32_number(value) if type == i32 else IntegerAttr(value, type, truncate_bits=True)
 
 

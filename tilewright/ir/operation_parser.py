@@ -252,8 +252,11 @@ class OperationParser(AttributeParser):
             self._fail_expecting("invalid block name in region with named arguments")
         if (arguments is not None and not has_label) or texts[tokens.index][0] not in "^}":
             block = Block()
-            self._add_arguments(block, ((a.name.text[1:], a.type, a.location, a.name.start) for a in named))
-            region.add_block(block)
+            if named:
+                self._add_arguments(block, ((a.name.text[1:], a.type, a.location, a.name.start) for a in named))
+            # the first of a new region: nothing to look for
+            block.parent = region
+            region._first_block = region._last_block = block
             self._parse_block_body(block)
         while texts[tokens.index] != "}":
             region.add_block(self._parse_block())
@@ -669,7 +672,9 @@ class OperationParser(AttributeParser):
 def _locate_terminators(op: Operation) -> None:
     """Terminators that the text leaves out are where their operation is, whatever location is written behind it."""
     for region in op.regions:
-        for block in region.blocks:
-            last = block.last_op
+        block = region._first_block
+        while block is not None:
+            last = block._last_op
             if last is not None and last.location is UNKNOWN_LOC:
                 last.location = op.location
+            block = block._next_block

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnregisteredOp
 from xdsl.ir import Block, Operation
-from xdsl.traits import SymbolOpInterface, SymbolTable
+from xdsl.traits import OpTrait, SymbolOpInterface, SymbolTable
 
 _indexes: ContextVar[dict[int, dict[str, Operation]] | None] = ContextVar("symbols", default=None)
 
@@ -60,18 +61,29 @@ def _index(table: Operation) -> dict[str, Operation]:
 def lookup_symbol(op: Operation, name: str | StringAttr | SymbolRefAttr) -> Operation | None:
     """What a reference at `op` means, from the closest symbol table around it (or `op` itself) inwards."""
     table: Operation | None = op
-    while table is not None and not table.has_trait(SymbolTable):
+    while table is not None and not _has_trait(table, SymbolTable):
         table = table.parent_op()
     if table is None:
         raise ValueError(f"Operation {op.name} has no SymbolTable ancestor")
     path = [name] if isinstance(name, str | StringAttr) else [name.root_reference, *name.nested_references.data]
     for step in path:
-        found = symbol_in(table, step if isinstance(step, str) else step.data) if table.has_trait(SymbolTable) else None
+        is_table = _has_trait(table, SymbolTable)
+        found = symbol_in(table, step if isinstance(step, str) else step.data) if is_table else None
         # An attribute `sym_name` alone makes no symbol.
-        if found is None or not found.has_trait(SymbolOpInterface):
+        if found is None or not _has_trait(found, SymbolOpInterface):
             return None
         table = found
     return table
+
+
+def _has_trait(op: Operation, trait: type[OpTrait]) -> bool:
+    # each that is not registered has a class of its own: remembering them would leak
+    return op.has_trait(trait) if isinstance(op, UnregisteredOp) else _kind_has_trait(op.__class__, trait)
+
+
+@cache
+def _kind_has_trait(kind: type[Operation], trait: type[OpTrait]) -> bool:
+    return kind.has_trait(trait)
 
 
 class FreeNames:

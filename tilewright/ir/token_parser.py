@@ -30,6 +30,8 @@ from tilewright.ir.locations import SourceFile
 
 _T = TypeVar("_T")
 _BOOLEANS = {"true": True, "false": False}
+_MOST_PLAIN_DIGITS = 19  # any number with fewer fits 64 bits with sign
+_MOST_NUMBER_LISTS = 1 << 10
 _MAX_INTEGER_BITS = 64  # of numbers in custom syntax; those of attributes have their types
 
 
@@ -57,6 +59,7 @@ class TokenParser(XdslParser):
         text = _encodable(input) if isinstance(input, str) else input.decode(errors="surrogateescape")
         self.tokens = Tokens(Input(text, name))
         self.source = SourceFile(text, name)
+        self._number_lists: dict[tuple[str, ...], tuple[int, ...]] = {}
         self.custom_op = None
         self.custom_op_offset = 0
         self.ctx = ctx
@@ -221,6 +224,29 @@ class TokenParser(XdslParser):
         # xDSL reads `true` as 1 where its callers do not forbid it.
         boolean = self.parse_optional_boolean() if allow_boolean else None
         return None if boolean is None else int(boolean)
+
+    def parse_optional_numbers(self) -> tuple[int, ...] | None:
+        """`[1, 2]`: numbers without signs, as most lists are; nothing is read of others."""
+        tokens = self.tokens
+        texts, index = tokens.texts, tokens.index
+        if texts[index] != "[" or texts[index + 1] is END:
+            return None
+        end = index + 2
+        while texts[end] == "," and texts[end + 1] is not END:
+            end += 2
+        if texts[end] != "]":
+            return None
+        spellings = tuple(texts[index + 1 : end : 2])
+        found = self._number_lists.get(spellings)
+        if found is None:
+            # others are read one by one, for their limits and errors
+            if not all(text.isdecimal() and len(text) < _MOST_PLAIN_DIGITS for text in spellings):
+                return None
+            found = tuple(map(int, spellings))
+            if len(self._number_lists) < _MOST_NUMBER_LISTS:
+                self._number_lists[spellings] = found
+        tokens.index = end + 1
+        return found
 
     def parse_integer(self, allow_boolean: bool = True, allow_negative: bool = True, context_msg: str = "") -> int:
         value = self.parse_optional_integer(allow_boolean, allow_negative)

@@ -20,31 +20,29 @@ def all_operations(root: Operation | Region | Block) -> list[Operation]:
     found: list[Operation] = []
     # these two have no subclasses: asked of an operation, which class it is costs more than all the rest
     if type(root) is Block:
-        _collect_block(root, found)
+        _collect(root, None, found)
     elif type(root) is Region:
-        _collect(root, found)
+        _collect(root._first_block, root, found)
     elif isinstance(root, Operation):
         found.append(root)
         for region in root.regions:
-            _collect(region, found)
+            _collect(region._first_block, region, found)
     return found
 
 
-def _collect(region: Region, found: list[Operation]) -> None:
-    block = region.first_block
-    while block is not None:
-        _collect_block(block, found)
-        block = block.next_block
-
-
-def _collect_block(block: Block, found: list[Operation]) -> None:
+def _collect(block: Block | None, region: Region | None, found: list[Operation]) -> None:
+    """Collect from a block and, where a region is given, from those that follow it in that."""
+    append = found.append
     # the fields behind xDSL's properties, which are functions: this is done for all operations by most passes
-    op = block._first_op
-    while op is not None:
-        found.append(op)
-        for region in op.regions:
-            _collect(region, found)
-        op = op._next_op
+    while block is not None:
+        op = block._first_op
+        while op is not None:
+            append(op)
+            if op.regions:
+                for nested in op.regions:
+                    _collect(nested._first_block, nested, found)
+            op = op._next_op
+        block = None if region is None else block._next_block
 
 
 def ops_of(ops: Iterable[Operation], *kinds: type[OpT]) -> list[OpT]:

@@ -112,6 +112,7 @@ class GreedyDriver:
         self._patterns = patterns
         self._config = config
         self._is_visited: dict[type[Operation], bool] = {}
+        self._is_filled: dict[type[Operation], tuple[bool, bool]] = {}
         self._worklist = Worklist(region, self._needs_visit)
 
     def run(self) -> bool:
@@ -152,47 +153,57 @@ class GreedyDriver:
         if self._config.top_down:
             self._worklist.reverse()
 
+    def _kind(self, op: Operation) -> tuple[bool, bool]:
+        """Whether operations of this kind are constants, and whether there is anything to do for them."""
+        found = self._is_filled[op.__class__] = facts_of(op).constant, self._needs_visit(op)
+        return found
+
     def _visit(self, region: Region, pool: ConstantPool | None) -> None:
         top_down, worklist, closed = self._config.top_down, self._worklist, self._config.closed
+        kinds, push = self._is_filled, worklist.push
         has_ancestors = top_down  # they were pushed on the way down
-        block = region.first_block
+        block = region._first_block
         while block is not None:
             op = block._first_op
             while op is not None:
                 following = op._next_op  # asked for now: the pool may move a constant away
-                inside = () if closed and isinstance(op, closed) else op.regions
-                if not top_down:
+                inside = op.regions
+                if inside and closed and isinstance(op, closed):
+                    inside = ()
+                if inside and not top_down:
                     for nested in inside:
                         self._visit(nested, pool)
-                if pool is None or not facts_of(op).constant or pool.keep(op):
-                    if has_ancestors:
-                        worklist.push(op)
-                    else:
+                is_constant, is_wanted = kinds.get(op.__class__) or self._kind(op)
+                if pool is None or not is_constant or pool.keep(op):
+                    if not has_ancestors:
                         worklist.push_with_ancestors(op)
                         has_ancestors = True
-                if top_down:
+                    elif is_wanted:
+                        push(op)
+                if inside and top_down:
                     for nested in inside:
                         self._visit(nested, pool)
                 op = following
-            block = block.next_block
+            block = block._next_block
 
     def _drain(self) -> bool:
         """Visit what is on the worklist, and what joins it meanwhile. Returns whether anything changed."""
         config, rewriter, patterns = self._config, self._rewriter, self._patterns
+        folds, remove_dead, most, pop = config.fold, config.remove_dead, config.max_rewrites, self._worklist.pop
         changed = False
         rewrites = 0
-        while config.max_rewrites is None or rewrites < config.max_rewrites:
-            op = self._worklist.pop()
+        while most is None or rewrites < most:
+            op = pop()
             if op is None:
                 break
             if op.parent is None:  # a pattern took it away without saying so
                 continue
             facts = facts_of(op)
-            if config.remove_dead and facts.mortal and is_trivially_dead(op):
+            if remove_dead and facts.mortal and is_trivially_dead(op):
                 rewriter.erase(op)
                 changed = True
                 continue
-            if config.fold and not facts.constant and self._fold(op):
+            if folds and not facts.constant and self._fold(op):
                 changed = True
                 continue
             for pattern in patterns(op):

@@ -271,7 +271,8 @@ def children(op: Operation) -> Iterator[Operation]:
 
 
 def is_unused(op: Operation) -> bool:
-    return all(result.first_use is None for result in op.results)
+    results = op.results
+    return results[0].first_use is None if len(results) == 1 else all(result.first_use is None for result in results)
 
 
 def is_symbol(op: Operation) -> bool:

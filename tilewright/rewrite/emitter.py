@@ -92,7 +92,7 @@ class SharedConstants:
         key = value if type is i32 else (value, type)
         found = self._of_last.get(key)
         if found is None:
-            place = InsertPoint.at_start(self._start)
+            place = InsertPoint(self._start, self._start._first_op)
             found = self._of_last[key] = builder.insert(constant_op(value, type), place).results[0]
         return found
 

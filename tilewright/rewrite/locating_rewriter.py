@@ -26,7 +26,8 @@ class LocatingRewriter(PatternRewriter):
     def focus(self, op: Operation) -> None:
         """Begin matching `op`."""
         self.has_done_action = False
-        self.insertion_point = InsertPoint(op.parent, op) if op.parent else self.insertion_point
+        if op.parent is not None:
+            self.insertion_point = InsertPoint(op.parent, op)
         self.location = op.location
         self._current_operation = op
 
@@ -48,7 +49,8 @@ class LocatingRewriter(PatternRewriter):
     def handle_operation_insertion(self, op: Operation) -> None:
         self._locate(op)
         self.worklist.push_with_ancestors(op)
-        super().handle_operation_insertion(op)
+        if self.operation_insertion_handler:
+            super().handle_operation_insertion(op)
 
     def handle_operation_modification(self, op: Operation) -> None:
         self.worklist.push_with_ancestors(op)
@@ -58,7 +60,8 @@ class LocatingRewriter(PatternRewriter):
         # MLIR revisits operands that lose a user: they may be dead or foldable now
         self.worklist.push_neglected_operands(op)
         self.worklist.remove(op)
-        super().handle_operation_removal(op)
+        if self.operation_removal_handler:
+            super().handle_operation_removal(op)
 
     def _locate(self, op: Operation) -> None:
         if isinstance(op.location, UnknownLoc):

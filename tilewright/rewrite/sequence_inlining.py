@@ -214,6 +214,8 @@ def dissolve(configure: ConfigureOp) -> None:
 def check_references(sequence: RuntimeSequenceOp) -> None:
     """What a sequence refers to in its device must be something that it can take along, at a known address."""
     for op in all_operations(sequence):
+        if not op.properties and not op.attributes:
+            continue
         for reference in references_in(op):
             definition = lookup_symbol(sequence, reference)
             if definition is None:

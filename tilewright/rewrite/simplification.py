@@ -32,16 +32,17 @@ def simplify_region(region: Region, *, merge_blocks: bool) -> bool:
 
 
 def _has_only_single_blocks(region: Region) -> bool:
-    block = region.first_block
+    block = region._first_block
     if block is None:
         return True
-    if block is not region.last_block:
+    if block is not region._last_block:
         return False
     op = block._first_op
     while op is not None:
-        for nested in op.regions:
-            if not _has_only_single_blocks(nested):
-                return False
+        if op.regions:
+            for nested in op.regions:
+                if not _has_only_single_blocks(nested):
+                    return False
         op = op._next_op
     return True
 
@@ -73,6 +74,7 @@ class _Liveness:
         self.arguments: set[BlockArgument] = set()
         self._mortals: set[Operation] = set()
         """Those of the live operations that could have been dead: most kinds never are."""
+        self._are_mortal: dict[type[Operation], bool] = {}
         self._changed = self.is_any_dead = True
         # a use in a loop may come before what it uses: go round until nothing more becomes live
         while self._changed and self.is_any_dead:
@@ -83,21 +85,25 @@ class _Liveness:
         return not facts_of(op).mortal or op in self._mortals
 
     def _visit_region(self, region: Region) -> None:
-        if region.first_block is None:
+        first, are_mortal = region._first_block, self._are_mortal
+        if first is None:
             return
-        blocks = (region.first_block,) if has_one_block(region) else post_order(region.first_block)
-        for block in blocks:
+        for block in (first,) if first is region._last_block else post_order(first):
             op = block._last_op
             while op is not None:
-                for nested in op.regions:
-                    self._visit_region(nested)
-                if facts_of(op).mortal:
+                if op.regions:
+                    for nested in op.regions:
+                        self._visit_region(nested)
+                is_mortal = are_mortal.get(op.__class__)
+                if is_mortal is None:
+                    is_mortal = are_mortal[op.__class__] = facts_of(op).mortal
+                if is_mortal:
                     self._visit_mortal(op)
                 elif op._successors:
                     self._visit_branch(op)
                 op = op._prev_op
             # arguments of an entry block belong to the operation around it
-            if block is not region.first_block:
+            if block is not first:
                 for argument in block.args:
                     if argument not in self.arguments:
                         if self._has_live_use(argument):

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 
 
 def references_in(op: Operation) -> Iterator[SymbolRefAttr]:
     """What the attributes of `op` refer to; what is nested in `op` has its own."""
     for attribute in (*op.properties.values(), *op.attributes.values()):
-        yield from _references_of(attribute)
+        if attribute.__class__ not in _PLAIN:
+            yield from _references_of(attribute)
+
+
+_PLAIN = {IntegerAttr, DenseArrayBase, StringAttr}
+"""What most are: they have parts, but none that refers to anything."""
 
 
 def _references_of(attribute: Attribute) -> Iterator[SymbolRefAttr]:
     match attribute:
-        case IntegerAttr() | DenseArrayBase():  # most are; they have parts, but none that refers to anything
+        case IntegerAttr() | DenseArrayBase():
             pass
         case SymbolRefAttr():
             yield attribute

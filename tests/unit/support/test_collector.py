@@ -9,7 +9,7 @@ from threading import Barrier
 
 import pytest
 
-from tilewright.support.collector import MADE_BETWEEN, unhurried_collector
+from tilewright.support.collector import LOOKS_BETWEEN, MADE_BETWEEN, unhurried_collector
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def threshold() -> Iterator[tuple[int, int, int]]:
 
 def test_it_is_as_before_after_an_error(threshold: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="stop"), unhurried_collector(), unhurried_collector():
-        assert gc.get_threshold() == (MADE_BETWEEN, 11, 12)
+        assert gc.get_threshold() == (MADE_BETWEEN, LOOKS_BETWEEN, 12)
         raise ValueError("stop")
     assert gc.get_threshold() == threshold
 

@@ -79,6 +79,8 @@ def _verify_operands(bd: DmaBdOp) -> None:
         for name, value, number in (("offset", bd.offset, bd.static_offset), ("len", bd.len, bd.static_len)):
             if value is not None and number is not None:
                 raise VerifyError(f"cannot have both a constant and a runtime {name}", at=bd)
+    if not bd.has_values and "static_sizes" not in bd.properties and "static_strides" not in bd.properties:
+        return
     for name, numbers in (("sizes", bd.static_sizes), ("strides", bd.static_strides)):
         expected = _numbers(numbers).count(DYNAMIC_INDEX)
         given = (len(bd.sizes) if name == "sizes" else len(bd.strides)) if bd.has_values else 0

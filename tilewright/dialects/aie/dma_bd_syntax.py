@@ -16,7 +16,12 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from tilewright.dialects._mixed_indices import parse_mixed_entries, print_mixed_indices, split_mixed
+from tilewright.dialects._mixed_indices import (
+    parse_mixed_entries,
+    parse_optional_numbers,
+    print_mixed_indices,
+    split_mixed,
+)
 from tilewright.dialects._syntax import (
     parse_i32,
     parse_optional_i32,
@@ -63,14 +68,15 @@ def parse_dma_bd(parser: Parser, op_type: type[BdT]) -> BdT:
         _parse_keywords(parser, parts)
     parser.parse_punctuation(")")
     _parse_dynamic(parser, parts)
-    properties, attributes = split_attributes(op_type, _rename(parser.parse_optional_attr_dict(), parts))
+    attributes = parser.parse_optional_attr_dict()
+    if attributes:
+        properties, attributes = split_attributes(op_type, _rename(attributes, parts))
+        parts.properties |= properties
     scalars = [value for value in (parts.offset, parts.len) if value is not None]
     sizes = segments(1, int(parts.offset is not None), int(parts.len is not None), len(parts.sizes), len(parts.strides))
-    return op_type.create(
-        operands=[buffer, *scalars, *parts.sizes, *parts.strides],
-        properties=parts.properties | properties | {"operandSegmentSizes": sizes},
-        attributes=attributes,
-    )
+    parts.properties["operandSegmentSizes"] = sizes
+    operands = [buffer, *scalars, *parts.sizes, *parts.strides]
+    return op_type.create(operands=operands, properties=parts.properties, attributes=attributes)
 
 
 def _parse_keywords(parser: Parser, parts: _Parts) -> None:
@@ -101,6 +107,8 @@ def _parse_scalar(parser: Parser, name: str, parts: _Parts) -> SSAValue | None:
 
 
 def _parse_list(parser: Parser, values: list[SSAValue]) -> Attribute:
+    if (numbers := parse_optional_numbers(parser)) is not None:
+        return integer_array(i64, numbers)
     found, integers = split_mixed(parse_mixed_entries(parser, i64))
     values += found
     return integers
@@ -135,9 +143,10 @@ def _parse_positional(parser: Parser, parts: _Parts) -> None:
 def _parse_dynamic(parser: Parser, parts: _Parts) -> None:
     """The values of the form in between, which override the constants before them."""
     start = parser.pos
-    offset, length, sizes, strides = (
-        _parse_typed_operands(parser, f"dyn_{name}") for name in ("offset", "len", "sizes", "strides")
-    )
+    offset, length = _parse_typed_operands(parser, "dyn_offset"), _parse_typed_operands(parser, "dyn_len")
+    sizes, strides = _parse_typed_operands(parser, "dyn_sizes"), _parse_typed_operands(parser, "dyn_strides")
+    if parser.pos == start:
+        return  # nearly always
     if len(sizes) != len(strides):
         parser.raise_error("dyn_sizes and dyn_strides must have the same number of operands", start)
     if sizes and "static_sizes" in parts.properties:

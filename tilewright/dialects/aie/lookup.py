@@ -47,8 +47,13 @@ def lookup_symbol(op: Operation, reference: str | StringAttr | SymbolRefAttr) ->
     if isinstance(reference, SymbolRefAttr):
         reference = reference.root_reference
     name = reference.data if isinstance(reference, StringAttr) else reference
-    table = op if op.has_trait(SymbolTable) else next((p for p in ancestors(op) if p.has_trait(SymbolTable)), None)
+    table = op if _has_symbols(op) else next((p for p in ancestors(op) if _has_symbols(p)), None)
     return None if table is None else symbol_in(table, name)
+
+
+def _has_symbols(op: Operation) -> bool:
+    # nearly all tables are of these, and asking for traits takes long
+    return isinstance(op, Target | ModuleOp) or op.has_trait(SymbolTable)
 
 
 def device_symbol(op: Operation, reference: str | SymbolRefAttr) -> Operation | None:

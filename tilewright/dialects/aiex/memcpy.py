@@ -41,6 +41,7 @@ from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
 from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.objectfifo import ObjectFifoOp
+from tilewright.ir.interned import array_numbers
 
 from .access_pattern import DIMENSIONS, ITERATION, AccessPattern, encode_integers
 from .attributes import ShimChannelUser, TokenIssuer
@@ -143,9 +144,9 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
     @property
     def constant_pattern(self) -> AccessPattern | None:
         """The access pattern, if all of it is known."""
-        if len(self.operands) == 1:  # the memory: everything else is written out
+        if len(self._operands) == 1:  # the memory: everything else is written out
             lists = (self.static_sizes, self.static_strides, self.static_offsets)
-            return AccessPattern.from_outermost(*(values.get_values() for values in lists))
+            return AccessPattern.from_outermost(*map(array_numbers, lists))
         offsets, sizes, strides = (
             [value for value in constant_values(values) if value is not None]
             for values in (self.mixed_offsets, self.mixed_sizes, self.mixed_strides)
@@ -156,7 +157,7 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
 
     @property
     def element_bits(self) -> int:
-        return type_bits(cast(MemRefType | UnrankedMemRefType, self.memref.type).element_type)
+        return type_bits(cast(MemRefType | UnrankedMemRefType, self._operands[0].type).element_type)
 
     @property
     def is_padded(self) -> bool:
@@ -180,12 +181,12 @@ class NpuDmaMemcpyNdOp(TokenIssuer, ShimChannelUser):
     def _verify_lists(self) -> None:
         for name in ("offsets", "sizes", "strides"):
             values = cast(Integers, self.properties[f"static_{name}"])
-            if len(values) != DIMENSIONS:
+            if len(array_numbers(values)) != DIMENSIONS:
                 raise VerifyException(
                     f"attribute 'static_{name}' failed to satisfy constraint: "
                     f"i64 dense array attribute with exactly {DIMENSIONS} elements"
                 )
-            verify_mixed(getattr(self, name), values, name[:-1])
+            verify_mixed(getattr(self, name) if len(self._operands) > 1 else (), values, name[:-1])
 
     def _constant_violation(self, device: DeviceModel, pattern: AccessPattern) -> str | None:
         if text := burst_violation(device, self.burst_length.value.data):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, MemRefType
 
 from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.dialects.aie.buffers import BufferOp
@@ -44,6 +44,11 @@ def absolute_address(op: Placed, offset: int) -> int:
 
 def block_words(op: NpuBlockWriteOp) -> list[int]:
     """The words that a block write writes."""
+    return list(block_data(op).get_values())
+
+
+def block_data(op: NpuBlockWriteOp) -> DenseIntOrFPElementsAttr[IntegerType]:
+    """What holds the words of a block write; fails if it has none."""
     if type_bits(cast(MemRefType, op.data.type).element_type) != WORD_BITS:
         fail(op, "Only 32-bit data type is supported for now")
     if not isinstance(source := op.data.owner, GetGlobalOp):
@@ -55,4 +60,4 @@ def block_words(op: NpuBlockWriteOp) -> list[int]:
         fail(op, "Global symbol has no initial value")
     if not isinstance(values := symbol.initial_value, DenseIntOrFPElementsAttr):
         fail(op, "Global symbol initial value is not a dense int array")
-    return list(values.get_values())
+    return cast("DenseIntOrFPElementsAttr[IntegerType]", values)

@@ -31,6 +31,7 @@ from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.dialects._ods import enum_to_attr, i32_attr, op_definition
 from tilewright.dialects._syntax import INDEX, segments
 from tilewright.dialects.aie.attributes import PacketInfoAttr
+from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.dma_bd_checks import verify_mixed_lists
 from tilewright.dialects.aie.interfaces import TileElement, TileLike
@@ -70,6 +71,11 @@ class ConfiguredTask(TokenIssuer):
     @property
     def descriptors(self) -> Sequence[DmaBdOp]:
         """Every descriptor of the chain, in the order they are written."""
+        first = self.regions[0]._first_block
+        bd = None if first is None else first._first_op
+        # most consist of one, and an end
+        if isinstance(bd, DmaBdOp) and isinstance(bd._next_op, EndOp) and first is self.regions[0]._last_block:
+            return [bd]
         return ops_of(all_operations(self.chain), DmaBdOp)
 
     @property
@@ -163,11 +169,15 @@ class DmaConfigureTaskOp(TileElement, DmaChannelUser, ConfiguredTask):
         return dict(zip(self.descriptors, self.bd_ids, strict=True)) if self.bd_ids else {}
 
     def verify_(self) -> None:
-        if self.bd_ids and (count := len(self.descriptors)) != len(self.bd_ids):
-            raise VerifyException(f"expected one bd_id for each descriptor ({count}), got {len(self.bd_ids)}")
+        ids = self.bd_ids if len(self._operands) > 1 else ()
+        if ids and (count := len(self.descriptors)) != len(ids):
+            raise VerifyException(f"expected one bd_id for each descriptor ({count}), got {len(ids)}")
         tile = self.tile_like
         if tile is not None and tile.place is not None:
             self.verify_dimensions(tile)
+        is_chain = self.regions[0]._first_block is not self.regions[0]._last_block
+        if not is_chain and all(bd.burst_length.value.data == 0 for bd in self.descriptors):
+            return  # nearly all
         # descriptors that nothing leads to would take numbers and never be run
         reached = {successor for block in self.body.blocks if block.last_op for successor in block.last_op._successors}
         for block in self.body.blocks:

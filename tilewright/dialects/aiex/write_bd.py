@@ -73,12 +73,46 @@ def descriptor_words(device: DeviceModel, fields: Mapping[str, int], *, all_fiel
     layout = BD_LAYOUTS[tile_type]
     names = ALL_FIELDS | FOURTH_DIMENSION if all_fields or "d3_stride" in fields else ALL_FIELDS
     contents = {target: fields.get(name, 0) for name, target in names.items() if target in layout.fields}
-    offset = fields.get("buffer_offset", 0)
     if tile_type is TileType.ShimNOCTile:
-        burst = device.burst_encoding(fields.get("burst_length", 0))
-        return layout.pack(**contents, address_low=offset, burst_length=burst, ax_cache=AX_CACHE)
+        contents |= {"burst_length": device.burst_encoding(fields.get(BURST_LENGTH, 0)), "ax_cache": AX_CACHE}
+    words = layout.pack(**contents)
+    put_address(words, tile_type, fields.get(BUFFER_OFFSET, 0))
+    return words
+
+
+def put_address(words: list[int], tile_type: TileType, offset: int) -> None:
+    """Put an address into the words of a descriptor that has none yet."""
+    field = BD_LAYOUTS[tile_type].fields[_ADDRESS[tile_type]]
     # Whoever writes a mem tile's descriptor gives the address in words, a core tile's in bytes.
-    return layout.pack(**contents, address=offset if tile_type is TileType.MemTile else offset // WORD_BYTES)
+    units = offset // WORD_BYTES if tile_type is TileType.CoreTile else offset
+    words[field.word] |= units << field.lo & field.mask
+
+
+class DescriptorWords:
+    """The words of the `npu.writebd` of a device: most of them differ only in number and address from one before."""
+
+    def __init__(self, device: DeviceModel, *, all_fields: bool):
+        self._device, self._all_fields = device, all_fields
+        self._known: dict[tuple[object, ...], tuple[TileId, list[int], object]] = {}
+
+    def of(self, op: NpuWriteBdOp) -> tuple[int, list[int]]:
+        """Where a descriptor is written to, and its words; all of its fields are properties."""
+        properties, offset, bd_id = dict(op.properties), op.field(BUFFER_OFFSET), op.field("bd_id")
+        properties.pop(BUFFER_OFFSET, None)
+        properties.pop("bd_id", None)
+        # by identity: numbers are one object each, and hashing them takes long
+        key = *properties, *map(id, properties.values())
+        found = self._known.get(key)
+        if found is None:
+            fields = {name: op.field(name) for name in properties}
+            place = TileId(op.field("column"), op.field("row"))
+            words = descriptor_words(self._device, fields, all_fields=self._all_fields)
+            # kept, lest something else comes to lie in their place
+            found = self._known[key] = place, words, list(properties.values())
+        place, words, _ = found
+        words = [*words]
+        put_address(words, self._device.tile_type(*place), offset)
+        return self._device.bd_address(*place, bd_id), words
 
 
 @cache
@@ -254,11 +288,6 @@ class NpuWriteBdOp(RuntimeFields):
             for name, attr in self.properties.items()
             if isinstance(attr, IntegerAttr) and name not in runtime
         }
-
-    def words(self, *, all_fields: bool = False) -> list[int]:
-        """The words of the descriptor, with those fields that upstream leaves out, too."""
-        fields = {name: number & 0xFFFFFFFF for name, number in self.numbers.items()}
-        return descriptor_words(device_model(self), fields, all_fields=all_fields)
 
     def verify_(self) -> None:
         self.verify_runtime_fields()

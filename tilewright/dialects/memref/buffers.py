@@ -254,11 +254,11 @@ class GlobalSymbolUse(SymbolUserOpInterface):
 
     def verify(self, op: Operation) -> None:
         assert isinstance(op, GetGlobalOp)
-        name, type = op.name_.string_value(), op.memref.type
-        found = lookup_symbol(op, op.name_)
+        type, found = op.memref.type, lookup_symbol(op, op.name_)
+        name = op.name_.string_value()
         if not isinstance(found, GlobalOp):
             raise VerifyException(f"'{name}' does not reference a valid global memref")
-        if found.type != type:
+        if found.type is not type and found.type != type:
             raise VerifyException(
                 f"result type {quoted(type)} does not match type {quoted(found.type)} of the global memref @{name}"
             )

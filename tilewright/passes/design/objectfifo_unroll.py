@@ -6,11 +6,12 @@ they were. Unrolled that often, the counters fold to constants; what they chose 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects import scf
@@ -56,10 +57,16 @@ class ObjectFifoUnrollPass(DevicePass):
         for core in ops_of(device.body.ops, CoreOp):
             own = core.dynamic_objfifo_lowering
             _unroll_core(core, is_dynamic=self.default_dynamic if own is None else bool(own.value.data))
-        _fold(device, kept)
-        if peels:
-            _peel_loops(device, kept)
-        _drop_repeated_acquires(device)
+        if kept and not ops_of(device.body.ops, CoreOp):
+            canonicalize(device, but=kept)
+            # what is canonical stays so where nothing is changed
+            if not _drop_repeated_acquires(device):
+                return
+        else:
+            _fold(device, kept)
+            if peels:
+                _peel_loops(device, kept)
+            _drop_repeated_acquires(device)
         canonicalize(device, but=kept)
 
     def _peels(self, device: DeviceOp) -> bool:
@@ -146,14 +153,17 @@ def _runtime_values(op: Operation) -> int:
     return sum(use.constant is None for use in ops_of(all_operations(op), UseLockOp))
 
 
-def _drop_repeated_acquires(device: DeviceOp) -> None:
+def _drop_repeated_acquires(device: DeviceOp) -> bool:
     """Remove the acquires of a binary lock that the block has acquired before and not released since."""
-    for block in (block for op in all_operations(device) for region in op.regions for block in region.blocks):
-        held: set[SSAValue] = set()
-        for op in ops_of(block.ops, UseLockOp):
-            if op.lock_action is LockAction.Release:
-                held.discard(op.lock)
-            elif op.lock_action is LockAction.Acquire:
-                if op.lock in held:
-                    Rewriter.erase_op(op)
-                held.add(op.lock)
+    held: defaultdict[Block | None, set[SSAValue]] = defaultdict(set)
+    changed = False
+    for op in ops_of(all_operations(device), UseLockOp):
+        of_block = held[op.parent]
+        if op.lock_action is LockAction.Release:
+            of_block.discard(op.lock)
+        elif op.lock_action is LockAction.Acquire:
+            if op.lock in of_block:
+                Rewriter.erase_op(op)
+                changed = True
+            of_block.add(op.lock)
+    return changed

@@ -51,15 +51,17 @@ class AssignRuntimeSequenceBdIdsPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, DeviceOp)
-        for sequence in ops_of(all_operations(op), RuntimeSequenceOp):
-            kinds = {type(nested) for nested in all_operations(sequence)}
+        for sequence in ops_of(op.body.ops, RuntimeSequenceOp):
+            inside = all_operations(sequence)
+            kinds = {nested.__class__ for nested in inside}
             # one that draws from a pool takes its descriptors at run time
             if DmaBdPoolPopOp in kinds:
                 continue
             if not self.skip_without_tasks or kinds & {DmaConfigureTaskOp, DmaConfigureTaskForOp}:
-                _refuse_control_flow(sequence)
-                _check_tokens(sequence)
-                _Allocation(op.model, used_descriptors(op) if self.avoid_used else {}).run(sequence)
+                _refuse_control_flow(inside)
+                channels = _Channels()
+                _check_tokens(inside, channels)
+                _Allocation(op.model, used_descriptors(op) if self.avoid_used else {}, channels).run(inside)
 
 
 def used_descriptors(device: DeviceOp) -> Mapping[TileId, set[int]]:
@@ -81,8 +83,8 @@ def _shim_place(device: DeviceOp, op: NpuDmaMemcpyNdOp) -> TileId | None:
     return None if tile is None else tile.place
 
 
-def _refuse_control_flow(sequence: RuntimeSequenceOp) -> None:
-    for op in ops_of(all_operations(sequence), *CONTROL_FLOW):
+def _refuse_control_flow(inside: Sequence[Operation]) -> None:
+    for op in ops_of(inside, *CONTROL_FLOW):
         fail_op(
             op,
             "Runtime-valued control flow in a runtime sequence is not supported by this static BD-ID allocation "
@@ -95,6 +97,21 @@ def channel_of(task: DmaConfigureTaskOp) -> Channel:
     return _place(task), task.dma_direction, task.channel.value.data
 
 
+class _Channels:
+    """The channels of tasks, each worked out once for all tasks that name it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], tuple[Channel, object]] = {}
+
+    def of(self, task: DmaConfigureTaskOp) -> Channel:
+        named = task._operands[0], task.direction, task.channel
+        found = self._known.get(key := tuple(map(id, named)))
+        if found is None:
+            # with what it is named by, lest something else comes to lie in its place
+            found = self._known[key] = channel_of(task), named
+        return found[0]
+
+
 def _place(task: DmaConfigureTaskOp) -> TileId:
     tile = task.tile_like
     if tile is None or not tile.is_placed or (place := tile.place) is None:
@@ -102,14 +119,14 @@ def _place(task: DmaConfigureTaskOp) -> TileId:
     return place
 
 
-def _check_tokens(sequence: RuntimeSequenceOp) -> None:
+def _check_tokens(inside: Sequence[Operation], channels: _Channels) -> None:
     """Every wait must have a token to come. More tokens than waits are fine."""
     outstanding: Counter[Channel] = Counter()
-    for op in ops_of(all_operations(sequence), DmaStartTaskOp, DmaAwaitTaskOp):
+    for op in ops_of(inside, DmaStartTaskOp, DmaAwaitTaskOp):
         task = op.configuration
         if task is None or not task.issues_token:
             continue
-        channel = channel_of(task)
+        channel = channels.of(task)
         outstanding[channel] += 1 if isinstance(op, DmaStartTaskOp) else -1
         if outstanding[channel] < 0:
             fail_op(
@@ -123,13 +140,14 @@ def _check_tokens(sequence: RuntimeSequenceOp) -> None:
 class _Allocation:
     """Which task has which descriptors while a sequence is walked from start to end."""
 
-    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]]):
-        self.model, self.used = model, used
+    def __init__(self, model: DeviceModel, used: Mapping[TileId, set[int]], channels: _Channels):
+        self.model, self.used, self.channels = model, used, channels
+        self.reached: dict[Channel, list[int]] = {}
         self.owners: dict[TileId, dict[int, DmaConfigureTaskOp]] = {}
         self.awaited: set[DmaConfigureTaskOp] = set()
 
-    def run(self, sequence: RuntimeSequenceOp) -> None:
-        for op in ops_of(all_operations(sequence), DmaConfigureTaskOp, DmaAwaitTaskOp, DmaFreeTaskOp):
+    def run(self, inside: Sequence[Operation]) -> None:
+        for op in ops_of(inside, DmaConfigureTaskOp, DmaAwaitTaskOp, DmaFreeTaskOp):
             match op:
                 case DmaConfigureTaskOp():
                     self.allocate(op)
@@ -144,8 +162,10 @@ class _Allocation:
 
     def allocate(self, task: DmaConfigureTaskOp) -> None:
         """Numbers that the program gives come first, then the lowest free ones that the task's channel reaches."""
-        place, _, channel = channel_of(task)
-        owners, reached = self.owners.setdefault(place, {}), self.model.accessible_bds(*place, channel)
+        place, _, channel = of = self.channels.of(task)
+        if of not in self.reached:
+            self.reached[of] = self.model.accessible_bds(*place, channel)
+        owners, reached = self.owners.setdefault(place, {}), self.reached[of]
         descriptors = task.descriptors
         for bd in descriptors:
             if bd.bd_id is None:
@@ -187,7 +207,7 @@ class _Allocation:
 
     def release(self, task: DmaConfigureTaskOp, by: Operation) -> None:
         """Give the descriptors of a task back. To free an awaited task is harmless, even if another has them now."""
-        owners = self.owners.setdefault(_place(task), {})
+        owners = self.owners.setdefault(self.channels.of(task)[0], {})
         for bd in task.descriptors:
             if bd.bd_id is None:
                 fail_op(bd, "Free called on BD chain with unassigned IDs.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -44,16 +45,20 @@ def split_pattern(
     return parts if len(parts) <= tile.resources.bds else []
 
 
-@dataclass(frozen=True)
 class SplitMemcpy(RewritePattern):
     """One transfer becomes several; the last one issues the token, if any does."""
 
-    guards: Guards
+    def __init__(self, guards: Guards):
+        self.guards, self.whole = guards, WholePatterns()
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
+        of = op.metadata, op._operands[0].type, op.static_sizes, op.static_strides
+        if len(op._operands) == 1 and self.whole.has(of):
+            return
         parts = split_pattern(op, op.tile, op.constant_pattern, op.element_bits)
         if not parts:
+            self.whole.add(of if len(op._operands) == 1 else None)
             return
         pieces = [op.with_pattern(part) for part in parts]
         if len(pieces) > 1:
@@ -65,6 +70,22 @@ class SplitMemcpy(RewritePattern):
                 if piece is not pieces[-1] and self.guards is Guards.FULL:
                     piece.attributes[CONTINUED] = UnitAttr()
         rewriter.replace(op, pieces)
+
+
+class WholePatterns:
+    """Patterns that stay as they are, by all that this depends on: long sequences repeat few of them."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], object] = {}
+
+    def has(self, of: Sequence[object]) -> bool:
+        # by identity: lists and names are one object each, and hashing them takes long
+        return tuple(map(id, of)) in self._known
+
+    def add(self, of: Sequence[object] | None) -> None:
+        """Note a pattern of which all is known."""
+        if of is not None:
+            self._known[tuple(map(id, of))] = of  # kept, lest something else comes to lie in its place
 
 
 def _free_ids(op: NpuDmaMemcpyNdOp, count: int) -> list[int]:
@@ -82,30 +103,38 @@ def _free_ids(op: NpuDmaMemcpyNdOp, count: int) -> list[int]:
     return [next(free) for _ in range(count)]
 
 
-@dataclass(frozen=True)
 class SplitTaskDescriptor(RewritePattern):
     """The only descriptor of a task becomes another one, or a chain."""
 
-    guards: Guards
+    def __init__(self, guards: Guards):
+        self.guards, self.whole = guards, WholePatterns()
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
-        task = op.parent_op()
-        if not isinstance(task, ConfiguredTask) or len(task.descriptors) != 1:
+        # A plain run of elements is one whatever the tile.
+        task = op.parent_op() if op.static_sizes is not None else None
+        if not isinstance(task, ConfiguredTask):
+            return
+        where = task._operands[0] if isinstance(task, DmaConfigureTaskOp) else task.properties.get("alloc")
+        of = where, op._operands[0].type, op.static_sizes, op.static_strides, op.pad_dimensions
+        if (len(op._operands) == 1 and self.whole.has(of)) or len(task.descriptors) != 1:
             return
         pattern, tile = _constant_pattern(op), _tile_of_task(task)
         parts = split_pattern(op, tile, pattern, op.element_bytes * 8)
+        if not parts:
+            self.whole.add(of if len(op._operands) == 1 else None)
+            return
         if self.guards is Guards.FULL and tile is not None and not _is_run_as_written(parts, pattern, tile):
             return
         if len(parts) == 1:
             rewriter.replace(op, _rearranged(op, parts[0]))
-        elif parts and _is_in_control_flow(op):
+        elif _is_in_control_flow(op):
             emit_remark(
                 op,
                 "deferring multi-BD decomposition under runtime control flow "
                 "(dynamic BD pool supports single-BD tasks only)",
             )
-        elif parts:
+        else:
             _chain(op, task, parts, rewriter)
 
 

@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.device import DeviceModel, TileId
 from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.data_layout import element_bytes as buffer_element_bytes
+from tilewright.dialects.aie.lookup import constant_values
 from tilewright.dialects.aie.sequence import declared_elements
 from tilewright.dialects.aiex.attributes import StateTableFunction
 from tilewright.dialects.aiex.firmware import NpuUpdateFromScratchpadOp
 from tilewright.dialects.aiex.instructions import NpuSyncOp, NpuWrite32Op
+from tilewright.dialects.aiex.queue import NpuAddressPatchOp
 from tilewright.dialects.aiex.subview_trace import ArgumentPart
 from tilewright.dialects.aiex.write_bd import NpuWriteBdOp, descriptor_field, descriptor_words
+from tilewright.ir.interned import i32_number
 from tilewright.passes.sequence.dma_transfer import DmaTransfer
-from tilewright.passes.sequence.limit_checks import LimitChecks
+from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.emitter import Emitter, Number, known
 from tilewright.rewrite.exact_arithmetic import Numbers
 from tilewright.txn.opcodes import largest_offset
@@ -58,8 +62,11 @@ class DescriptorWriter:
 
     def write(
         self, numbers: Numbers, checks: LimitChecks, fields: Mapping[str, Number], *, all_fields: bool = False
-    ) -> None:
-        """Write all words, given the fields of `npu.writebd`; those left out are 0."""
+    ) -> NpuWriteBdOp | None:
+        """Write all words, given the fields of `npu.writebd`; those left out are 0.
+
+        Returns the operation that does so, where one does.
+        """
         emit, constants = numbers.emit, dict[str, int]()
         unknown = list[tuple[Field, Number]]()
         for name, number in fields.items():
@@ -73,9 +80,9 @@ class DescriptorWriter:
         # One block write for the template, then a write for each word that is not all known.
         bd_id = known(self.bd_id) if self.displacement is None else None
         if bd_id is not None:
-            emit.insert(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
+            written = emit.insert(NpuWriteBdOp(**self.place._asdict(), bd_id=bd_id, **constants))
             if not unknown:
-                return
+                return written
         words = descriptor_words(self.model, self.place._asdict() | constants, all_fields=all_fields)
         by_word = dict[int, list[tuple[Field, Number]]]()
         for field, number in sorted(unknown, key=lambda part: (part[0].word, part[0].lo)):
@@ -88,6 +95,7 @@ class DescriptorWriter:
             # No block write can have an address that is not known, so every word is a write of its own.
             elif bd_id is None:
                 self.write_word(emit, base, word, emit.constant(known_bits))
+        return None
 
 
 def offset_in_bytes(
@@ -110,8 +118,12 @@ def check_argument_part(
     checks: LimitChecks, part: ArgumentPart, offset_bytes: Number, transfer: DmaTransfer, element_bytes: int
 ) -> None:
     """Check that a transfer from an argument of the sequence starts at a word, and ends in the argument."""
-    check_offset(checks, offset_bytes, largest_offset(part.argument.index), gcd(element_bytes, part.offset_bytes))
+    check_offset(checks, offset_bytes, *_offset_limits(part, element_bytes))
     check_bounds(checks, part.argument, offset_bytes, transfer, element_bytes)
+
+
+def _offset_limits(part: ArgumentPart, element_bytes: int) -> tuple[int, int]:
+    return largest_offset(part.argument.index), gcd(element_bytes, part.offset_bytes)
 
 
 def check_offset(checks: LimitChecks, offset_bytes: Number, largest: int, unit_bytes: int) -> None:
@@ -126,16 +138,81 @@ def check_bounds(
     checks: LimitChecks, buffer: SSAValue, offset_bytes: Number, transfer: DmaTransfer, element_bytes: int
 ) -> None:
     """Check that a transfer ends in its buffer, where the size of that is known."""
-    if (elements := declared_elements(buffer)) is not None and checks.enabled:
-        numbers = checks.numbers
-        moved = numbers.multiply(numbers.add(transfer.reach(numbers), 1), element_bytes)
-        end, size = numbers.add(offset_bytes, moved), elements * buffer_element_bytes(buffer.type)
+    if (size := _declared_bytes(buffer)) is not None and checks.enabled:
+        end = checks.numbers.add(offset_bytes, _moved_bytes(checks.numbers, transfer, element_bytes))
         checks.bounds(end, size, is_exact=isinstance(buffer.owner, BufferOp))
+
+
+def _declared_bytes(buffer: SSAValue) -> int | None:
+    elements = declared_elements(buffer)
+    return None if elements is None else elements * buffer_element_bytes(buffer.type)
+
+
+def _moved_bytes(numbers: Numbers, transfer: DmaTransfer, element_bytes: int) -> Number:
+    return numbers.multiply(numbers.add(transfer.reach(numbers), 1), element_bytes)
 
 
 def address_register(model: DeviceModel, place: TileId, bd_id: int) -> int:
     """The register that holds the address in a descriptor, its low part in a shim tile's."""
     return model.bd_address(*place, bd_id) + WORD_BYTES * model.registers(*place).bd_address_word
+
+
+@dataclass(frozen=True)
+class RepeatedDescriptor:
+    """A descriptor that was written for a part of an argument, and is written again for others.
+
+    All of it is known, and all but where the part starts has been found to be right.
+    """
+
+    descriptor: Mapping[str, Attribute]
+    patch: Mapping[str, Attribute]
+    strides: Sequence[int]
+    element_bytes: int
+    base_bytes: int
+    offset_limits: tuple[int, int]
+    moved_bytes: int
+    buffer_bytes: int | None
+    repeats: int
+    """What its push has to do for each time that the program asks for, or how often it repeats."""
+
+    @classmethod
+    def of(
+        cls,
+        written: NpuWriteBdOp | None,
+        patch: NpuAddressPatchOp,
+        part: ArgumentPart,
+        transfer: DmaTransfer,
+        strides: Sequence[Number],
+        element_bytes: int,
+        repeats: Number,
+    ) -> RepeatedDescriptor | None:
+        """None if there is something that is not known."""
+        moved, steps = transfer.known_reach, constant_values(strides)
+        if written is None or moved is None or None in steps or not isinstance(repeats, int):
+            return None
+        return cls(
+            written.properties,
+            patch.properties,
+            cast("list[int]", steps),
+            element_bytes,
+            part.offset_bytes,
+            _offset_limits(part, element_bytes),
+            (moved + 1) * element_bytes,
+            _declared_bytes(part.argument),
+            repeats,
+        )
+
+    def write(self, emit: Emitter, op: Operation, guards: Guards, offsets: Sequence[int], **fields: int) -> None:
+        """Write it for another part, with some fields that it has otherwise."""
+        checks = LimitChecks(op, Numbers(emit), guards)
+        properties = {**self.descriptor, **{name: i32_number(number) for name, number in fields.items()}}
+        emit.insert(NpuWriteBdOp.create(properties=properties))
+        offset_bytes = offset_in_bytes(
+            checks.numbers, checks, offsets, self.strides, self.element_bytes, self.base_bytes
+        )
+        check_offset(checks, offset_bytes, *self.offset_limits)
+        checks.bounds(checks.numbers.add(offset_bytes, self.moved_bytes), self.buffer_bytes, is_exact=False)
+        emit.insert(NpuAddressPatchOp.create(operands=[emit.number(offset_bytes)], properties=self.patch))
 
 
 def add_scratchpad_offset(emit: Emitter, index: IntegerAttr | None, element_bytes: int, register: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
@@ -18,7 +18,7 @@ from tilewright.dialects.aie.attributes import packet_violation
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.interfaces import Target
-from tilewright.dialects.aie.lookup import constant_values, device_model, lookup_symbol, parent_of_type, tile_of
+from tilewright.dialects.aie.lookup import constant_values, lookup_symbol, parent_of_type, tile_of
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, data_of_global, make_data_global, words_to_bytes
@@ -37,13 +37,15 @@ from tilewright.dialects.aiex.queue import TOO_LARGE_BD_ID, NpuAddressPatchOp, N
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address
 from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.dialects.aiex.subview_trace import ArgumentPart, trace_to_argument
-from tilewright.dialects.aiex.write_bd import PADDING, NpuWriteBdOp
+from tilewright.dialects.aiex.write_bd import PADDING, DescriptorWords, NpuWriteBdOp
 from tilewright.dialects.arith import AndIOp
 from tilewright.dialects.memref.buffers import GlobalOp
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.interned import array_numbers
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.sequence.descriptor_writes import (
     DescriptorWriter,
+    RepeatedDescriptor,
     add_scratchpad_offset,
     address_register,
     check_argument_part,
@@ -60,7 +62,7 @@ from tilewright.passes.sequence.upstream_descriptor_writes import (
 )
 from tilewright.rewrite.emitter import Emitter, Number, SharedConstants
 from tilewright.rewrite.exact_arithmetic import Numbers
-from tilewright.rewrite.legalization import convert
+from tilewright.rewrite.legalization import Repeatable, Selective, convert
 from tilewright.rewrite.pass_bases import ops_of
 
 GLOBAL_PREFIX = "blockwrite_data_"
@@ -97,10 +99,18 @@ class MemcpyToWriteBd(RewritePattern):
     def __init__(self, channels: ChannelAllocations, guards: Guards, constants: SharedConstants | None):
         self.channels, self.guards, self.constants = channels, guards, constants
         self.known_transfers: KnownTransfers = {}
+        self.repeated: dict[tuple[object, ...], _RepeatedMemcpy] = {}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuDmaMemcpyNdOp, rewriter: PatternRewriter) -> None:
         emit = Emitter(rewriter, constants=self.constants)
+        # Others make constants of their own, or are not known.
+        form = form_of(op) if self.constants is not None and len(op._operands) == 1 else None
+        found = None if form is None else self.repeated.get(form)
+        if found is not None:
+            found.descriptor.write(emit, op, self.guards, array_numbers(op.static_offsets)[::-1])
+            rewriter.replace(op, NpuPushQueueOp.create(operands=found.push_operands, properties=found.push_properties))
+            return
         memcpy = _Memcpy(op, self.channels, emit, self.guards, self.known_transfers)
         allocation = memcpy.allocation
         # What is known is written in one way; only a runtime pattern has a form of upstream's.
@@ -115,7 +125,28 @@ class MemcpyToWriteBd(RewritePattern):
             # As upstream: a wait for data that arrives is possible without asking for a token.
             issue_token=op.issues_token or (allocation.direction is DmaDirection.S2MM and not op.is_continued),
         )
+        if form is not None and memcpy.repeated is not None:
+            named = op._operands, *op.properties.values()
+            self.repeated[form] = _RepeatedMemcpy(memcpy.repeated, push._operands, push.properties, named)
         rewriter.replace(op, push)
+
+
+class _RepeatedMemcpy(NamedTuple):
+    """What became of a transfer, for those that differ only in their offsets."""
+
+    descriptor: RepeatedDescriptor
+    push_operands: Sequence[SSAValue]
+    push_properties: Mapping[str, Attribute]
+    named: Sequence[object]
+    """What its form names by identity, kept lest something else comes to lie in its place."""
+
+
+def form_of(op: NpuDmaMemcpyNdOp) -> tuple[object, ...]:
+    """All that becomes of a transfer depends on, but for its offsets, if it has no values but its memory."""
+    properties = dict(op.properties)
+    properties.pop("static_offsets", None)
+    # by identity: numbers and names are one object each, and hashing them takes long
+    return id(op._operands[0]), op.is_continued, *properties, *map(id, properties.values())
 
 
 class _Memcpy:
@@ -130,6 +161,8 @@ class _Memcpy:
         known_transfers: KnownTransfers,
     ):
         self.op, self.emit, self.known_transfers = op, emit, known_transfers
+        self.repeated: RepeatedDescriptor | None = None
+        """What has been written, if it can be written again for another part of the buffer."""
         channel = channels.find(op.metadata)
         if channel is None:
             fail_op(op, "couldn't find shim_dma_allocation op.")
@@ -157,11 +190,15 @@ class _Memcpy:
         attrs = ((name, self.op.properties.get(name)) for name in PADDING)
         padding = {name: attr.value.data for name, attr in attrs if isinstance(attr, IntegerAttr)}
         fields = self._template() | made.fields | padding
-        DescriptorWriter(self.model, self.place, self.bd_id).write(self.numbers, self.checks, fields)
+        written = DescriptorWriter(self.model, self.place, self.bd_id).write(self.numbers, self.checks, fields)
         part = self._argument()
         offset = offset_in_bytes(self.numbers, self.checks, offsets, strides, self.element_bytes, part.offset_bytes)
         check_argument_part(self.checks, part, offset, transfer, self.element_bytes)
-        self._patch(part, self.emit.number(offset))
+        patch = self._patch(part, self.emit.number(offset))
+        if self.op.offset_state_table_idx is None:
+            self.repeated = RepeatedDescriptor.of(
+                written, patch, part, transfer, strides, self.element_bytes, made.repeat_count
+            )
         return made.repeat_count
 
     def write_as_upstream(self) -> SSAValue:
@@ -231,11 +268,12 @@ class _Memcpy:
             )
         return part
 
-    def _patch(self, part: ArgumentPart, offset_bytes: SSAValue) -> None:
+    def _patch(self, part: ArgumentPart, offset_bytes: SSAValue) -> NpuAddressPatchOp:
         """Put the address of the host's buffer into the descriptor."""
         register = address_register(self.model, self.place, self.bd_id)
-        self.emit.insert(NpuAddressPatchOp(register, part.argument.index, offset_bytes))
+        patch = self.emit.insert(NpuAddressPatchOp(register, part.argument.index, offset_bytes))
         add_scratchpad_offset(self.emit, self.op.offset_state_table_idx, self.element_bytes, register)
+        return patch
 
 
 class DmaWaitToSync(RewritePattern):
@@ -253,7 +291,7 @@ class DmaWaitToSync(RewritePattern):
         rewriter.replace(op, wait_for_token(emit, channel.place, allocation.direction, allocation.channel))
 
 
-class PushQueueToWrite32(RewritePattern):
+class PushQueueToWrite32(Repeatable):
     """A push is a write to the queue register."""
 
     def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
@@ -278,8 +316,11 @@ class RtpWriteToWrite32(RewritePattern):
         rewriter.replace(op, NpuWrite32Op(address, op.value, *buffer.place))
 
 
-class BufferToAddress(RewritePattern):
+class BufferToAddress(Selective):
     """Writes that are relative to a buffer become absolute."""
+
+    def concerns(self, op: Operation) -> bool:
+        return "buffer" in op.properties
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:
@@ -312,7 +353,9 @@ class WriteBdToBlockWrite(RewritePattern):
     """A descriptor is a block write of its words, which are a global. Equal words share one."""
 
     def __init__(self, device: DeviceOp, guards: Guards, constants: SharedConstants | None):
-        self.guards, self.constants, self.all_fields = guards, constants, guards is Guards.FULL
+        self.guards, self.constants = guards, constants
+        self.words = DescriptorWords(device.model, all_fields=guards is Guards.FULL)
+        self.model = device.model
         globals = ops_of(device.body.ops, GlobalOp)
         contents = ((data_of_global(op), op) for op in reversed(globals))  # the first of equal ones is kept
         self.names = {data: DataGlobalRef.of(op) for data, op in contents if data is not None}
@@ -322,16 +365,15 @@ class WriteBdToBlockWrite(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NpuWriteBdOp, rewriter: PatternRewriter) -> None:
-        model, column, row = device_model(op), op.field("column"), op.field("row")
         if op.has_values:
-            write_descriptor(op, model, Emitter(rewriter, op.location, constants=self.constants), self.guards)
+            write_descriptor(op, self.model, Emitter(rewriter, op.location, constants=self.constants), self.guards)
             rewriter.erase(op)
             return
-        data = words_to_bytes(op.words(all_fields=self.all_fields))
+        address, words = self.words.of(op)
+        data = words_to_bytes(words)
         if data not in self.names:
             self.names[data] = DataGlobalRef.of(self.make_global(op, data, rewriter))
         source = self.names[data].read()
-        address = model.bd_address(column, row, op.field("bd_id"))
         rewriter.replace(op, [source, NpuBlockWriteOp(source.results[0], address)], [])
 
     def make_global(self, op: NpuWriteBdOp, data: bytes, rewriter: PatternRewriter) -> GlobalOp:

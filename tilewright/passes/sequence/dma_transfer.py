@@ -134,7 +134,7 @@ class DmaTransfer:
 
     def reach(self, numbers: Numbers) -> Number:
         """How many elements lie between the first and the last that are moved."""
-        if (reach := self._known_reach) is not None:
+        if (reach := self.known_reach) is not None:
             return reach
         total: Number = 0
         for size, stride in zip(*self._padded(), strict=True):
@@ -142,7 +142,8 @@ class DmaTransfer:
         return total
 
     @cached_property
-    def _known_reach(self) -> int | None:
+    def known_reach(self) -> int | None:
+        """`reach`, if all of it is known."""
         sizes, strides = (constant_values(values) for values in self._padded())
         if None in sizes or None in strides:
             return None

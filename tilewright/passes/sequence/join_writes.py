@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from xdsl.context import Context
@@ -21,7 +21,7 @@ from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.guards import Guard
 from tilewright.dialects.aiex.instructions import NpuBlockWriteOp, NpuWrite32Op, NpuWriteWordsOp
-from tilewright.dialects.aiex.resolution import absolute_address, block_words
+from tilewright.dialects.aiex.resolution import absolute_address, block_data
 from tilewright.dialects.arith import AddiOp
 from tilewright.dialects.memref import GetGlobalOp
 from tilewright.ir.pass_manager import Pass
@@ -43,18 +43,33 @@ class WordAddress(NamedTuple):
 class WriteRun:
     """Words that follow each other, by the instructions that write them, all from one line of the source."""
 
-    def __init__(self, op: Operation, target: WordAddress, words: list[Word], is_template: bool):
-        self.ops, self.target, self.words = [op], target, words
-        self._open = set(range(len(words))) if is_template else set[int]()
+    def __init__(self, op: NpuBlockWriteOp | NpuWrite32Op, target: WordAddress):
+        self.ops: list[Operation] = [op]
+        self.target = target
+        self._word = op.value if isinstance(op, NpuWrite32Op) else None
+        self._data = block_data(op) if isinstance(op, NpuBlockWriteOp) else None
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """Read when something follows that may belong to them."""
+        if self._data is not None:
+            return [word & WORD_MASK for word in self._data.get_values()]
+        return [] if self._word is None else [self._word]
+
+    @cached_property
+    def _open(self) -> set[int]:
         """Words of a template that may still be replaced, as nothing has read them yet."""
+        return set() if self._data is None else set(range(len(self.words)))
 
     def take(self, other: WriteRun) -> bool:
         """Whether another write belongs to these words; if so, they include it."""
         index, rest = divmod(other.target.offset - self.target.offset, WORD_BYTES)
-        (word,) = other.words if len(other.words) == 1 else (None,)
         # Words of another line stay apart, so that a location map can tell them from each other.
         is_near = other.target.base is self.target.base and rest == 0 and other.ops[0].location == self.ops[0].location
-        if word is None or not is_near or not (index == len(self.words) or index in self._open):
+        if not is_near or not (index == len(self.words) or index in self._open):
+            return False
+        (word,) = other.words if len(other.words) == 1 else (None,)
+        if word is None:
             return False
         self._open.discard(index)
         self.words[index : index + 1] = [word]
@@ -81,10 +96,14 @@ class JoinWritesPass(Pass):
 def _spans(block: Block) -> Iterator[WriteRun]:
     """Instructions that can be one, as nothing is done between them."""
     span: WriteRun | None = None
+    silent = dict[type[Operation], bool]()
     for op in block.ops:
-        if _is_silent(type(op)):
+        is_silent = silent.get(op.__class__)
+        if is_silent is None:
+            is_silent = silent[op.__class__] = _is_silent(op.__class__)
+        if is_silent:
             continue
-        write = _write(op)
+        write = _write(op) if isinstance(op, WRITES) and "buffer" not in op.properties else None
         if span is None or write is None or not span.take(write):
             if span is not None and len(span.ops) > 1:
                 yield span
@@ -93,27 +112,28 @@ def _spans(block: Block) -> Iterator[WriteRun]:
         yield span
 
 
-@lru_cache(maxsize=1024)
+WRITES = (NpuBlockWriteOp, NpuWrite32Op)
+
+
 def _is_silent(kind: type[Operation]) -> bool:
     """Whether operations of a kind put nothing into the stream: they compute, or check."""
     return issubclass(kind, (Guard, GetGlobalOp)) or kind.name.startswith("arith.")
 
 
-def _write(op: Operation) -> WriteRun | None:
-    match op:
-        case NpuBlockWriteOp(buffer=None):
-            words: list[Word] = [word & WORD_MASK for word in block_words(op)]
-            return WriteRun(op, WordAddress(None, absolute_address(op, op.address.value.data)), words, is_template=True)
-        case NpuWrite32Op(buffer=None):
-            target = _target(op)
-            return None if target is None else WriteRun(op, target, [op.value], is_template=False)
-        case _:
-            return None
+def _write(op: NpuBlockWriteOp | NpuWrite32Op) -> WriteRun | None:
+    if isinstance(op, NpuBlockWriteOp):
+        return WriteRun(op, WordAddress(None, _address(op, op.address.value.data)))
+    target = _target(op)
+    return None if target is None else WriteRun(op, target)
+
+
+def _address(op: NpuBlockWriteOp | NpuWrite32Op, offset: int) -> int:
+    return absolute_address(op, offset) if "column" in op.properties or "row" in op.properties else offset
 
 
 def _target(op: NpuWrite32Op) -> WordAddress | None:
     if (offset := constant_value(op.address)) is not None:
-        return WordAddress(None, absolute_address(op, offset))
+        return WordAddress(None, _address(op, offset))
     return _sum(op.address) if op.column is None and op.row is None else None
 
 

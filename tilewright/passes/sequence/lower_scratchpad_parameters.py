@@ -77,7 +77,7 @@ class LowerScratchpadParametersPass(Pass):
         parameters = ops_of(ops, ScratchpadParameterOp)
         _assign_entries(op, parameters, ops)
         by_name = {parameter.sym_name.data: parameter for parameter in parameters}
-        for transfer in ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp):
+        for transfer in _with(ops, "offset_parameter"):
             _name_entry(transfer, by_name)
         for device in ops_of(ops, DeviceOp):
             _lower_device(device, by_name)
@@ -94,7 +94,7 @@ def _assign_entries(module: ModuleOp, parameters: Sequence[ScratchpadParameterOp
             *((parameter, f"parameter '{parameter.sym_name.data}'") for parameter in parameters),
         )
     reads = {op.parameter.root_reference: op for op in ops_of(ops, ReadScratchpadParameterOp)}
-    transfers = ((op, op.offset_parameter) for op in ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp))
+    transfers = ((op, op.offset_parameter) for op in _with(ops, "offset_parameter"))
     offsets = {parameter.root_reference: op for op, parameter in transfers if parameter is not None}
     for index, parameter in enumerate(parameters):
         name = parameter.sym_name
@@ -108,6 +108,11 @@ def _assign_entries(module: ModuleOp, parameters: Sequence[ScratchpadParameterOp
             )
         parameter.kind = enum_to_attr(ParameterKind.addr if name in offsets else ParameterKind.core)
         parameter.state_table_idx = IntegerAttr(index, UI8)
+
+
+def _with(ops: Sequence[Operation], name: str) -> list[DmaBdOp | NpuDmaMemcpyNdOp]:
+    """The transfers that have a property."""
+    return ops_of([op for op in ops if name in op.properties], DmaBdOp, NpuDmaMemcpyNdOp)
 
 
 def _name_entry(op: DmaBdOp | NpuDmaMemcpyNdOp, parameters: dict[str, ScratchpadParameterOp]) -> None:
@@ -131,8 +136,7 @@ def _name_entry(op: DmaBdOp | NpuDmaMemcpyNdOp, parameters: dict[str, Scratchpad
 def _lower_device(device: DeviceOp, parameters: dict[str, ScratchpadParameterOp]) -> None:
     ops = all_operations(device)
     reads = ops_of(ops, ReadScratchpadParameterOp)
-    transfers = ops_of(ops, DmaBdOp, NpuDmaMemcpyNdOp)
-    uses_parameters = bool(reads) or any(op.offset_state_table_idx is not None for op in transfers)
+    uses_parameters = bool(reads) or bool(_with(ops, "offset_state_table_idx"))
     # Before reads are lowered: after that no core is seen to read a parameter.
     waiting = [op for op in ops_of(ops, CoreOp) if _must_wait(op)]
     entries = lower_reads(device, reads, parameters)

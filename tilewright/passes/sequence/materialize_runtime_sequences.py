@@ -54,10 +54,12 @@ def _materialize(device: DeviceOp, sequences: list[RuntimeSequenceOp]) -> None:
         rewrite(device, InlineRun(device, sequences[0]), config=AS_UPSTREAM)
     for sequence in sequences:
         _keep_one_scratchpad(sequence)
-    configures = [op for sequence in sequences for op in ops_of(all_operations(sequence), ConfigureOp)]
+    inside = [op for sequence in sequences for op in all_operations(sequence)]
+    configures = ops_of(inside, ConfigureOp)
     for configure in configures:
         _load_first(configure)
-    rewrite(device, DropRepeatedLoad(), config=AS_UPSTREAM)
+    if configures or ops_of(inside, NpuLoadPdiOp):
+        rewrite(device, DropRepeatedLoad(), config=AS_UPSTREAM)
     for configure in configures:
         dissolve(configure)
 

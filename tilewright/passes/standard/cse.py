@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
-from xdsl.ir import Block, Operation, Region, Use
+from xdsl.ir import Attribute, Block, Operation, Region, Use
 from xdsl.rewriter import Rewriter
 
 from tilewright.ir.dominance import dominator_preorder
 from tilewright.ir.pass_manager import Pass
 from tilewright.rewrite.effects import (
     Effect,
+    Facts,
     effects_of,
     facts_of,
     is_memory_effect_free,
@@ -37,14 +38,14 @@ class _Known:
 
     def __init__(self) -> None:
         self._by_key: dict[Hashable, list[Operation]] = {}
-        self._scopes: list[list[Hashable]] = []
+        self._scopes: list[list[list[Operation]]] = []
 
     def enter(self) -> None:
         self._scopes.append([])
 
     def leave(self) -> None:
-        for key in self._scopes.pop():
-            self._by_key[key].pop()
+        for alike in self._scopes.pop():
+            alike.pop()
 
     def find(self, op: Operation, key: Hashable) -> Operation | None:
         # the newest first: it is in the innermost scope
@@ -54,22 +55,46 @@ class _Known:
         return None
 
     def add(self, op: Operation, key: Hashable) -> None:
-        self._by_key.setdefault(key, []).append(op)
-        self._scopes[-1].append(key)
+        alike = self._by_key.setdefault(key, [])
+        alike.append(op)
+        self._scopes[-1].append(alike)
 
 
-def _key(op: Operation) -> Hashable:
-    """Equal for operations that compute the same, but for what is in their regions."""
-    operands: Iterable[int] = map(id, op.operands)
-    return (
-        type(op),
-        tuple(sorted(operands) if facts_of(op).commutative else operands),
-        tuple(result.type for result in op.results),
-        frozenset(op.properties.items()),
-        frozenset(op.attributes.items()),
-        tuple(map(id, op.successors)),
-        len(op.regions),
-    )
+class _Keys:
+    """Keys that are equal for operations that compute the same, but for what is in their regions."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Attribute, int] = {}
+        self._known: dict[int, int] = {}
+        """Numbers of attributes by identity: hashing one takes long, and no operation goes away meanwhile."""
+
+    def of(self, op: Operation) -> Hashable:
+        operands: Iterable[int] = map(id, op._operands)
+        return (
+            op.__class__,
+            tuple(sorted(operands) if facts_of(op).commutative else operands),
+            tuple([self._number(result.type) for result in op.results]),
+            self._pairs(op.properties),
+            self._pairs(op.attributes),
+            tuple(map(id, op._successors)),
+            len(op.regions),
+        )
+
+    def _pairs(self, attributes: Mapping[str, Attribute]) -> Hashable:
+        return frozenset([(name, self._number(value)) for name, value in attributes.items()]) if attributes else None
+
+    def _number(self, attribute: Attribute) -> int:
+        """One that all attributes equal to this one have in common."""
+        number = self._known.get(id(attribute))
+        if number is None:
+            number = self._known[id(attribute)] = self._numbers.setdefault(attribute, len(self._numbers))
+        return number
+
+
+def _may_change(facts: Facts) -> bool:
+    """Whether operations of a kind can be repeated computations, or unused; most have effects."""
+    computes = facts.dynamic or facts.free or facts.effect is Effect.READ
+    return not facts.terminator and (facts.mortal or computes)
 
 
 class _Eliminator:
@@ -77,6 +102,8 @@ class _Eliminator:
 
     def __init__(self) -> None:
         self._doomed: list[Operation] = []
+        self._may_change: dict[type[Operation], bool] = {}
+        self._keys = _Keys()
         self._quiet_until: dict[Operation, tuple[Operation, bool]] = {}
 
     def run(self, op: Operation) -> None:
@@ -115,26 +142,31 @@ class _Eliminator:
             known.leave()
 
     def _visit_block(self, block: Block, known: _Known, ordered: bool) -> None:
-        for op in block.ops:
-            # values from outside cannot be used in there
-            inner = _Known() if facts_of(op).isolated else known
-            for region in op.regions:
-                self._visit_region(region, inner)
-            self._visit_op(op, known, ordered)
+        op, may_change = block._first_op, self._may_change
+        while op is not None:
+            if op.regions:
+                # values from outside cannot be used in there
+                inner = _Known() if facts_of(op).isolated else known
+                for region in op.regions:
+                    self._visit_region(region, inner)
+            is_visited = may_change.get(op.__class__)
+            if is_visited is None:
+                is_visited = may_change[op.__class__] = _may_change(facts_of(op))
+            if is_visited:
+                self._visit_op(op, known, ordered)
+            op = op._next_op
         self._quiet_until.clear()
 
     def _visit_op(self, op: Operation, known: _Known, ordered: bool) -> None:
-        if facts_of(op).terminator:
-            return
         if is_trivially_dead(op):
             self._doomed.append(op)
             return
-        if any(region.first_block is not region.last_block for region in op.regions):
+        if op.regions and any(region.first_block is not region.last_block for region in op.regions):
             return
         reads = effects_of(op) is Effect.READ
         if not reads and not is_memory_effect_free(op):
             return
-        key = _key(op)
+        key = self._keys.of(op)
         existing = known.find(op, key)
         # In another block, or behind a write, memory may hold something else.
         if existing is None or (reads and (existing.parent is not op.parent or self._is_written_between(existing, op))):
@@ -145,7 +177,7 @@ class _Eliminator:
     def _replace(self, op: Operation, existing: Operation, known: _Known, ordered: bool) -> None:
         def is_open(use: Use) -> bool:
             """In a region without order, an operation that was already visited keeps what it uses."""
-            return ordered or known.find(use.operation, _key(use.operation)) is None
+            return ordered or known.find(use.operation, self._keys.of(use.operation)) is None
 
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_uses_with_if(new, is_open)

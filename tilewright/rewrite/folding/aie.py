@@ -107,13 +107,13 @@ class ContiguousToLinear(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaBdOp, rewriter: PatternRewriter) -> None:
-        if op.static_sizes is None or not _is_for_shim(op):
+        if op.static_sizes is None:
             return
         sizes, strides = op.mixed_sizes, op.mixed_strides
         if not sizes or len(sizes) != len(strides):
             return
         dimensions = known_dimensions(sizes, strides)
-        if dimensions is None or not is_contiguous(dimensions) or len(dimensions) == 1:
+        if dimensions is None or not is_contiguous(dimensions) or len(dimensions) == 1 or not _is_for_shim(op):
             return
         # without a length it is that of the buffer, which must be known then
         if not op.has_len and element_count(op.buffer.type) is None:

@@ -41,6 +41,9 @@ class DropEmptyBlocks(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
+        region = op.regions[0]
+        if region._first_block is region._last_block:
+            return  # nearly all
         for block in list(op.body.blocks)[1:]:
             end = block.first_op
             if isinstance(end, EndOp):

@@ -76,12 +76,13 @@ class LowerMemcpyPass(DevicePass):
     compat: bool = field(default=False, metadata={"help": "write the registers that the first version of this wrote"})
 
     def apply_to(self, device: DeviceOp) -> None:
-        copies = ops_of(all_operations(device), MemcpyOp)
+        ops = all_operations(device)
+        copies = ops_of(ops, MemcpyOp)
         if self.compat:
             lower_as_first_version(device, copies)
         elif device.model.arch is Arch.AIE1:
             program_copies(device, [copy for copy in copies if copy.parent is device.body])
-        else:
+        elif copies or ops_of(ops, UseTokenOp):
             for copy in copies:
                 if parent_of_type(copy, RuntimeSequenceOp) is None:
                     remedy = (copy, "only one that is can be started, and started again")

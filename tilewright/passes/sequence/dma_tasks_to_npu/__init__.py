@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import partial
+from typing import Generic, TypeAlias, TypeVar
 
 from xdsl.context import Context
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from tilewright.device import TileId
+from tilewright.device import DeviceModel, TileId
 from tilewright.dialects import scf
 from tilewright.dialects.aie.core import EndOp
 from tilewright.dialects.aie.dma import NextBdOp
 from tilewright.dialects.aie.dma_bd import DmaBdOp
 from tilewright.dialects.aie.locks import UseLockOp
+from tilewright.dialects.aie.lookup import device_model
+from tilewright.dialects.aiex.instructions import NpuSyncOp
 from tilewright.dialects.aiex.queue import MAX_QUEUE_REPEAT, NpuPushQueueOp
-from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp
+from tilewright.dialects.aiex.tasks import DmaAwaitTaskOp, DmaConfigureTaskOp, DmaFreeTaskOp, DmaStartTaskOp, TaskUser
 from tilewright.dialects.arith import ConstantOp
+from tilewright.ir.create import copy_operation
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.traversal import all_operations
-from tilewright.passes.sequence.descriptor_writes import wait_for_token
-from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, number_of
+from tilewright.passes.sequence.descriptor_writes import RepeatedDescriptor, wait_for_token
+from tilewright.passes.sequence.dma_tasks_to_npu.task_descriptors import TaskDescriptor, check_alignment, number_of
 from tilewright.passes.sequence.dma_transfer import KnownTransfers
 from tilewright.passes.sequence.limit_checks import Guards, LimitChecks
 from tilewright.rewrite.canonicalization import patterns_of
@@ -45,24 +49,30 @@ def place_of(task: DmaConfigureTaskOp, user: Operation) -> TileId:
     return place
 
 
+OpT = TypeVar("OpT", bound=Operation)
 Pushes: TypeAlias = dict[DmaConfigureTaskOp, list[NpuPushQueueOp]]
 
 
-@dataclass(frozen=True)
 class StartTaskToPushQueue(RewritePattern):
-    constants: SharedConstants | None
-    pushes: Pushes
-    """Of the tasks of which all pushes are known to be; the others are none of its keys."""
+    def __init__(self, constants: SharedConstants | None, pushes: Pushes):
+        """`pushes` are of the tasks of which all pushes are known to be; the others are none of its keys."""
+        self.constants, self.pushes, self.made = constants, pushes, MadeForTasks[NpuPushQueueOp](constants)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaStartTaskOp, rewriter: PatternRewriter) -> None:
         task = op.configuration if op.bd_id is None else find_configuration(op.task)
         if task is None:
             fail_op(op, "does not reference a valid configure_task operation.")
+        push = self.made.get(op, task, partial(self.push, op, task, rewriter))
+        if task in self.pushes:
+            self.pushes[task].append(push)
+        rewriter.replace(op, push)
+
+    def push(self, op: DmaStartTaskOp, task: DmaConfigureTaskOp, rewriter: PatternRewriter) -> NpuPushQueueOp:
         place, emit = place_of(task, op), Emitter(rewriter, constants=self.constants)
         bd_id = op.bd_id if op.bd_id is not None else emit.number(first_number(op, task))
         repeat = task.repeat_count.value.data if task.repeat_count_val is None else task.repeat_count_val
-        push = NpuPushQueueOp(
+        return NpuPushQueueOp(
             *place,
             task.dma_direction,
             task.channel.value.data,
@@ -70,9 +80,56 @@ class StartTaskToPushQueue(RewritePattern):
             repeat_count=emit.number(repeat),
             issue_token=task.issues_token,
         )
-        if task in self.pushes:
-            self.pushes[task].append(push)
-        rewriter.replace(op, push)
+
+
+class MadeForTasks(Generic[OpT]):
+    """Operations that stand for uses of tasks, by all that they depend on: long sequences repeat few of them."""
+
+    def __init__(self, constants: SharedConstants | None):
+        self._shares_constants = constants is not None
+        self._made: dict[tuple[object, ...], tuple[OpT, object]] = {}
+
+    def get(self, use: TaskUser, task: DmaConfigureTaskOp, make: Callable[[], OpT]) -> OpT:
+        """What `make` gives, or the same as it gave for a use of a task like this one."""
+        bd = lone_descriptor(task)
+        # the block is where constants are
+        key = None if bd is None or len(use._operands) != 1 else form_of(task, bd, id(use.parent))
+        if bd is None or key is None or not self._shares_constants:
+            return make()
+        found = self._made.get(key)
+        if found is not None:
+            return copy_operation(found[0])
+        made = make()
+        self._made[key] = made, kept_for(task, bd)
+        return made
+
+
+def lone_descriptor(task: DmaConfigureTaskOp) -> DmaBdOp | None:
+    """The descriptor of a task that consists of nothing else, as most do."""
+    region = task.regions[0]
+    block = region._first_block
+    if block is None or block is not region._last_block:
+        return None
+    bd = block._first_op
+    if not isinstance(bd, DmaBdOp) or not isinstance(bd._next_op, EndOp) or bd._next_op is not block._last_op:
+        return None
+    return bd
+
+
+def form_of(task: DmaConfigureTaskOp, bd: DmaBdOp, *more: object) -> tuple[object, ...] | None:
+    """All that becomes of a task with a lone descriptor depends on, but for its offset; None where that is open."""
+    if len(task._operands) != 1 or len(bd._operands) != 1:  # its tile, and its buffer
+        return None
+    properties, of_task = dict(bd.properties), task.properties
+    properties.pop("static_offset", None)
+    # by identity: numbers and names are one object each, and hashing them takes long
+    values = *of_task.values(), *properties.values()
+    return *more, *of_task, *properties, id(task._operands[0]), id(bd._operands[0]), *map(id, values)
+
+
+def kept_for(task: DmaConfigureTaskOp, bd: DmaBdOp) -> object:
+    """What a form names by identity, kept lest something else comes to lie in its place."""
+    return task._operands, bd._operands, [*task.properties.values(), *bd.properties.values()]
 
 
 def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
@@ -84,20 +141,23 @@ def first_number(op: DmaStartTaskOp, task: DmaConfigureTaskOp) -> Number:
     return number_of(task, first)
 
 
-@dataclass(frozen=True)
 class AwaitTaskToSync(RewritePattern):
-    constants: SharedConstants | None
+    def __init__(self, constants: SharedConstants | None):
+        self.constants, self.made = constants, MadeForTasks[NpuSyncOp](constants)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaAwaitTaskOp, rewriter: PatternRewriter) -> None:
-        task = find_configuration(op.task)
+        task = op.configuration or find_configuration(op.task)
         if task is None:
             fail_op(op, "does not reference a valid configure_task operation.")
+        rewriter.replace(op, self.made.get(op, task, partial(self.sync, op, task, rewriter)))
+
+    def sync(self, op: DmaAwaitTaskOp, task: DmaConfigureTaskOp, rewriter: PatternRewriter) -> NpuSyncOp:
         if not task.issues_token:
             remedy = "Consider adding attribute `issue_token=true` here."
             fail_op(op, "Cannot wait on a BD that is not configured to issue a token.", (task, remedy))
         place, emit = place_of(task, op), Emitter(rewriter, constants=self.constants)
-        rewriter.replace(op, wait_for_token(emit, place, task.dma_direction, task.channel.value.data))
+        return wait_for_token(emit, place, task.dma_direction, task.channel.value.data)
 
 
 def find_configuration(task: SSAValue) -> DmaConfigureTaskOp | None:
@@ -149,12 +209,34 @@ LOCK_COUNTS = {Guards.UPSTREAM: (0, 2), Guards.FULL: (0, 1, 2)}
 
 
 class ConfigureTaskToWriteBd(RewritePattern):
-    def __init__(self, guards: Guards, constants: SharedConstants | None, pushes: Pushes):
-        self.guards, self.constants, self.pushes = guards, constants, pushes
+    def __init__(self, model: DeviceModel, guards: Guards, constants: SharedConstants | None, pushes: Pushes):
+        self.model, self.guards, self.constants, self.pushes = model, guards, constants, pushes
         self.known_transfers: KnownTransfers = {}
+        self.repeated: dict[tuple[object, ...] | None, tuple[RepeatedDescriptor, object]] = {}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> None:
+        bd = lone_descriptor(op)
+        form = None if bd is None else form_of(op, bd, bool(self.pushes.get(op)))
+        if bd is not None and op.result.first_use is None and (found := self.repeated.get(form)) is not None:
+            self.write_again(op, bd, found[0], rewriter)
+        elif (repeated := self.write_all(op, rewriter)) is not None and bd is not None and form is not None:
+            self.repeated[form] = repeated, kept_for(op, bd)
+        rewriter.erase(op)
+
+    def write_again(
+        self, op: DmaConfigureTaskOp, bd: DmaBdOp, repeated: RepeatedDescriptor, rewriter: PatternRewriter
+    ) -> None:
+        """Write the descriptor of a task that differs only in its offset from one before."""
+        offset = 0 if bd.static_offset is None else bd.static_offset.value.data
+        offset_bytes = offset * repeated.element_bytes
+        check_alignment(bd, offset_bytes, self.model)
+        emit = Emitter(rewriter, constants=self.constants)
+        repeated.write(emit, bd, self.guards, [offset], buffer_offset=offset_bytes)
+        repeat_pushes(self.pushes.get(op, ()), repeated.repeats)
+
+    def write_all(self, op: DmaConfigureTaskOp, rewriter: PatternRewriter) -> RepeatedDescriptor | None:
+        """Write all descriptors of a task. Gives what a task like it can have written again."""
         place = place_of(op, op)
         users = [use.operation for use in op.result.uses]
         if users:
@@ -171,16 +253,20 @@ class ConfigureTaskToWriteBd(RewritePattern):
         following, emit = link_descriptors(op, descriptors), Emitter(rewriter, constants=self.constants)
         # A chain would be repeated as a whole.
         pushes = self.pushes.get(op, []) if len(descriptors) == 1 else []
+        descriptor: TaskDescriptor | None = None
         for bd in descriptors:
             descriptor = TaskDescriptor(op, bd, place, emit, self.guards, self.known_transfers, can_repeat=bool(pushes))
-            runs = descriptor.write(following.get(bd))
-            for push in pushes if known(runs) != 1 else ():
-                repeat_push(push, runs)
-        rewriter.erase(op)
+            repeat_pushes(pushes, descriptor.write(following.get(bd)))
+        return descriptor.repeated if descriptor is not None and len(descriptors) == 1 else None
 
 
-def repeat_push(push: NpuPushQueueOp, runs: Number) -> None:
-    """Have a push do as many runs for each that it asked for."""
+def repeat_pushes(pushes: Sequence[NpuPushQueueOp], runs: Number) -> None:
+    """Have each push do as many runs for each that it asked for."""
+    for push in pushes if known(runs) != 1 else ():
+        _repeat_push(push, runs)
+
+
+def _repeat_push(push: NpuPushQueueOp, runs: Number) -> None:
     emit = Emitter.before(push)
     numbers = Numbers(emit)
     LimitChecks(push, numbers, Guards.FULL).within(push.repeat_count, 0, MAX_QUEUE_REPEAT, "repeat count")
@@ -218,7 +304,8 @@ class DmaTasksToNpuPass(Pass):
                 Config(remove_dead=True, simplify=Simplify.AGGRESSIVE),
             )
         # Last, since a configuration can go only when no start or wait refers to it.
-        convert(op, {DmaConfigureTaskOp: ConfigureTaskToWriteBd(self.guards, constants, pushes)}, add_error=False)
+        configure = ConfigureTaskToWriteBd(device_model(op), self.guards, constants, pushes)
+        convert(op, {DmaConfigureTaskOp: configure}, add_error=False)
 
 
 ALLOWED = {DmaBdOp, UseLockOp, ConstantOp, NextBdOp, EndOp}

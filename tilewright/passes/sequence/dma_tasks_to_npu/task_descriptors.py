@@ -30,6 +30,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.traversal import all_operations
 from tilewright.passes.sequence.descriptor_writes import (
     DescriptorWriter,
+    RepeatedDescriptor,
     add_scratchpad_offset,
     address_register,
     check_argument_part,
@@ -65,6 +66,8 @@ class TaskDescriptor:
     ):
         self.task, self.bd, self.place, self.emit, self.can_repeat = task, bd, place, emit, can_repeat
         self.known_transfers = known_transfers
+        self.repeated: RepeatedDescriptor | None = None
+        """What has been written, if it can be written again for another part of the buffer."""
         self.model, self.element_bytes = device_model(bd), bd.element_bytes
         self.bd_id = number_of(task, bd)
         self.numbers = Numbers(emit)
@@ -91,14 +94,16 @@ class TaskDescriptor:
         fields = _template_fields(self.task, self.bd, following, self.place)
         # Known descriptors are the same words in both modes; upstream's runtime form is another sequence of writes.
         if self.checks.enabled or (self.is_known and known(self.bd_id) is not None):
-            transfer, runs = self._write_fields(fields)
-            self._write_address(transfer)
+            written, transfer, runs = self._write_fields(fields)
+            patched = self._write_address(transfer)
+            if patched is not None and self.is_known and self.bd.offset_state_table_idx is None:
+                self.repeated = RepeatedDescriptor.of(written, *patched, transfer, [1], self.element_bytes, runs)
             return runs
         self._write_as_upstream({name: value for name, value in fields.items() if isinstance(value, int)})
         self._write_address(None)
         return 1
 
-    def _write_fields(self, fields: dict[str, Number]) -> tuple[DmaTransfer, Number]:
+    def _write_fields(self, fields: dict[str, Number]) -> tuple[NpuWriteBdOp | None, DmaTransfer, Number]:
         task, bd, place = self.task, self.bd, self.place
         if self.checks.enabled:
             reached = self.model.accessible_bds(*place, task.channel.value.data)
@@ -113,16 +118,14 @@ class TaskDescriptor:
             transfer = self._transfer(*self._checked_pattern(), self._explicit_length())
             fields |= _padding_fields(self.task, bd, place, len(self.sizes))
             made = transfer.fields(self.numbers, self.checks)
-        DescriptorWriter(self.model, place, self.bd_id).write(self.numbers, self.checks, fields | made.fields)
-        return transfer, made.runs
+        writer = DescriptorWriter(self.model, place, self.bd_id)
+        return writer.write(self.numbers, self.checks, fields | made.fields), transfer, made.runs
 
     def _known_transfer(self, fields: dict[str, Number]) -> tuple[DmaTransfer, TransferFields]:
         """Refuses what mlir-aie refuses, in its words. Adds the fields that only a known pattern has."""
         bd, granule_bytes, length_bytes = self.bd, self.model.granule_bits // 8, self.bd.len_bytes
         offset_bytes = (known(self.offset) or 0) * self.element_bytes
-        # The address is counted in granules.
-        if offset_bytes % granule_bytes != 0:
-            fail_op(bd, f"Offset must be aligned to {granule_bytes} byte boundary.")
+        check_alignment(bd, offset_bytes, self.model)
         if length_bytes < granule_bytes:
             fail_op(
                 bd,
@@ -228,13 +231,13 @@ class TaskDescriptor:
         pattern = RuntimePattern(*padded(sizes, strides))
         descriptor.write_pattern(emit, pattern, limits, bd.burst_length.value.data, granules)
 
-    def _write_address(self, transfer: DmaTransfer | None) -> None:
+    def _write_address(self, transfer: DmaTransfer | None) -> tuple[NpuAddressPatchOp, ArgumentPart] | None:
         """Have the descriptor point to its buffer: an argument of the sequence, or one in the array."""
-        bd, memory = self.bd, self.bd.operands[0]
+        bd, memory, patched = self.bd, self.bd.operands[0], None
         part = trace_to_argument(memory)
         register = address_register(self.model, self.place, known(self.bd_id) or 0)
         if part is not None:
-            self._patch_argument(part, register, transfer)
+            patched = self._patch_argument(part, register, transfer), part
         elif isinstance(buffer := memory.owner, BufferOp):
             self._write_buffer_address(buffer, register, transfer)
         else:
@@ -248,11 +251,12 @@ class TaskDescriptor:
         if self.checks.enabled and known(self.bd_id) is None and bd.offset_state_table_idx is not None:
             fail_op(bd, "has an offset from the scratchpad, which needs a descriptor whose number is known")
         add_scratchpad_offset(self.emit, bd.offset_state_table_idx, self.element_bytes, register)
+        return patched
 
     def _offset_bytes(self, base_bytes: int) -> Number:
         return offset_in_bytes(self.numbers, self.checks, [self.offset], [1], self.element_bytes, base_bytes)
 
-    def _patch_argument(self, part: ArgumentPart, register: int, transfer: DmaTransfer | None) -> None:
+    def _patch_argument(self, part: ArgumentPart, register: int, transfer: DmaTransfer | None) -> NpuAddressPatchOp:
         emit, bd = self.emit, self.bd
         if not self.model.is_shim_noc(*self.place):
             fail_op(bd, "DDR memory (runtime input arguments) can only be referred to on shim tiles.")
@@ -263,7 +267,7 @@ class TaskDescriptor:
             offset_bytes = self._offset_bytes(part.offset_bytes)
             check_argument_part(self.checks, part, offset_bytes, transfer, self.element_bytes)
             offset = emit.number(offset_bytes)
-        emit.insert(NpuAddressPatchOp(register, part.argument.index, offset, runtime_register))
+        return emit.insert(NpuAddressPatchOp(register, part.argument.index, offset, runtime_register))
 
     def _runtime_register(self) -> SSAValue | None:
         """The register with the address, where the number of the descriptor is not known."""
@@ -308,6 +312,13 @@ class TaskDescriptor:
         if not self.model.is_mem_tile(*self.place) or not is_counted or buffer.place is None:
             return 0
         return self.model.memory_base_address(*self.place, *buffer.place) or 0
+
+
+def check_alignment(bd: DmaBdOp, offset_bytes: int, model: DeviceModel) -> None:
+    """Refuse an offset that an address cannot have: it is counted in granules."""
+    granule_bytes = model.granule_bits // 8
+    if offset_bytes % granule_bytes != 0:
+        fail_op(bd, f"Offset must be aligned to {granule_bytes} byte boundary.")
 
 
 def number_of(task: DmaConfigureTaskOp, bd: DmaBdOp) -> Number:
