@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from llvmlite import ir
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import IntegerType, LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, Word, remedy
@@ -19,6 +19,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
+from tilewright.dialects.emitc.types import is_integer
 from tilewright.ir.limits import MOST_TURNS
 from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering, Unit
@@ -78,6 +79,7 @@ class GeneratorBody(Lowering):
 
     def build(self, sequence: RuntimeSequenceOp) -> None:
         for argument, value in zip(self.generator.arguments, self.generator.function.args[3:], strict=True):
+            self._check_argument(argument, value)
             self[argument] = resize(self.builder, value, llvm_type(argument.type), unsigned=True)
         self._make_pools(sequence)
         for computation in sequence.outer_computations:
@@ -91,6 +93,20 @@ class GeneratorBody(Lowering):
         self._write_header()
         self.builder.ret(self.builder.load(self.position, typ=I64))
         self.close()
+
+    def _check_argument(self, argument: BlockArgument, value: ir.Value) -> None:
+        """Refuse numbers with more bits than an argument has, where C has no type for those that it has."""
+        type = argument.type
+        if isinstance(type, IntegerType) and not is_integer(type):
+            low, high = guards.any_limits(type)
+            builder = self.builder
+            fits = builder.and_(
+                builder.icmp_signed(">=", value, index(low)), builder.icmp_signed("<=", value, index(high))
+            )
+            subject, text = f"an argument of {type.bitwidth} bits", guards.range_requirement(low, high)
+            number = self.generator.arguments.index(argument)
+            guard = NativeGuard(subject, text, argument.location, (number,))
+            self.fail_unless(fits, value, guard)
 
     def lower(self, op: Operation) -> None:
         words = self.emitter.words(op)

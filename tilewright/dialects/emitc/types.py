@@ -129,6 +129,12 @@ def is_integer(type: Attribute) -> bool:
     return isinstance(type, IntegerType) and width_of(cast(Attribute, type)) in INTEGER_WIDTHS
 
 
+def wider(type: IntegerType) -> IntegerType | None:
+    """The narrowest type of C++ that holds all numbers of a signless integer; None if none does."""
+    widths = [width for width in INTEGER_WIDTHS if width >= type.bitwidth]
+    return IntegerType(widths[0]) if widths and type.signedness.data is Signedness.SIGNLESS else None
+
+
 def is_integral(type: Attribute) -> bool:
     """Whether it is an integer, of a fixed width or as wide as a pointer."""
     return is_integer(type) or isinstance(type, (IndexType, *POINTER_WIDE))

@@ -126,7 +126,7 @@ class Instructions:
         """A value of the program as it goes into a word of the stream."""
         made = self.builder[value]
         if 1 < width_of(value.type) < WORD_BITS:  # has no sign there
-            return self.builder.cast(made, unsigned(value.type), WORD)
+            return self.builder.cast(self.builder.without_sign(made, width_of(value.type)), WORD)
         return self.builder.cast(made, WORD) if self.style.cast_words or value.type != i32 else made
 
     def address(self, op: Placed, written: SSAValue, what: str) -> tuple[SSAValue, int | None]:
