@@ -72,7 +72,7 @@ class GeneratorBody(Lowering):
         self.turns = self._variable(I64, 0)
         self.pending: list[Word] = []
         self.pending_operations = 0
-        self.pools: dict[tuple[TileId, range], tuple[ir.Value, ir.Value]] = {}
+        self.pools: dict[tuple[TileId, Sequence[int]], tuple[ir.Value, ir.Value]] = {}
         self._templates = 0
         self._checked: list[set[tuple[SSAValue, str]]] = []
         """What is known to hold where code is being built: by block, the innermost last."""
@@ -259,7 +259,7 @@ class GeneratorBody(Lowering):
                     self.builder.store(ir.Constant(I32, number), self._word_pointer(ids, index(place)))
                 self.pools[key] = ids, self._variable(I64, len(numbers))
 
-    def _pool_key(self, op: tasks.PoolUser) -> tuple[TileId, range]:
+    def _pool_key(self, op: tasks.PoolUser) -> tuple[TileId, Sequence[int]]:
         return op.place, op.numbers(self.emitter.model)
 
     def pool(self, op: tasks.PoolUser) -> tuple[ir.Value, ir.Value]:

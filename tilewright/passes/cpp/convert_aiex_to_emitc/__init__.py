@@ -194,7 +194,8 @@ class SequenceConversion:
         for op in self.sequence.walk():
             if isinstance(op, tasks.PoolUser) and (name := pool_name(op, self.device.model)) not in declared:
                 declared.add(name)
-                self.builder.statement(pool_declaration(op, self.device.model))
+                for line in pool_declaration(op, self.device.model):
+                    self.builder.statement(line)
 
     def _lower_block(self, block: Block) -> None:
         location = self.builder.location
