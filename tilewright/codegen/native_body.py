@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from llvmlite import ir
-from xdsl.dialects.builtin import IntegerType, LocationAttr
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, Word, remedy
@@ -19,7 +19,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
-from tilewright.dialects.emitc.types import is_integer
+from tilewright.dialects.emitc.types import odd_integer
 from tilewright.ir.limits import MOST_TURNS
 from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering, Unit
@@ -96,8 +96,7 @@ class GeneratorBody(Lowering):
 
     def _check_argument(self, argument: BlockArgument, value: ir.Value) -> None:
         """Refuse numbers with more bits than an argument has, where C has no type for those that it has."""
-        type = argument.type
-        if isinstance(type, IntegerType) and not is_integer(type):
+        if (type := odd_integer(argument.type)) is not None:
             low, high = guards.any_limits(type)
             builder = self.builder
             fits = builder.and_(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, MemRefType, ModuleOp, UnrankedMemRefType, i1
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, UnrankedMemRefType, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -18,7 +18,7 @@ from tilewright.dialects.emitc.calls import CallOp, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp, IncludeOp
 from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, LogicalAndOp, Predicate
-from tilewright.dialects.emitc.types import PointerType, is_integer, is_integral, width_of
+from tilewright.dialects.emitc.types import PointerType, is_integral, odd_integer, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
 from tilewright.ir.symbols import unchanging_symbols
@@ -180,14 +180,14 @@ class SequenceConversion:
     def _fit_arguments(self) -> None:
         """Arguments that have fewer bits than their C++ types: refuse numbers that have more, with sign or without."""
         for argument in self.sequence.body.block.args:
-            if isinstance(argument.type, IntegerType) and not is_integer(argument.type):
-                parameter, (low, high) = self.builder[argument], guards.any_limits(argument.type)
+            if (type := odd_integer(argument.type)) is not None:
+                parameter, (low, high) = self.builder[argument], guards.any_limits(type)
                 outside = [f"{{}} < {low}"]
                 if high + 1 < 1 << width_of(parameter.type) - 1:  # else no number of the C++ type is too large
                     outside.append(f"{{}} > {high}")
-                comment = f"{self.sequence.argument_names[argument.index]} has {argument.type.bitwidth} bits"
+                comment = f"{self.sequence.argument_names[argument.index]} has {type.bitwidth} bits"
                 self.builder.refuse_if(comment, " || ".join(outside), *(parameter for _ in outside))
-                self.builder.define(argument, self.builder.with_sign(parameter, argument.type.bitwidth))
+                self.builder.define(argument, self.builder.with_sign(parameter, type.bitwidth))
 
     def _declare_pools(self) -> None:
         declared: set[str] = set()
