@@ -28,8 +28,8 @@ INCLUDE = ROOT / "tilewright" / "include"
 
 STRESS = os.environ.get("TILEWRIGHT_STRESS", "0") not in ("", "0")
 """Whether tests should take their long form."""
-WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
-"""Bits of MLIR's integers."""
+WIDTHS = {f"i{width}": width for width in (1, 8, 16, 32, 64, 5, 12, 31, 33, 48, 63)} | {"index": 64}
+"""Bits of MLIR's integers: those for which C has types, and others."""
 ANSWER_S = 1.0
 
 HEALTH_CHECKS = cast("list[HealthCheck]", list(HealthCheck))

@@ -328,12 +328,26 @@ def test_program_counters_are_places_in_the_program() -> None:
     assert {stops[counter].operation for counter in calls if counter is not None} == {"double"}
 
 
-def test_the_mode_that_is_not_public_is_said_not_to_be_modelled() -> None:
+def test_execution_is_returns_branches_and_loops() -> None:
+    """A turn of the core's loop: two acquires, sixteen turns of a loop without branches, two releases, back."""
+    text = trace("watch", "tile", "core", ["INSTR_EVENT_0"], "aie.trace.mode Execution")
+    run = Traced(with_events(program(text, ["watch"])))
+    operations = [stop.operation for stop in run.result.record.names.stops[CORE]]
+    locks = [place for place, operation in enumerate(operations) if operation == "aie.use_lock"]
+    returns = [("NEW_PC", place) for place in locks]
+    turn = [*returns[:2], ("LOOP_COUNT", 16), *returns[2:], ("BRANCH_TAKEN", None)]
+    told = [(event.name, event.counter) for event in run.events]
+    assert told == (turn * (SIZE // LINE))[: len(told)]
+    assert len(told) > 2 * len(turn), "all full packets are sent, and nothing else"
+    assert not run.result.record.notes
+
+
+def test_execution_tells_of_kernels() -> None:
     text = trace("watch", "tile", "core", ["INSTR_EVENT_0"], "aie.trace.mode Execution")
     run = Traced(program(text, ["watch"]))
-    assert not run.buffer.any()
-    (note,) = run.result.record.notes
-    assert "the execution mode of the trace unit of the Core module" in str(note)
+    stops = run.result.record.names.stops[CORE]
+    called = [stops[event.counter].operation for event in run.events if event.counter is not None]
+    assert called[:6] == [*["aie.use_lock"] * 2, "double", *["aie.use_lock"] * 2, "aie.use_lock"]
 
 
 def with_events(text: str) -> str:

@@ -83,13 +83,17 @@ def _print_table(events: list[RecordedEvent]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from tilewright.report.hardware_trace import EXECUTED
+
     table = Table("module", "event", "times", "cycles", "first", box=box.SIMPLE_HEAD, show_edge=False)
     found = defaultdict[tuple[str, int, str], "list[RecordedEvent]"](list)
     for event in events:
         column, row = event.source.tile
         found[f"{event.source.module.name} ({column}, {row})", event.slot, event.name].append(event)
     for (module, _, name), times in sorted(found.items()):
-        if times[0].counter is None:
+        if times[0].name in EXECUTED:
+            cycles, first = "", "" if times[0].counter is None else f"{times[0].counter:,}"
+        elif times[0].counter is None:
             cycles, first = f"{sum(event.end - event.begin for event in times):,}", f"{times[0].begin:,}"
         else:
             cycles, first = "", f"pc {times[0].counter}"

@@ -121,14 +121,13 @@ def lowered_to_cpp(ctx: Context, module: ModuleOp, arguments: TranslateArguments
     from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
     from tilewright.passes.pipelines import FULL_GUARDS, GUARD_INSTRUCTIONS, NPU_DMA_LOWERING, passes_of, with_options
 
-    order = NPU_DMA_LOWERING
-    if not arguments.upstream_text:
-        order = (GUARD_INSTRUCTIONS, *with_options(order, FULL_GUARDS))
-    lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of(order)])])
+    checks = () if arguments.upstream_text else (GUARD_INSTRUCTIONS,)
+    order = NPU_DMA_LOWERING if arguments.upstream_text else with_options(NPU_DMA_LOWERING, FULL_GUARDS)
+    checking = Pipeline(steps=[Pipeline(DeviceOp.name, [*passes_of(checks)])])
+    lowering = Pipeline(steps=[*passes_of(BEFORE_LOWERING), Pipeline(DeviceOp.name, [*passes_of((*checks, *order))])])
     # a list: the passes change what is walked; nested modules are lowered by themselves
     for part in [op for op in module.walk() if isinstance(op, ModuleOp)]:
-        if _has_more_to_lower(part):
-            run_pipeline(ctx, part, lowering)
+        run_pipeline(ctx, part, lowering if _has_more_to_lower(part) else checking)
     convert = ConvertAIEXToEmitCPass(
         StyleName.DRAFT,
         arguments.fold_ddr_offsets,

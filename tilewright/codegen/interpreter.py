@@ -74,7 +74,7 @@ class Interpreter:
         self.values: dict[SSAValue, Number] = dict.fromkeys(sequence.body.block.args)
         for argument, value in (arguments or {}).items():
             self.values[argument] = signed(value, bits(argument.type))
-        self.pools: dict[tuple[TileId, range], list[Number]] = {}
+        self.pools: dict[tuple[TileId, Sequence[int]], list[Number]] = {}
         self._computations: dict[Operation, Computation] = {}
 
     def run(self) -> Iterator[EmittedWords]:

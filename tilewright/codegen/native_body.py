@@ -19,6 +19,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects import scf
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import guards, tasks
+from tilewright.dialects.emitc.types import odd_integer
 from tilewright.ir.limits import MOST_TURNS
 from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering, Unit
@@ -71,13 +72,14 @@ class GeneratorBody(Lowering):
         self.turns = self._variable(I64, 0)
         self.pending: list[Word] = []
         self.pending_operations = 0
-        self.pools: dict[tuple[TileId, range], tuple[ir.Value, ir.Value]] = {}
+        self.pools: dict[tuple[TileId, Sequence[int]], tuple[ir.Value, ir.Value]] = {}
         self._templates = 0
         self._checked: list[set[tuple[SSAValue, str]]] = []
         """What is known to hold where code is being built: by block, the innermost last."""
 
     def build(self, sequence: RuntimeSequenceOp) -> None:
         for argument, value in zip(self.generator.arguments, self.generator.function.args[3:], strict=True):
+            self._check_argument(argument, value)
             self[argument] = resize(self.builder, value, llvm_type(argument.type), unsigned=True)
         self._make_pools(sequence)
         for computation in sequence.outer_computations:
@@ -91,6 +93,19 @@ class GeneratorBody(Lowering):
         self._write_header()
         self.builder.ret(self.builder.load(self.position, typ=I64))
         self.close()
+
+    def _check_argument(self, argument: BlockArgument, value: ir.Value) -> None:
+        """Refuse numbers with more bits than an argument has, where C has no type for those that it has."""
+        if (type := odd_integer(argument.type)) is not None:
+            low, high = guards.any_limits(type)
+            builder = self.builder
+            fits = builder.and_(
+                builder.icmp_signed(">=", value, index(low)), builder.icmp_signed("<=", value, index(high))
+            )
+            subject, text = f"an argument of {type.bitwidth} bits", guards.range_requirement(low, high)
+            number = self.generator.arguments.index(argument)
+            guard = NativeGuard(subject, text, argument.location, (number,))
+            self.fail_unless(fits, value, guard)
 
     def lower(self, op: Operation) -> None:
         words = self.emitter.words(op)
@@ -243,7 +258,7 @@ class GeneratorBody(Lowering):
                     self.builder.store(ir.Constant(I32, number), self._word_pointer(ids, index(place)))
                 self.pools[key] = ids, self._variable(I64, len(numbers))
 
-    def _pool_key(self, op: tasks.PoolUser) -> tuple[TileId, range]:
+    def _pool_key(self, op: tasks.PoolUser) -> tuple[TileId, Sequence[int]]:
         return op.place, op.numbers(self.emitter.model)
 
     def pool(self, op: tasks.PoolUser) -> tuple[ir.Value, ir.Value]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IndexType, IntegerType, LocationAttr
 from xdsl.ir import Attribute
 
+from tilewright.dialects.aiex import guards
 from tilewright.errors import CallError, Error, near_match
 from tilewright.ir.diagnostics import place
 from tilewright.ir.limits import MOST_STREAM_WORDS
@@ -57,8 +58,7 @@ class ScalarArgument:
     def limits(self) -> tuple[int, int]:
         match self.type:
             case IntegerType():
-                width = self.type.width.data
-                return -(1 << width - 1) if width > 1 else 0, (1 << width) - 1
+                return guards.any_limits(self.type)
             case IndexType():
                 return -(1 << 63), (1 << 63) - 1
             case _:

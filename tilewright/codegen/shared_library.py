@@ -21,6 +21,7 @@ from tilewright.codegen.native_generator import build_generator, scalar_argument
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.emitc.types import wider
 from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import fail, file_position, place
 from tilewright.ir.escapes import comment_text, visible
@@ -104,8 +105,8 @@ def _c_type(type: Attribute, where: RuntimeSequenceOp) -> str:
             return "size_t"
         case IntegerType() if type.width.data == 1:
             return "bool"
-        case IntegerType() if type.width.data in (8, 16, 32, 64):
-            return f"int{type.width.data}_t"
+        case IntegerType() if (held := wider(type)) is not None:
+            return f"int{held.bitwidth}_t"
         case _:
             fail(where, f"an argument of type {type} has no counterpart in C")
 

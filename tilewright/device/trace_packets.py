@@ -2,7 +2,9 @@
 
 A frame is one or more bytes, the first bits of which tell its kind, and does not cross the end of a word unless it is
 longer than one. Bytes of a word are in order from its upper end. Source: the decoders of mlir-aie (python/utils/trace,
-4a9829608 for those with program counters), and records of hardware in its test/parse-trace.
+4a9829608 for those with program counters), and records of hardware in its test/parse-trace. Frames of execution are of
+half bytes; source: mlir-aie's issue 3047 and the decoder and the records behind it (FIM43-Redeye/xdna-emu,
+tools/trace_decoder), which agree with AM020's list of what is sent.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ SLOTS = 8
 """Events that a trace unit records."""
 SYNC_CYCLES = (1 << 18) - 1
 """What a frame without an event stands for: more cycles than frames with one can count."""
-FILLER = 0xFE
 
 
 class RecordingMode(IntEnum):
@@ -38,6 +39,11 @@ class FrameKind(NamedTuple):
     bits: str
 
     @property
+    def digits(self) -> int:
+        """How long it is, in half bytes."""
+        return len(self.bits) // 4
+
+    @property
     def size(self) -> int:
         return len(self.bits) // 8
 
@@ -52,8 +58,8 @@ class FrameKind(NamedTuple):
         return (1 << self.fields[field][1]) - 1
 
 
-EVENT, EVENTS, CYCLES, REPEATS, COUNTER, TIMER = "ewcrpt"
-"""Fields: number of a slot, set of slots, cycles since the last frame, repeats, program counter, timer."""
+EVENT, EVENTS, CYCLES, REPEATS, COUNTER, TIMER, TURNS = "ewcrptn"
+"""Fields: number of a slot, set of slots, cycles since the last frame, repeats, counter, timer, turns of a loop."""
 START = FrameKind("start", "11110-00" + "t" * 56)
 START_COUNTERS = FrameKind("start with counters", "11110-01" + "t" * 56)
 SINGLES = (
@@ -67,6 +73,14 @@ MULTIPLES = (
     FrameKind("multiple2", "110101wwwwwwwwcc" + "c" * 16),
 )
 WITH_COUNTER = FrameKind("counter", "110001wwwwwwww----" + "p" * 14)
+START_EXECUTION = FrameKind("start of execution", "11110-10" + "-" * 10 + "p" * 14)
+NOT_TAKEN, TAKEN = FrameKind("branch not taken", "0000"), FrameKind("branch taken", "0001")
+"""Of conditional branches; the vendor's N and E atoms."""
+NEW_COUNTER = FrameKind("new counter", "10" + "p" * 14)
+"""Where a branch leads whose target is not in the program, such as a return."""
+LOOP = FrameKind("loop", "010-" + "n" * 28)
+"""A loop without branches begins, which goes round so often."""
+HALF_FILL = FrameKind("half fill", "0010")
 REPEAT_KINDS = (FrameKind("repeat0", "1110rrrr"), FrameKind("repeat1", "110110rr" + "r" * 8))
 SKIP = FrameKind("skip", "110111--" + "-" * 24)
 SYNC = FrameKind("sync", "11111111")
@@ -76,8 +90,9 @@ _SHARED = (*REPEAT_KINDS, SKIP, SYNC, FILL)
 KINDS: Mapping[RecordingMode, Sequence[FrameKind]] = {
     RecordingMode.TIME: (START, *SINGLES, *MULTIPLES, *_SHARED),
     RecordingMode.PROGRAM_COUNTER: (START_COUNTERS, WITH_COUNTER, *_SHARED),
+    RecordingMode.EXECUTION: (START_EXECUTION, NOT_TAKEN, TAKEN, NEW_COUNTER, LOOP, HALF_FILL, *_SHARED),
 }
-"""The frames of each mode; those of execution are not public."""
+"""The frames of each mode."""
 
 
 @dataclass(frozen=True)
@@ -95,28 +110,30 @@ class TraceFrame:
         """The slots that it is about, a bit for each."""
         return 1 << self[EVENT] if EVENT in self.values else self[EVENTS]
 
-    def encode(self) -> bytes:
+    def encode(self) -> str:
+        """Its half bytes, in hexadecimal."""
         word = int("".join(bit if bit in "01" else "0" for bit in self.kind.bits), 2)
         for field, (low, width) in self.kind.fields.items():
             value = self[field]
             assert value >> width == 0, f"{self.kind.name} has no room for {value}"
             word |= value << low
-        return word.to_bytes(self.kind.size, "big")
+        return f"{word:0{self.kind.digits}x}"
 
 
 def frames_of(data: bytes, mode: RecordingMode) -> Iterator[TraceFrame]:
     """The frames in the payload of packets; a byte that begins none is passed over, and so is a frame cut off."""
-    at = 0
-    while at < len(data):
-        kind = _FIRST_BYTES[mode].get(data[at])
+    digits, at = data.hex(), 0
+    unit = 1 if mode is RecordingMode.EXECUTION else 2
+    while at < len(digits):
+        kind = _FIRST_BYTES[mode].get(int(digits[at : at + 2].ljust(2, "0"), 16))
         if kind is None:
-            at += 1
+            at += unit
             continue
-        if at + kind.size > len(data):
+        if at + kind.digits > len(digits):
             return
-        word = int.from_bytes(data[at : at + kind.size], "big")
+        word = int(digits[at : at + kind.digits], 16)
         yield TraceFrame(kind, {name: word >> low & (1 << width) - 1 for name, (low, width) in kind.fields.items()})
-        at += kind.size
+        at += kind.digits
 
 
 def _first_bytes(kinds: Sequence[FrameKind]) -> dict[int, FrameKind]:
@@ -157,34 +174,33 @@ def repeat_frames(count: int) -> list[TraceFrame]:
 class PayloadWriter:
     """Lays frames out in words, and words in payloads."""
 
-    def __init__(self) -> None:
-        self._bytes = bytearray()
+    def __init__(self, mode: RecordingMode) -> None:
+        self._digits = ""
+        # What the end of a word is filled with that the next frame does not fit into.
+        self._filler = TraceFrame(HALF_FILL if mode is RecordingMode.EXECUTION else FILL, {}).encode()
 
     def add(self, frames: Iterable[TraceFrame]) -> list[list[int]]:
         """Put frames behind what is there; gives the payloads that are full."""
         for frame in frames:
-            data = frame.encode()
-            if len(data) > WORD_BYTES - len(self._bytes) % WORD_BYTES:
-                self._fill(-(-len(self._bytes) // WORD_BYTES) * WORD_BYTES)
-            self._bytes += data
+            digits = frame.encode()
+            if len(digits) > -len(self._digits) % _WORD_DIGITS and len(self._digits) % _WORD_DIGITS:
+                self._fill(-(-len(self._digits) // _WORD_DIGITS) * _WORD_DIGITS)
+            self._digits += digits
         return list(self._full())
 
     def finish(self) -> list[list[int]]:
         """The payloads to the end; the last one is filled up."""
-        if not self._bytes:
-            return []
-        whole = -(-len(self._bytes) // _PAYLOAD_BYTES) * _PAYLOAD_BYTES
-        self._fill(whole)
+        self._fill(-(-len(self._digits) // _PAYLOAD_DIGITS) * _PAYLOAD_DIGITS)
         return list(self._full())
 
     def _fill(self, size: int) -> None:
-        self._bytes += bytes([FILLER]) * (size - len(self._bytes))
+        self._digits += self._filler * ((size - len(self._digits)) // len(self._filler))
 
     def _full(self) -> Iterator[list[int]]:
-        while len(self._bytes) >= _PAYLOAD_BYTES:
-            payload = self._bytes[:_PAYLOAD_BYTES]
-            del self._bytes[:_PAYLOAD_BYTES]
-            yield [int.from_bytes(payload[at : at + WORD_BYTES], "big") for at in range(0, len(payload), WORD_BYTES)]
+        while len(self._digits) >= _PAYLOAD_DIGITS:
+            payload, self._digits = self._digits[:_PAYLOAD_DIGITS], self._digits[_PAYLOAD_DIGITS:]
+            yield [int(payload[at : at + _WORD_DIGITS], 16) for at in range(0, len(payload), _WORD_DIGITS)]
 
 
-_PAYLOAD_BYTES = PAYLOAD_WORDS * WORD_BYTES
+_WORD_DIGITS = 2 * WORD_BYTES
+_PAYLOAD_DIGITS = PAYLOAD_WORDS * _WORD_DIGITS

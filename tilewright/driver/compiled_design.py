@@ -329,10 +329,13 @@ class Design:
 
     def core_program(self, core: CoreOp) -> CoreProgram:
         """What a core of this design runs; all simulated devices with the design share its machine code."""
+        from tilewright.report.hardware_trace import records_execution
         from tilewright.sim.core import CoreProgram
 
         with self._lock:
-            return self._programs.setdefault(core, CoreProgram(core))
+            if core not in self._programs:
+                self._programs[core] = CoreProgram(core, logs_flow=records_execution(core))
+            return self._programs[core]
 
     def scalars(self, sequence: str | None = None) -> list[str]:
         """Names of the scalar arguments of a `sequence`, the first one without a name."""

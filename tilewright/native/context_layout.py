@@ -4,3 +4,8 @@ CODE, CYCLES, DETAIL, DEPTH, HEADER_BYTES = 0, 8, 16, 40, 48
 """A context begins with why the code returned, the cycles that passed, three numbers about a trap, and how
 deep in itself a function is."""
 SLOT_BYTES = 8
+MOST_FLOW = 1 << 16
+"""Entries of a log of branches, 64 bits each behind their number: 0 and 1 for a branch not taken and one that is,
+`FLOW_LOOP` and four times the turns for a loop without branches."""
+FLOW_LOOP, FLOW_RETURN = 2, 3
+"""What an entry is if it is no branch, in its lowest two bits; the other is four times the place returned to."""

@@ -10,9 +10,10 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects import memref, scf
 from tilewright.dialects.arith.meaning import MEANING
+from tilewright.native.context_layout import FLOW_LOOP
 from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.values import I64, Value, number_of
+from tilewright.native.values import I64, Value, index, number_of
 
 SHORT_LOOP = 1 << 20
 """A loop that is known to go round no more often than this does not let others have the machine."""
@@ -30,6 +31,9 @@ def counted_loop(
     """`for (i = low; i < high; i += step)`; `body` gets the index and the carried values and gives the next ones."""
     low, high, step = bounds
     builder, types = lowering.builder, [type for type, _ in carried]
+    has_branches = lowering.unit.flow_log is None or _has_branches(op)
+    if not has_branches:
+        _log_turns(lowering, low, high, step)
     head, inside, after = (lowering.new_block(name) for name in ("for", "body", "done"))
     before = lowering.branch(head)
     lowering.at(head)
@@ -38,7 +42,11 @@ def counted_loop(
     variable = cast(ir.Value, phis.values[0])
     # Tested before the first turn too: a loop may not run at all.
     below = (builder.icmp_signed if signed else builder.icmp_unsigned)("<", variable, high)
-    lowering.choose(below, inside, after)
+    if has_branches:
+        lowering.choose(below, inside, after)
+    else:
+        lowering.spend()
+        builder.cbranch(below, inside, after)
     lowering.at(inside)
     results = body(variable, phis.values[1:])
     # A loop that is known to be short need not let others run.
@@ -50,6 +58,20 @@ def counted_loop(
     phis.add([following, *results], lowering.branch(head))
     lowering.at(after)
     return phis.values[1:]
+
+
+def _has_branches(loop: Operation) -> bool:
+    """Whether something in a loop goes elsewhere: else the processor goes round by itself, and tests nothing."""
+    inside = [op for region in loop.regions for block in region.blocks for op in block.ops]
+    return any(op.regions or op.name == "func.call" or op.name.startswith("aie.") for op in inside)
+
+
+def _log_turns(lowering: Lowering, low: ir.Value, high: ir.Value, step: ir.Value) -> None:
+    builder = lowering.builder
+    turns = MEANING["arith.ceildivsi"](LlvmIntegers(builder), builder.sub(high, low), step)
+    turns = resize(builder, turns, I64, unsigned=False)
+    with lowering.aside("turns", builder.icmp_signed("<", low, high)):
+        lowering.log_flow(builder.or_(builder.shl(turns, index(2)), index(FLOW_LOOP)))
 
 
 def _is_short(low: ir.Value, high: ir.Value, step: ir.Value) -> bool:

@@ -20,7 +20,7 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.native.context_layout import CODE as CODE
 from tilewright.native.context_layout import CYCLES as CYCLES
 from tilewright.native.context_layout import DEPTH as DEPTH
-from tilewright.native.context_layout import DETAIL, SLOT_BYTES
+from tilewright.native.context_layout import DETAIL, MOST_FLOW, SLOT_BYTES
 from tilewright.native.context_layout import HEADER_BYTES as HEADER_BYTES
 from tilewright.native.flow import NEVER_REACHED, Graph, reverse_postorder, writes
 from tilewright.native.ranges import Ranges
@@ -28,6 +28,7 @@ from tilewright.native.values import (
     I1,
     I8,
     I64,
+    POINTER,
     Known,
     MemRef,
     Untranslatable,
@@ -78,6 +79,8 @@ class Unit:
     apart: set[ir.Value] = field(default_factory=set[ir.Value])
     """Addresses of buffers none of which overlap."""
     ranges: Ranges = field(default_factory=Ranges)
+    flow_log: int | None = None
+    """Where in the context the address of a log of branches is; None if there is none."""
     asks_for_signals: bool = False
     """Whether code that takes long asks Python for Ctrl-C: it is called with the interpreter's lock then."""
 
@@ -227,7 +230,20 @@ class Lowering:
 
     def choose(self, condition: ir.Value, yes: ir.Block, no: ir.Block) -> None:
         self.spend()
+        if self.unit.flow_log is not None:
+            self.log_flow(self.builder.zext(condition, I64))
         self.builder.cbranch(condition, yes, no)
+
+    def log_flow(self, entry: ir.Value) -> None:
+        """Write down which way the program goes, as `context_layout` says; what there is no room for is counted."""
+        assert self.unit.flow_log is not None
+        builder = self.builder
+        log = builder.load(self.in_context(self.unit.flow_log), typ=POINTER)
+        count = builder.load(log, typ=I64)
+        following = builder.add(count, index(1))
+        with self.aside("log", builder.icmp_unsigned("<", count, index(MOST_FLOW))):
+            builder.store(entry, builder.gep(log, [following], source_etype=I64))
+        builder.store(following, log)
 
     def new_block(self, name: str) -> ir.Block:
         return self.function.append_basic_block(name)

@@ -233,6 +233,12 @@ QUEUE_GUARDS = ("tilewright-guard-task-queues",)
 
 
 GUARD_INSTRUCTIONS = "tilewright-guard-instructions"
+GPU_KERNELS = frozenset(("air-to-rocdl", "air-gpu-outlining"))
+"""Passes that make kernels of GPUs: a program that they are given is for these."""
+
+
+def makes_gpu_kernels(pipeline: Pipeline) -> bool:
+    return any(step.name in GPU_KERNELS for step in _all_steps(pipeline))
 
 
 def guarded(pipeline: Pipeline) -> Pipeline:

@@ -8,7 +8,7 @@ decoder writes, so that tools for that read it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,20 +24,26 @@ from tilewright.device.register_fields import EVENT_REGISTERS
 from tilewright.device.trace_packets import (
     COUNTER,
     CYCLES,
+    LOOP,
+    NEW_COUNTER,
+    NOT_TAKEN,
     PACKET_WORDS,
     REPEAT_KINDS,
     REPEATS,
     SLOTS,
     START,
     START_COUNTERS,
+    START_EXECUTION,
     SYNC,
     SYNC_CYCLES,
+    TAKEN,
     TIMER,
     WITH_COUNTER,
     RecordingMode,
     TraceFrame,
     frames_of,
 )
+from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.lookup import constant_values
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.instructions import NpuWrite32Op, NpuWriteWordsOp
@@ -45,6 +51,9 @@ from tilewright.errors import ArgumentError
 
 Words = npt.NDArray[np.uint32]
 SETTINGS = ("Trace_Control0", "Trace_Event0", "Trace_Event1")
+EXECUTED_KINDS = (NEW_COUNTER, LOOP, TAKEN, NOT_TAKEN)
+EXECUTED = ("NEW_PC", "LOOP_COUNT", "BRANCH_TAKEN", "BRANCH_NOT_TAKEN")
+"""What a unit records that records execution, in the place of events: how the program goes on where it branches."""
 _PROCESSES = {
     EventModule.Core: "core",
     EventModule.Mem: "mem",
@@ -71,6 +80,11 @@ class TraceSetup:
     """Names of the events in its slots."""
     mode: RecordingMode
 
+    @property
+    def recorded(self) -> Sequence[str]:
+        """Names of what it records: events, or how its core's program goes on."""
+        return EXECUTED if self.mode is RecordingMode.EXECUTION else self.events
+
 
 @dataclass(frozen=True)
 class RecordedEvent:
@@ -82,7 +96,7 @@ class RecordedEvent:
     begin: int
     end: int
     counter: int | None = None
-    """The program counter, where that was recorded."""
+    """The program counter, where that was recorded, or the turns of a loop."""
 
 
 def trace_setups(device: DeviceOp) -> dict[TracedModule, TraceSetup]:
@@ -96,6 +110,15 @@ def trace_setups(device: DeviceOp) -> dict[TracedModule, TraceSetup]:
             if (setup := _setup(unit, registers)) is not None:
                 found[TracedModule(unit.module, place)] = setup
     return dict(sorted(found.items()))
+
+
+def records_execution(core: CoreOp) -> bool:
+    """Whether the trace unit of a core is set up to record which way its program goes."""
+    device = core.parent_op()
+    if not isinstance(device, DeviceOp) or core.place is None or not any(True for _ in trace_registers(device)):
+        return False
+    setup = trace_setups(device).get(TracedModule(EventModule.Core, core.place))
+    return setup is not None and setup.mode is RecordingMode.EXECUTION
 
 
 def trace_registers(device: DeviceOp) -> Iterator[tuple[TileId, int, int]]:
@@ -160,8 +183,6 @@ def decode_trace(
                 f"the trace has packets of {source}, which the design does not trace: it is of another design, or of "
                 "another column (--column-shift)"
             )
-        if setups[meant].mode not in (RecordingMode.TIME, RecordingMode.PROGRAM_COUNTER):
-            raise ArgumentError(f"{meant} recorded every branch (mode 2), whose form is not public")
         streams.append((meant, list(frames_of(data, setups[meant].mode))))
     starts = [frame[TIMER] for _, frames in streams for frame in frames if frame.kind in (START, START_COUNTERS)]
     events = list[RecordedEvent]()
@@ -213,19 +234,24 @@ class _Reading:
 
     def events(self, frames: Iterable[TraceFrame]) -> Iterator[RecordedEvent]:
         for frame in frames:
-            if frame.kind in (START, START_COUNTERS):
+            if frame.kind in (START, START_COUNTERS, START_EXECUTION):
                 yield from self._end(set())
                 self._cycle, self._last = frame[TIMER] - self.origin, None
             elif frame.kind is SYNC:
                 self._skipped += SYNC_CYCLES
             elif frame.kind in REPEAT_KINDS:
                 yield from self._repeat(frame[REPEATS])
-            elif frame.slots:
+            elif frame.slots or frame.kind in EXECUTED_KINDS:
                 yield from self._happen(frame)
                 self._last = frame
         yield from self._end(set())
 
     def _happen(self, frame: TraceFrame) -> Iterator[RecordedEvent]:
+        if frame.kind in EXECUTED_KINDS:
+            slot, number = EXECUTED_KINDS.index(frame.kind), next(iter(frame.values.values()), None)
+            yield RecordedEvent(self.source, slot, EXECUTED[slot], self._captures, self._captures, number)
+            self._captures += 1
+            return
         if frame.kind is WITH_COUNTER:
             for slot in _slots(frame):
                 name = self.setup.events[slot]
@@ -243,7 +269,7 @@ class _Reading:
         if self._last is None:
             return
         # Nothing ends and nothing begins from cycle to cycle: no need to go through them.
-        if self._last.kind is not WITH_COUNTER and not self._last[CYCLES]:
+        if self._last.kind not in (WITH_COUNTER, *EXECUTED_KINDS) and not self._last[CYCLES]:
             self._cycle += count
             return
         for _ in range(count):
@@ -265,7 +291,7 @@ def trace_entries(events: Iterable[RecordedEvent], setups: Mapping[TracedModule,
     for source, number in processes.items():
         name = f"{_PROCESSES[source.module]}_trace for tile{source.tile.row},{source.tile.column}"
         entries.append({"name": "process_name", "ph": "M", "pid": number, "args": {"name": name}})
-        for slot, event in enumerate(setups[source].events):
+        for slot, event in enumerate(setups[source].recorded):
             shown = {"name": "thread_name", "ph": "M", "pid": number, "tid": slot, "args": {"name": event}}
             entries.append(shown)
     return entries + timed_entries(events, processes)
@@ -276,8 +302,9 @@ def timed_entries(events: Iterable[RecordedEvent], processes: Mapping[TracedModu
     timed = list[tuple[int, int, int, int, dict[str, Any]]]()
     for event in events:
         place = {"pid": processes[event.source], "tid": event.slot}
-        if event.counter is not None:
-            entry = {"name": event.name, "ts": event.begin, "ph": "i", "s": "t", **place, "args": {"pc": event.counter}}
+        if event.counter is not None or event.name in EXECUTED:
+            args = {} if event.counter is None else {"turns" if event.name == EXECUTED[1] else "pc": event.counter}
+            entry = {"name": event.name, "ts": event.begin, "ph": "i", "s": "t", **place, "args": args}
             timed.append((place["pid"], event.begin, 1, event.slot, entry))
             continue
         for order, (phase, cycle) in enumerate((("B", event.begin), ("E", event.end))):

@@ -23,6 +23,7 @@ from tilewright.dialects.memref import GlobalOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.run_errors import Fault
 from tilewright.native.access import OUTSIDE
+from tilewright.native.context_layout import FLOW_RETURN, MOST_FLOW
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.host_arrays import NotInNumPy, dtype_of
 from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
@@ -45,8 +46,9 @@ _RUNNING: dict[int, CoreCode] = {}
 class CoreProgram:
     """What one core of a design runs. It is compiled when it is needed first."""
 
-    def __init__(self, op: CoreOp):
-        self.op = op
+    def __init__(self, op: CoreOp, *, logs_flow: bool = False):
+        """With `logs_flow` it tells which way it goes, for a trace of its execution."""
+        self.op, self.logs_flow = op, logs_flow
         self._lock = threading.Lock()
         self._code: CoreCode | None = None
 
@@ -63,7 +65,7 @@ class CoreProgram:
         # Two devices of one design may come to it at once, from two threads.
         with self._lock:
             if self._code is None:
-                self._code = CoreCode(self.op)
+                self._code = CoreCode(self.op, logs_flow=self.logs_flow)
             return self._code
 
     @property
@@ -82,6 +84,8 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
                 yield from port.pause(activation.cycles, core)
             elif activation.cycles:
                 yield from port.spend(activation.cycles)
+            if core.logs_flow:
+                port.flow(activation.take_flow())
             if code == FINISHED:
                 port.record(TraceEvent.CORE_END)
                 return
@@ -90,6 +94,9 @@ def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
                 yield Wait(Signal(), lambda: f"{core} is in a loop that does nothing and never ends", by=core)
             elif code != PAUSED:
                 yield from activation.serve(code)
+                # Kernels and the vendor's functions for locks return; other stops are single instructions.
+                if core.logs_flow and isinstance(activation.stop.op, CallOp | UseLockOp):
+                    port.flow([port.reached << 2 | FLOW_RETURN])
             code = activation.resume()
     finally:
         activation.destroy()
@@ -119,6 +126,9 @@ class Activation:
         for number, memory in enumerate(self._memories):
             # Addresses of this process: the memory stays where it is as long as the activation lives.
             _NUMBER.pack_into(self.context, HEADER_BYTES + SLOT_BYTES * number, memory.ctypes.data)
+        self._flow = np.zeros(0 if self.code.flow_log is None else 1 + MOST_FLOW, np.int64)
+        if self.code.flow_log is not None:
+            _NUMBER.pack_into(self.context, self.code.flow_log, self._flow.ctypes.data)
 
     @property
     def context_address(self) -> int:
@@ -168,6 +178,12 @@ class Activation:
         if code < 0:
             raise self.trapped(code)
         return code
+
+    def take_flow(self) -> list[int]:
+        """Which way the program went since this was asked last, see `native.context_layout`."""
+        count = min(int(self._flow[0]), MOST_FLOW)
+        self._flow[0] = 0
+        return self._flow[1 : 1 + count].tolist()
 
     def trapped(self, code: int) -> Fault:
         """What the program did that it must not; `code` is negative."""

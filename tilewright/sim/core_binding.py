@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +133,10 @@ class TileCorePort:
         """An instruction that trace units know as an event."""
         if self.machine.events is not None:
             self.machine.events.core_instruction(self.tile.place, event)
+
+    def flow(self, entries: Sequence[int]) -> None:
+        if self.machine.events is not None:
+            self.machine.events.core_flow(self.tile.place, entries)
 
     def lock(self, lock: LockOp) -> Lock:
         """The lock of the machine that one of the program is."""

@@ -68,9 +68,11 @@ class SuspendPoint:
 class CoreCode:
     """The native code of a core."""
 
-    def __init__(self, core: CoreOp):
-        builder = _Builder(core)
+    def __init__(self, core: CoreOp, *, logs_flow: bool = False):
+        """With `logs_flow` it writes down which way it goes."""
+        builder = _Builder(core, logs_flow=logs_flow)
         builder.build(core)
+        self.flow_log = builder.unit.flow_log
         self.stops: Sequence[SuspendPoint] = builder.stops
         self.traps: Sequence[Trap] = builder.unit.traps
         self.buffers: Sequence[Operation] = builder.unit.buffers
@@ -145,7 +147,7 @@ def _inside(op: Operation) -> Iterator[Operation]:
 class _Builder(Coroutine):
     """Builds the coroutine of a core; `stops` are its waits, by their number."""
 
-    def __init__(self, core: CoreOp):
+    def __init__(self, core: CoreOp, *, logs_flow: bool):
         super().__init__(
             Unit(ir.Module("core"), HANDLERS, cycles_of, declared_cycles, _Suspension(), asks_for_signals=True)
         )
@@ -154,6 +156,9 @@ class _Builder(Coroutine):
         for buffer in _buffers_of(core, set()):
             self.unit.buffer_slot(buffer)
         self.exchange = HEADER_BYTES + SLOT_BYTES * len(self.unit.buffers)
+        if logs_flow:
+            self.unit.flow_log = self.exchange
+            self.exchange += SLOT_BYTES
         self.exchange_bytes = 0
 
     def build(self, core: CoreOp) -> None:

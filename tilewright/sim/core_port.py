@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -78,6 +78,10 @@ class CorePort(Protocol):
 
     def raise_event(self, number: int) -> None:
         """An instruction of a kernel that is an event: 0 or 1."""
+        ...
+
+    def flow(self, entries: Sequence[int]) -> None:
+        """Tell which way the program went, in entries of `native.context_layout`."""
         ...
 
     def record(self, event: TraceEvent, a: int = 0, b: int = 0) -> None:

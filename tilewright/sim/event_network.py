@@ -6,7 +6,7 @@ A machine has these once a trace unit is set up. Which events are modelled: docs
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
@@ -84,6 +84,7 @@ class EventNetwork:
         self._of_tile[tile.place].append(made)
         if module is EventModule.Core:
             made.counter = lambda: 0 if tile.program is None else tile.program.port.reached
+            made.trace.place_of_program = made.counter
             made.level("ACTIVE" if self._core_runs(tile) else "DISABLED", True)
         # What already waits when a tile is first looked at goes on waiting.
         for actor in self.machine.engine.actors:
@@ -104,6 +105,11 @@ class EventNetwork:
         """A core executes an instruction that is an event."""
         if (core := self.modules.get((tile, EventModule.Core))) is not None:
             core.pulse(name)
+
+    def core_flow(self, tile: TileId, entries: Sequence[int]) -> None:
+        """A core went this way."""
+        if (core := self.modules.get((tile, EventModule.Core))) is not None:
+            core.trace.record_flow(entries)
 
     # Where events come from.
 

@@ -150,10 +150,11 @@ class ModuleEvents:
 
     def _start(self) -> None:
         mode = RecordingMode(self.fields("Trace_Control0").get("mode", 0) % len(RecordingMode))
-        if mode is RecordingMode.EXECUTION:
-            self.tile.machine.report_unknown(f"the execution mode of {self}", UNKNOWN_LOC)
+        program = self.tile.program
+        if mode is RecordingMode.EXECUTION and program is not None and not program.program.logs_flow:
+            self.tile.machine.report_unknown(f"the execution mode of {self}, which words set up alone", UNKNOWN_LOC)
             return
-        self.trace.start(mode, self.engine.now)
+        self.trace.start(mode, self.engine.now, self.counter())
 
     def _advance(self) -> None:
         """Record the cycles that are over."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tilewright.device import TileId
 from tilewright.device.packets import PacketHeader, with_parity
@@ -10,19 +10,27 @@ from tilewright.device.register_fields import TraceControl1
 from tilewright.device.trace_packets import (
     COUNTER,
     EVENTS,
+    LOOP,
+    NEW_COUNTER,
+    NOT_TAKEN,
     PACKET_WORDS,
     SINGLES,
     SKIP,
     START,
     START_COUNTERS,
+    START_EXECUTION,
+    TAKEN,
     TIMER,
+    TURNS,
     WITH_COUNTER,
+    FrameKind,
     PayloadWriter,
     RecordingMode,
     TraceFrame,
     event_frames,
     repeat_frames,
 )
+from tilewright.native import context_layout
 from tilewright.sim.fifo import Beat, Fifo
 from tilewright.sim.switch import Slave
 
@@ -37,7 +45,7 @@ class TraceEncoder:
     def __init__(self, mode: RecordingMode, cycle: int, timer: int):
         """The cycles after `cycle` are recorded; `timer` is what the module's timer has in it."""
         self.mode = mode
-        self._writer = PayloadWriter()
+        self._writer = PayloadWriter(mode)
         self._cycle = cycle
         self._before: tuple[int, int] | None = None
         self._repeats = 0
@@ -80,6 +88,46 @@ class TraceEncoder:
         )
 
 
+class ExecutionEncoder:
+    """Makes frames of which way a core goes."""
+
+    mode = RecordingMode.EXECUTION
+
+    def __init__(self, place: int):
+        """`place` is where the program is."""
+        self._writer = PayloadWriter(self.mode)
+        self._before: FrameKind | None = None
+        self._repeats = 0
+        self._writer.add([TraceFrame(START_EXECUTION, {COUNTER: place & START_EXECUTION.room(COUNTER)})])
+
+    def record(self, entries: Iterable[int]) -> list[list[int]]:
+        """Write down entries of a core's log; gives the payloads that are full."""
+        full = list[list[int]]()
+        for entry in entries:
+            frame = self._frame(entry)
+            if frame.kind is self._before:
+                self._repeats += 1
+                continue
+            full += self._writer.add([*repeat_frames(self._repeats), frame])
+            # Loops and returns have numbers, and are not repeated.
+            self._repeats, self._before = 0, None if frame.values else frame.kind
+        return full
+
+    def finish(self) -> list[list[int]]:
+        """Nothing: hardware does not send what does not fill a packet, there is no way to ask for it."""
+        return []
+
+    def _frame(self, entry: int) -> TraceFrame:
+        number = entry >> 2
+        match entry & 3:
+            case context_layout.FLOW_LOOP:
+                return TraceFrame(LOOP, {TURNS: number & LOOP.room(TURNS)})
+            case context_layout.FLOW_RETURN:
+                return TraceFrame(NEW_COUNTER, {COUNTER: number & NEW_COUNTER.room(COUNTER)})
+            case taken:
+                return TraceFrame(TAKEN if taken else NOT_TAKEN, {})
+
+
 class TraceUnit:
     """One unit: sends what it records as packets, until it is stopped."""
 
@@ -89,7 +137,8 @@ class TraceUnit:
         self.control1 = 0
         """The register with type and id of the packets."""
         self._timer = timer
-        self._encoder: TraceEncoder | None = None
+        self.place_of_program: Callable[[], int] = lambda: 0
+        self._encoder: TraceEncoder | ExecutionEncoder | None = None
         self.started = 0
 
     @property
@@ -109,8 +158,11 @@ class TraceUnit:
         )
         return with_parity(word)
 
-    def start(self, mode: RecordingMode, cycle: int) -> None:
-        self._encoder, self.started = TraceEncoder(mode, cycle, self._timer()), cycle
+    def start(self, mode: RecordingMode, cycle: int, place: int = 0) -> None:
+        """Begin to record; `place` is where the core's program is."""
+        is_execution = mode is RecordingMode.EXECUTION
+        self._encoder = ExecutionEncoder(place) if is_execution else TraceEncoder(mode, cycle, self._timer())
+        self.started = cycle
 
     def stop(self) -> None:
         if self._encoder is not None:
@@ -123,8 +175,13 @@ class TraceUnit:
 
     def record(self, cycle: int, slots: int, count: int, counter: int) -> None:
         """Slots that are active in some cycles; the one in which the unit was started is not recorded."""
-        if self._encoder is not None and cycle > self.started:
+        if isinstance(self._encoder, TraceEncoder) and cycle > self.started:
             self._send(self._encoder.record(cycle, slots, count, counter))
+
+    def record_flow(self, entries: Iterable[int]) -> None:
+        """Which way the core went, where that is what is recorded."""
+        if isinstance(self._encoder, ExecutionEncoder):
+            self._send(self._encoder.record(entries))
 
     def _send(self, payloads: list[list[int]]) -> None:
         for payload in payloads:
@@ -137,5 +194,4 @@ class TraceUnit:
 
     def _overrun(self) -> None:
         if self._encoder is not None:
-            now = self.queue.engine.now
-            self._encoder, self.started = TraceEncoder(self._encoder.mode, now, self._timer()), now
+            self.start(self._encoder.mode, self.queue.engine.now, self.place_of_program())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compilers import sanitizing_compilers
 from cpp_programs import Program
-from helpers import INCLUDE, first
+from helpers import INCLUDE, WIDTHS, first
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.codegen.cpp_printer import print_cpp
@@ -29,7 +29,12 @@ from tilewright.txn.codec import header_words
 COMPILERS = sanitizing_compilers()
 WARNINGS = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
-CPP_TYPES = {"i1": "bool", "index": "size_t"} | {f"i{width}": f"int{width}_t" for width in (8, 16, 32, 64)}
+CPP_WIDTHS = (8, 16, 32, 64)
+CPP_TYPES = {
+    **{type: f"int{next(held for held in CPP_WIDTHS if held >= width)}_t" for type, width in WIDTHS.items()},
+    "i1": "bool",
+    "index": "size_t",
+}
 
 Words = list[int] | None
 """A stream, or None where the values are refused."""

@@ -7,7 +7,7 @@ from random import Random
 
 from helpers import WIDTHS
 
-INTEGERS = ("i8", "i16", "i32", "i64", "index")
+INTEGERS = tuple(type for type in WIDTHS if type != "i1")
 WRAPPING = ("addi", "subi", "muli", "andi", "ori", "xori")
 DIVISIONS = ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
 SHIFTS = ("shli", "shrui", "shrsi")
@@ -99,7 +99,7 @@ class Writer:
 
     def convert(self, scope: dict[str, list[str]], name: str) -> str:
         """A change of width; gives the type of the result."""
-        source, target = self.random.sample(("i1", "i8", "i16", "i32", "i64", "index"), 2)
+        source, target = self.random.sample(tuple(WIDTHS), 2)
         operand = self.value(scope, source)
         if "index" in (source, target):
             op = self.random.choice(("index_cast", "index_castui"))
@@ -151,7 +151,7 @@ class Writer:
 
     def guard(self, scope: dict[str, list[str]]) -> None:
         value = self.value(scope, "i32")
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.5:
             type = self.random.choice(INTEGERS)
             low, high = self.random.choice(((-(2**63), 2**63 - 1), (-(2**31), 2**31 - 1), (-100, 2**40)))
             lowest = -(1 << WIDTHS[type] - 1)
@@ -194,7 +194,7 @@ class Writer:
         return result
 
     def loop(self, scope: dict[str, list[str]], size: int) -> None:
-        type, carried = self.random.choice(("index", "i32", "i64", "i16")), self.random.choice(("i32", "index", "i1"))
+        type, carried = self.random.choice(INTEGERS), self.random.choice(tuple(WIDTHS))
         lower, upper = self.bound(scope, type), self.bound(scope, type)
         if self.random.random() < 0.5:
             lower = self.constant(scope, type, self.random.choice((0, 1)))
@@ -219,7 +219,7 @@ class Writer:
         scope[carried].append(name)
 
     def branch(self, scope: dict[str, list[str]], size: int) -> None:
-        condition, type, name = self.value(scope, "i1"), self.random.choice(("i32", "i64", "i1", "index")), self.fresh()
+        condition, type, name = self.value(scope, "i1"), self.random.choice(tuple(WIDTHS)), self.fresh()
         self.line(f"{name} = scf.if {condition} -> ({type}) {{")
         self.line(f"  scf.yield {self.nested(scope, size, type)} : {type}")
         self.line("} else {")
@@ -229,7 +229,7 @@ class Writer:
 
     def switch(self, scope: dict[str, list[str]], size: int) -> None:
         """One of a few numbers, of which some may not be meant."""
-        number, type, name = self.bound(scope, "index"), self.random.choice(("i32", "i64", "index")), self.fresh()
+        number, type, name = self.bound(scope, "index"), self.random.choice(INTEGERS), self.fresh()
         self.line(f"{name} = scf.index_switch {number} -> {type}")
         for case in ("case 0", "case 2", "case -1", "default"):
             self.line(f"{case} {{")

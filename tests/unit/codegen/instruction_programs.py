@@ -11,7 +11,7 @@ from helpers import WIDTHS
 from tilewright.dialects.aiex.write_bd import FIELD_NAMES
 
 UNCHECKED = (-(2**31), 2**31 - 1)
-WIDE = ("i32", "i64", "index")
+WIDE = tuple(type for type, width in WIDTHS.items() if width >= 32)
 HOST = "%buffer: memref<4096xi32>"
 DESIGN = """
   %shim = aie.tile(0, 0) {controller_id = #aie.packet_info<pkt_type = 0, pkt_id = 15>}
@@ -140,8 +140,8 @@ class InstructionWriter:
         if not checked or self.in_while or self.random.random() > 0.04:
             return wrapped(self.number(low, high, unit), type)
         beyond = [low - unit, high + unit, low + 1, 2**31 - 1, -(2**31), -1]
-        if WIDTHS[type] == 64:
-            beyond += [2**32, 2**32 + low, -(2**40), 2**62]
+        if WIDTHS[type] > 32:
+            beyond += [2**32, 2**32 + low, -(2**32), -(2**40), 2**62]
         return wrapped(self.random.choice(beyond), type)
 
     def computed(self, variable: str, type: str, low: int, step: int) -> str:
@@ -305,7 +305,7 @@ def sync(to: InstructionWriter) -> None:
 
 def address_patch(to: InstructionWriter) -> None:
     # Of 32 bits a known offset may be as large as they are without sign: no constant is refused there.
-    offset = to.value(0, 2**31 - 4, 4, ("i8", "i16", "i64", "index"))
+    offset = to.value(0, 2**31 - 4, 4, tuple(type for type in WIDTHS if type != "i32"))
     register, argument = to.value(0, 2**30, 4), to.value(0, 12)
     if to.is_early():
         to.call("dyn_address_patch", [register, argument, offset])

@@ -7,8 +7,21 @@ import re
 from pathlib import Path
 
 import pytest
-from cpp_harness import COMPILERS, SANITIZERS, Native, Words, call_all, compile_cpp, interpreted, parts, read, run_cpp
+from cpp_harness import (
+    COMPILERS,
+    CPP_WIDTHS,
+    SANITIZERS,
+    Native,
+    Words,
+    call_all,
+    compile_cpp,
+    interpreted,
+    parts,
+    read,
+    run_cpp,
+)
 from cpp_programs import Program, program
+from helpers import WIDTHS
 from programs import LINES, LINES_WORDS, WRITES, WRITES_WORDS
 
 import tilewright as tw
@@ -151,3 +164,35 @@ def test_cpp_has_no_stream_where_a_divisor_is_zero(tmp_path: Path) -> None:
     wanted = [interpreted(read(text), row) for text in texts for _ in STYLES for row in values]
     assert printed == wanted
     assert [words is None for words in wanted] == [row[1] == 0 for _ in names for _ in STYLES for row in values]
+
+
+ODD = """
+aie.device(npu2) {
+  aie.runtime_sequence @NAME(%buffer: memref<64xi32>, %number: TYPE) {
+    %register = arith.constant 4096 : i32
+    aiex.npu.write32(%register, %number) : i32, TYPE
+  }
+}"""
+ODD_TYPES = [type for type, width in WIDTHS.items() if type != "index" and width not in (1, *CPP_WIDTHS)]
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
+def test_arguments_have_no_more_bits_than_their_types(tmp_path: Path) -> None:
+    """C has no types of these widths: the next wider one is taken, and what does not fit is refused."""
+    programs = list[Program]()
+    for type in ODD_TYPES:
+        half = 1 << WIDTHS[type] - 1
+        text = ODD.replace("NAME", type).replace("TYPE", type)
+        programs.append(Program(text, type, [type], [[n] for n in (0, -half, 2 * half - 1, -half - 1, 2 * half)]))
+        if type in ("i31", "i63"):
+            programs[-1].calls.pop()  # is no number of the C type
+    printed = iter(run_cpp(compile_cpp(COMPILERS[0], call_all(programs, STYLES), tmp_path, SANITIZERS)))
+    for entry in programs:
+        native = Native(read(entry.text))
+        wanted = [interpreted(read(entry.text), values) for values in entry.calls[:3]]
+        wanted += [None for _ in entry.calls[3:]]
+        assert [native(values) for values in entry.calls] == wanted, entry.text
+        for _ in STYLES:
+            assert [next(printed) for _ in entry.calls] == wanted, entry.text
+        with pytest.raises(tw.RangeError, match="does not fit"):
+            tw.compile(entry.text).txn(number=entry.calls[3][0])

@@ -15,7 +15,7 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.builder import StyleName
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
 
 COMPARISONS = 60
-INTEGERS = ("i8", "i16", "i32", "i64", "index")
+INTEGERS = tuple(type for type in WIDTHS if type != "i1")
 
 
 def casts(source: str, target: str) -> list[str]:

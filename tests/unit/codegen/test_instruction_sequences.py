@@ -253,3 +253,40 @@ def test_generators_recycle_the_same_descriptors(tmp_path: Path) -> None:
     assert words is not None
     pushed = [what[2] for _, what in Machine(has_tasks=True).run(words) if len(what) == 3 and what[0] in QUEUES]
     assert len(pushed) == 9
+
+
+TASKS_AT_ONCE = 13
+HOLES = """
+  aie.runtime_sequence @s0(%buffer: memref<4096xi32>, %a0: index, %a1: i32) {{
+    aiex.npu.dma_memcpy_nd(%buffer[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {{id = 13 : i64, metadata = @to_array}} : memref<4096xi32>
+    aiex.npu.dma_memcpy_nd(%buffer[0, 0, 0, 0][1, 1, 1, 64][0, 0, 0, 1]) {{id = 3 : i64, metadata = @to_array}} : memref<4096xi32>
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    scf.for %turn = %zero to %a0 step %one {{
+      {tasks}
+    }}
+  }}
+"""  # noqa: E501
+TASK = """%t{0} = aiex.dma_configure_task_for @to_array {{
+        aie.dma_bd(%buffer : memref<4096xi32> offset = {0} len = %a1)
+        aie.end
+      }} {{issue_token = true}}
+      aiex.dma_start_task(%t{0})
+"""
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
+def test_pools_have_the_descriptors_between_those_that_are_used(tmp_path: Path) -> None:
+    """Those behind the last that is used first, then the others; used ones never."""
+    tasks = [TASK.format(number) for number in range(TASKS_AT_ONCE)]
+    tasks += [f"aiex.dma_await_task(%t{number})" for number in reversed(range(TASKS_AT_ONCE))]
+    arguments = [Argument("a0", "index", [0, 1, 2]), Argument("a1", "i32", [8, 4, 12])]
+    program = InstructionProgram("s0", [], arguments, set(), has_tasks=True)
+    compiled = compile_text(design([HOLES.format(tasks="\n      ".join(tasks))]), "x.mlir")
+    expected = [interpreted(compiled, program, call) for call in range(3)]
+    assert [native(compiled, program, call) for call in range(3)] == expected
+    assert in_cpp(compiled, [program], tmp_path, calls=3) == expected
+    words = expected[2]
+    assert words is not None
+    written = [op.value & 0xF for op in tw.txn.decode(words).operations if op.fields.get("address") in QUEUES]
+    assert written == [13, 3] + 2 * [14, 15, 0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]

@@ -44,7 +44,7 @@ aie.device(npu2) {
     aiex.npu.dma_wait {symbol = @in}
   }
 FIXED
-  aie.runtime_sequence @tasks(%a: memref<?xi8>, %small: i8, %medium: i16, %n: i32) {
+  aie.runtime_sequence @tasks(%a: memref<?xi8>, %small: i8, %medium: i16, %n: i32, %odd: i12) {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %register = arith.constant 4096 : i32
@@ -52,6 +52,7 @@ FIXED
     %wide_medium = arith.extsi %medium : i16 to i32
     %sum = arith.addi %wide_small, %wide_medium : i32
     aiex.npu.write32(%register, %sum) : i32, i32
+    aiex.npu.write32(%register, %odd) : i32, i12
     scf.for %i = %c0 to %n step %c1 : i32 {
       %task = aiex.dma_configure_task(%shim, MM2S, 0) {
         aie.dma_bd(%a : memref<?xi8> len = 256)
@@ -70,8 +71,8 @@ CALLS: list[tuple[str, dict[str, int]]] = [
     ("move", {"rows": -1, "int": 8, "twice": 0, "words": 0}),
     ("move", {"rows": 4, "int": 5000, "twice": 0, "words": 2}),
     ("fixed", {}),
-    ("tasks", {"small": -3, "medium": 300, "n": 3}),
-    ("tasks", {"small": 127, "medium": -32768, "n": 40}),
+    ("tasks", {"small": -3, "medium": 300, "n": 3, "odd": 4095}),
+    ("tasks", {"small": 127, "medium": -32768, "n": 40, "odd": -2048}),
 ]
 HOST = """
 #include "libdemo.h"

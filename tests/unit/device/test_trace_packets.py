@@ -12,8 +12,12 @@ from tilewright.device.trace_packets import (
     EVENT,
     EVENTS,
     FILL,
+    HALF_FILL,
     KINDS,
+    LOOP,
     MULTIPLES,
+    NEW_COUNTER,
+    NOT_TAKEN,
     PAYLOAD_WORDS,
     REPEAT_KINDS,
     REPEATS,
@@ -21,9 +25,12 @@ from tilewright.device.trace_packets import (
     SKIP,
     START,
     START_COUNTERS,
+    START_EXECUTION,
     SYNC,
     SYNC_CYCLES,
+    TAKEN,
     TIMER,
+    TURNS,
     WITH_COUNTER,
     PayloadWriter,
     RecordingMode,
@@ -48,6 +55,9 @@ from tilewright.device.trace_packets import (
         (TraceFrame(REPEAT_KINDS[0], {REPEATS: 9}), "e9"),
         (TraceFrame(REPEAT_KINDS[1], {REPEATS: 1000}), "dbe8"),
         (TraceFrame(WITH_COUNTER, {EVENTS: 0b10001001, COUNTER: 0x2F0}), "c62402f0"),
+        (TraceFrame(START_EXECUTION, {COUNTER: 816}), "f2000330"),
+        (TraceFrame(NEW_COUNTER, {COUNTER: 368}), "8170"),
+        (TraceFrame(LOOP, {TURNS: 16384}), "40004000"),
         (TraceFrame(SKIP, {}), "dc000000"),
         (TraceFrame(SYNC, {}), "ff"),
         (TraceFrame(FILL, {}), "fe"),
@@ -55,9 +65,47 @@ from tilewright.device.trace_packets import (
     ids=lambda value: value.kind.name if isinstance(value, TraceFrame) else None,
 )
 def test_bytes(frame: TraceFrame, data: str) -> None:
-    assert frame.encode().hex() == data
-    mode = RecordingMode.PROGRAM_COUNTER if frame.kind in KINDS[RecordingMode.PROGRAM_COUNTER] else RecordingMode.TIME
+    assert frame.encode() == data
+    mode = next(mode for mode in RecordingMode if frame.kind in KINDS[mode])
     assert list(frames_of(bytes.fromhex(data), mode)) == [frame]
+
+
+EXECUTION = """
+f2000330 817081e0 82008220 824082b0 82d01222 81508170 81e08200 82208240 82b082d0 18150222 817081e0 82008220 824082b0
+82d01222 81508170 81e08200 82208240 82b082d0 08090222 83601222 84900222
+"""
+"""The core's packets of a run on an NPU of the first generation, without their headers, as published by
+FIM43-Redeye/xdna-emu (tools/trace_decoder/fixtures/mode2_mixed_r0.bin)."""
+TURN = [368, 480, 512, 544, 576, 688, 720]
+"""Where calls in a turn of its loop return to."""
+
+
+def test_execution_as_hardware_writes_it() -> None:
+    """Four turns of a loop with seven calls each, and an eighth in all but the first; then the end of the program."""
+    data = bytes.fromhex(EXECUTION)
+    frames = [frame for frame in frames_of(data, RecordingMode.EXECUTION) if frame.kind is not HALF_FILL]
+    told = [frame[COUNTER] if COUNTER in frame.values else frame.kind for frame in frames]
+    again = [336, *TURN]
+    assert told == [
+        816,
+        *TURN,
+        TAKEN,
+        *again,
+        TAKEN,
+        *again,
+        TAKEN,
+        *again,
+        NOT_TAKEN,
+        144,
+        864,
+        TAKEN,
+        1168,
+        NOT_TAKEN,
+    ]
+    assert [frame.kind for frame in frames[:2]] == [START_EXECUTION, NEW_COUNTER]
+    writer = PayloadWriter(RecordingMode.EXECUTION)
+    payloads = writer.add(frames) + writer.finish()
+    assert b"".join(word.to_bytes(4, "big") for payload in payloads for word in payload) == data
 
 
 @pytest.mark.parametrize("mode", KINDS)
@@ -81,17 +129,18 @@ def frames(mode: RecordingMode) -> st.SearchStrategy[TraceFrame]:
 @given(st.sampled_from([*KINDS]).flatmap(lambda mode: st.tuples(st.just(mode), st.lists(frames(mode), max_size=40))))
 def test_frames_come_back_from_payloads(drawn: tuple[RecordingMode, list[TraceFrame]]) -> None:
     mode, given_frames = drawn
-    writer = PayloadWriter()
+    writer = PayloadWriter(mode)
     payloads = writer.add(given_frames) + writer.finish()
     assert all(len(payload) == PAYLOAD_WORDS for payload in payloads)
     data = b"".join(word.to_bytes(4, "big") for payload in payloads for word in payload)
-    read = [frame for frame in frames_of(data, mode) if frame.kind is not FILL]
-    assert read == [frame for frame in given_frames if frame.kind is not FILL]
+    fillers = FILL, HALF_FILL
+    read = [frame for frame in frames_of(data, mode) if frame.kind not in fillers]
+    assert read == [frame for frame in given_frames if frame.kind not in fillers]
 
 
 @given(st.lists(frames(RecordingMode.TIME), max_size=40))
 def test_no_frame_crosses_the_end_of_a_word_unless_it_is_longer(drawn: list[TraceFrame]) -> None:
-    writer = PayloadWriter()
+    writer = PayloadWriter(RecordingMode.TIME)
     payloads = writer.add(drawn) + writer.finish()
     data = b"".join(word.to_bytes(4, "big") for payload in payloads for word in payload)
     at = 0
@@ -102,7 +151,7 @@ def test_no_frame_crosses_the_end_of_a_word_unless_it_is_longer(drawn: list[Trac
 
 @given(st.binary(max_size=60), st.sampled_from([*KINDS]))
 def test_any_bytes_can_be_read(data: bytes, mode: RecordingMode) -> None:
-    assert sum(frame.kind.size for frame in frames_of(data, mode)) <= len(data)
+    assert sum(frame.kind.digits for frame in frames_of(data, mode)) <= 2 * len(data)
 
 
 @given(st.integers(1, 255), st.integers(0, 1 << 20))

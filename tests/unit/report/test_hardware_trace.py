@@ -12,6 +12,7 @@ from tilewright.device.trace_packets import RecordingMode
 from tilewright.driver.compiled_design import design_from_text
 from tilewright.errors import ArgumentError
 from tilewright.report.hardware_trace import (
+    EXECUTED,
     TracedModule,
     TraceSetup,
     decode_trace,
@@ -85,9 +86,19 @@ def test_a_trace_of_another_design_is_refused() -> None:
         spans(packet(*START, source=TracedModule(EventModule.MemTile, TileId(0, 1))))
 
 
-def test_a_mode_whose_form_is_not_public_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="recorded every branch"):
-        spans(packet(*START), {CORE: TraceSetup(EVENTS, RecordingMode.EXECUTION)})
+def test_execution() -> None:
+    """Where calls return to, the turns of a loop, and branches, of which the last is repeated."""
+    words = packet(0xF2000010, 0x80208030, 0x40000040, 0x1E280222)
+    setups = {CORE: TraceSetup(EVENTS, RecordingMode.EXECUTION)}
+    events = decode_trace(np.array(words, np.uint32), setups)
+    assert [(e.name, e.begin, e.counter) for e in events] == [
+        *[("NEW_PC", 0, 0x20), ("NEW_PC", 1, 0x30), ("LOOP_COUNT", 2, 64)],
+        *[("BRANCH_TAKEN", number, None) for number in (3, 4, 5)],
+        ("NEW_PC", 6, 0x22),
+    ]
+    entries = [entry for entry in trace_entries(events, setups) if entry["ph"] == "i"]
+    assert [entry["args"]["name"] for entry in trace_entries(events, setups)[1:5]] == [*EXECUTED]
+    assert [entry["args"] for entry in entries] == [{"pc": 0x20}, {"pc": 0x30}, {"turns": 64}, {}, {}, {}, {"pc": 0x22}]
 
 
 def test_program_counters() -> None:

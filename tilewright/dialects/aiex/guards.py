@@ -125,6 +125,12 @@ def signed_limits(type: Attribute) -> tuple[int, int]:
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
+def any_limits(type: IntegerType) -> tuple[int, int]:
+    """The smallest number that an integer holds with sign, a single bit has none, and the largest without."""
+    width = type.bitwidth
+    return -(1 << width - 1) if width > 1 else 0, (1 << width) - 1
+
+
 def value_limits(value: SSAValue) -> tuple[int, int]:
     """The smallest and the largest number that a value can be: what is filled with zeros has no sign."""
     if isinstance(value.owner, ExtUIOp) and isinstance(source := value.owner.operands[0].type, IntegerType):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     IntegerAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -263,13 +265,14 @@ class PoolUser(IRDLOperation):
     """Takes a descriptor of a tile from the pool of free ones, or gives it back. The stream's generator keeps the pool.
 
     Where `channel` is set, the pool is that of the descriptors which the channel reaches. It begins with number `first`
-    where the tile uses those before it otherwise.
+    where the tile uses those before it otherwise. Where it has holes, `ids` are all numbers, in the order of taking.
     """
 
     column = prop_def(i32_attr())
     row = prop_def(i32_attr())
     channel = opt_prop_def(i32_attr())
     first = opt_prop_def(i32_attr())
+    ids = opt_prop_def(DenseArrayBase.constr(i32))
 
     traits = traits_def(InSequence())
 
@@ -277,8 +280,16 @@ class PoolUser(IRDLOperation):
     def place(self) -> TileId:
         return TileId(self.column.value.data, self.row.value.data)
 
-    def numbers(self, model: DeviceModel) -> range:
+    def verify_(self) -> None:
+        if self.ids is not None:
+            numbers = self.ids.get_values()
+            if self.first is not None or not numbers or len(set(numbers)) != len(numbers) or min(numbers) < 0:
+                raise VerifyException("has 'ids' for all descriptors of its pool: each once, and no 'first'")
+
+    def numbers(self, model: DeviceModel) -> Sequence[int]:
         """The descriptors that are in the pool when a sequence begins. Pools with the same are the same pool."""
+        if self.ids is not None:
+            return tuple(self.ids.get_values())
         first = 0 if self.first is None else self.first.value.data
         if self.channel is None:
             return range(first, model.num_bds(*self.place))
@@ -287,9 +298,21 @@ class PoolUser(IRDLOperation):
         return range(max(first, reached[0]), reached[-1] + 1)
 
 
-def _pool(place: TileId, channel: int | None, first: int | None) -> dict[str, Attribute | None]:
-    numbers = {"column": place.column, "row": place.row, "channel": channel, "first": first}
-    return {name: None if number is None else i32_number(number) for name, number in numbers.items()}
+@dataclass(frozen=True)
+class PoolPart:
+    """Which descriptors of its tile a pool has: those that a channel reaches, from a number on, or just these."""
+
+    channel: int | None = None
+    first: int | None = None
+    ids: Sequence[int] = ()
+
+    def properties(self, place: TileId) -> dict[str, Attribute | None]:
+        numbers = {"column": place.column, "row": place.row, "channel": self.channel, "first": self.first}
+        properties: dict[str, Attribute | None] = {
+            name: None if number is None else i32_number(number) for name, number in numbers.items()
+        }
+        properties["ids"] = DenseArrayBase.from_list(i32, self.ids) if self.ids else None
+        return properties
 
 
 @op_definition
@@ -302,8 +325,8 @@ class DmaBdPoolPopOp(PoolUser):
 
     assembly_format = "`(` $column `,` $row `)` attr-dict `:` type($bd_id)"
 
-    def __init__(self, place: TileId, channel: int | None = None, first: int | None = None):
-        super().__init__(properties=_pool(place, channel, first), result_types=[i32])
+    def __init__(self, place: TileId, part: PoolPart):
+        super().__init__(properties=part.properties(place), result_types=[i32])
 
 
 @op_definition
@@ -319,16 +342,8 @@ class DmaBdPoolPushOp(PoolUser):
 
     assembly_format = "`(` $column `,` $row `)` `bd_id` $bd_id attr-dict `:` type($bd_id)"
 
-    def __init__(
-        self,
-        place: TileId,
-        bd_id: SSAValue,
-        channel: int | None = None,
-        first: int | None = None,
-        *,
-        is_last: bool = False,
-    ):
-        properties = _pool(place, channel, first) | {"last": UnitAttr() if is_last else None}
+    def __init__(self, place: TileId, bd_id: SSAValue, part: PoolPart, *, is_last: bool = False):
+        properties = part.properties(place) | {"last": UnitAttr() if is_last else None}
         super().__init__(properties=properties, operands=[bd_id])
 
 

@@ -129,6 +129,21 @@ def is_integer(type: Attribute) -> bool:
     return isinstance(type, IntegerType) and width_of(cast(Attribute, type)) in INTEGER_WIDTHS
 
 
+def odd_integer(type: Attribute) -> IntegerType | None:
+    """An integer of a width for which C++ has no type."""
+    match type:
+        case IntegerType() if type.bitwidth not in INTEGER_WIDTHS:
+            return type
+        case _:
+            return None
+
+
+def wider(type: IntegerType) -> IntegerType | None:
+    """The narrowest type of C++ that holds all numbers of a signless integer; None if none does."""
+    widths = [width for width in INTEGER_WIDTHS if width >= type.bitwidth]
+    return IntegerType(widths[0]) if widths and type.signedness.data is Signedness.SIGNLESS else None
+
+
 def is_integral(type: Attribute) -> bool:
     """Whether it is an integer, of a fixed width or as wide as a pointer."""
     return is_integer(type) or isinstance(type, (IndexType, *POINTER_WIDE))

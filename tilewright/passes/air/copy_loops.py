@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import prod
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects import arith
+from tilewright.dialects import arith, memref
 from tilewright.dialects._strides import strided_form
+from tilewright.dialects.affine.meaning import AffineNumbers
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.ir.diagnostics import fail_op
@@ -34,8 +34,8 @@ def lower_copy(op: DmaMemcpyNdOp, workers: Workers | None) -> None:
     """Put loops before a copy; with `workers`, each does its share."""
     _check(op)
     source, destination = op.access("src"), op.access("dst")
-    sizes = _transfer_sizes(op, source, destination)
     emitter = Emitter.before(op)
+    sizes = _transfer_sizes(emitter, source, destination)
 
     def copy(inner: Emitter, position: Indices) -> None:
         value = inner.load(source.memref, indices_of(op, inner, source, position, sizes))
@@ -60,16 +60,25 @@ def _check(op: DmaMemcpyNdOp) -> None:
         fail_op(op, f"copies from {elements[0]} to {elements[1]}; both sides must have one element type")
 
 
-def _transfer_sizes(op: DmaMemcpyNdOp, source: Access, destination: Access) -> list[Mixed]:
+def _transfer_sizes(emitter: Emitter, source: Access, destination: Access) -> list[Mixed]:
     """How many elements are copied in each dimension."""
     sizes = source.sizes or destination.sizes
     if sizes:
         return sizes
     shapes = [cast(MemRefType, side.memref.type).get_shape() for side in (source, destination)]
-    shape = min(shapes, key=len)
-    if DYNAMIC_INDEX in shape:
-        fail_op(op, "copies all of a buffer whose size is not known", (op, "give the sizes: `[] [%n] [1]`"))
-    return list(shape)
+    # Of two with as many dimensions, one whose size is known.
+    number = min((0, 1), key=lambda side: (len(shapes[side]), DYNAMIC_INDEX in shapes[side]))
+    return shape_of(emitter, (source, destination)[number].memref)
+
+
+def shape_of(emitter: Emitter, buffer: SSAValue) -> list[Mixed]:
+    """The sizes of a buffer, asked for where its type does not say them."""
+    return [
+        emitter.value(memref.DimOp.create(operands=(buffer, emitter.index(number)), result_types=[IndexType()]))
+        if size == DYNAMIC_INDEX
+        else size
+        for number, size in enumerate(cast(MemRefType, buffer.type).get_shape())
+    ]
 
 
 def _nested(
@@ -98,14 +107,33 @@ def value_of(emitter: Emitter, entry: Mixed) -> SSAValue:
     return emitter.index(entry) if isinstance(entry, int) else entry
 
 
+class _Counts(AffineNumbers[SSAValue]):
+    """Numbers of elements: none is negative, so that GPUs divide them without asking for signs."""
+
+    dims = 0
+
+    def __init__(self, emitter: Emitter):
+        self._emitter = emitter
+
+    def constant(self, number: int) -> SSAValue:
+        return self._emitter.index(number)
+
+    def operand(self, number: int) -> SSAValue:
+        raise TypeError("no map is applied to counts")
+
+    def compute(self, name: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        kinds = {"arith.floordivsi": arith.DivUIOp, "arith.addi": arith.AddiOp, "arith.muli": arith.MuliOp}
+        return self._emitter.binary(kinds[name], a, b)
+
+    def modulo(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        return self._emitter.binary(arith.RemUIOp, a, b)
+
+
 def delinearized(emitter: Emitter, flat: SSAValue, sizes: Sequence[Mixed]) -> Indices:
     """The place of the `flat`-th element, the last dimension counting fastest."""
-    indices: Indices = []
-    for size in reversed(sizes[1:]):
-        amount = value_of(emitter, size)
-        indices.append(emitter.value(arith.RemUIOp(flat, amount)))
-        flat = emitter.value(arith.DivUIOp(flat, amount))
-    return [flat, *reversed(indices)] if sizes else []
+    # The outermost size is not looked at.
+    basis = [flat, *reversed([value_of(emitter, size) for size in reversed(sizes[1:])])]
+    return _Counts(emitter).delinearize(flat, basis, len(sizes)) if sizes else []
 
 
 def _linearized(emitter: Emitter, position: Sequence[SSAValue], strides: Sequence[Mixed]) -> SSAValue:
@@ -126,39 +154,37 @@ def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indice
     # without a division for each dimension, which GPUs do slowly
     if _is_direct(access, type, len(position), sizes):
         return _direct(emitter, access, position)
-    shape = type.get_shape()
-    if DYNAMIC_INDEX in shape:
-        fail_op(
-            op,
-            f"needs the shape of {type} to find its elements",
-            (op, "give offsets, sizes and strides for each dimension, the strides those of the buffer"),
-        )
-    row_major: list[Mixed] = list(_row_major(shape))
-    strides = _strides(op, access, len(position), sizes)
+    shape = shape_of(emitter, access.memref)
+    strides = _strides(op, emitter, access, len(position), sizes)
     flat = _linearized(emitter, position, strides)
     if len(access.offsets) > len(shape):
         fail_op(op, f"has {len(access.offsets)} offsets into a buffer of {len(shape)} dimensions")
     if access.offsets:
         offsets = [value_of(emitter, offset) for offset in access.offsets]
         # fewer offsets than dimensions are for the innermost ones
-        flat = emitter.folded_sum(flat, _linearized(emitter, offsets, row_major[-len(offsets) :]))
-    return delinearized(emitter, flat, list(shape))
+        flat = emitter.folded_sum(flat, _linearized(emitter, offsets, _row_major(emitter, shape)[-len(offsets) :]))
+    return delinearized(emitter, flat, shape)
 
 
-def _strides(op: Operation, access: Access, rank: int, sizes: Sequence[Mixed]) -> list[Mixed]:
+def _strides(op: Operation, emitter: Emitter, access: Access, rank: int, sizes: Sequence[Mixed]) -> list[Mixed]:
     """How far apart the elements of the copy are in the buffer."""
     if access.strides:
         if len(access.strides) != rank:
             fail_op(op, f"has {len(access.strides)} strides on one side and copies {rank} dimensions")
         return access.strides
-    known = [known_int(size) for size in sizes]
-    if None in known[1:]:
-        fail_op(op, "copies a whole buffer in another shape of unknown size", (op, "give its strides"))
-    return list(_row_major([size or 0 for size in known]))
+    return _row_major(emitter, sizes)
 
 
-def _row_major(shape: Sequence[int]) -> list[int]:
-    return [prod(shape[dimension + 1 :]) for dimension in range(len(shape))]
+def _row_major(emitter: Emitter, sizes: Sequence[Mixed]) -> list[Mixed]:
+    """How far apart elements are that are neighbours in each dimension."""
+    strides: list[Mixed] = [1]
+    for size in reversed(sizes[1:]):
+        inner, known = strides[0], known_int(size)
+        if isinstance(inner, int) and known is not None:
+            strides.insert(0, known * inner)
+        else:
+            strides.insert(0, emitter.folded_product(value_of(emitter, size), value_of(emitter, inner)))
+    return strides[: len(sizes)]
 
 
 def _is_direct(access: Access, type: MemRefType, rank: int, sizes: Sequence[Mixed]) -> bool:

@@ -11,7 +11,7 @@ are taken again after all others, when what used them is over if the program wai
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ from tilewright.dialects.aiex.tasks import (
     DmaConfigureTaskOp,
     DmaFreeTaskOp,
     DmaStartTaskOp,
+    PoolPart,
 )
 from tilewright.ir.diagnostics import emit_warning, fail_op, location_of, op_text
 from tilewright.ir.pass_manager import Pass
@@ -290,7 +291,7 @@ class _PooledSequence:
         self.freed: list[dict[SSAValue, DmaFreeTaskOp]] = []
         """What is free for certain: by block, from the outermost to the one that is being walked."""
         self.loops: list[Region] = []
-        self.pools: dict[tuple[TileId, int], tuple[int | None, int | None]] = {}
+        self.pools: dict[tuple[TileId, int], PoolPart] = {}
         self.starts: list[tuple[DmaStartTaskOp, PooledTask]] = []
 
     def lower(self, sequence: RuntimeSequenceOp) -> None:
@@ -344,7 +345,7 @@ class _PooledSequence:
         check_descriptors(op)
         build, pool = Emitter.before(op), self.pool_of(op)
         # Before the task, which takes them as operands.
-        ids = [build.insert(DmaBdPoolPopOp(place, *pool)).bd_id for _ in op.descriptors]
+        ids = [build.insert(DmaBdPoolPopOp(place, pool)).bd_id for _ in op.descriptors]
         op.set_bd_ids(ids)
         self.tasks[op.result] = PooledTask(ids, op)
         if self.recycles and _is_waited_for_otherwise(op):
@@ -353,17 +354,20 @@ class _PooledSequence:
             assert block is not None and block.last_op is not None, "a block of a loop has a terminator"
             end = block.last_op
             for id in ids:
-                Emitter.before(end).insert(DmaBdPoolPushOp(place, id, *pool, is_last=True))
+                Emitter.before(end).insert(DmaBdPoolPushOp(place, id, pool, is_last=True))
 
-    def pool_of(self, task: DmaConfigureTaskOp) -> tuple[int | None, int | None]:
-        """The channel whose descriptors a task needs, where not all will do, and the first one that is free."""
+    def pool_of(self, task: DmaConfigureTaskOp) -> PoolPart:
+        """The descriptors that a task's channel reaches, and its tile does not use otherwise."""
         place, _, channel = channel_of(task)
         if (place, channel) not in self.pools:
             reached = self.model.accessible_bds(*place, channel)
-            # The pool begins behind the last descriptor that is used otherwise: it is a range, without holes.
             used = self.used.get(place, set[int]()).intersection(reached)
+            first = max(used) + 1 if used else reached[0]
+            behind, before = range(first, reached[-1] + 1), [id for id in range(reached[0], first) if id not in used]
             reaches_all = len(reached) == self.model.num_bds(*place)
-            self.pools[place, channel] = None if reaches_all else channel, max(used) + 1 if used else None
+            part = PoolPart(None if reaches_all else channel, first if used else None)
+            # Those behind what is used come first: programs that need no more have always had these.
+            self.pools[place, channel] = replace(part, first=None, ids=[*behind, *before]) if before else part
         return self.pools[place, channel]
 
     def start(self, op: DmaStartTaskOp) -> None:
@@ -389,7 +393,7 @@ class _PooledSequence:
         place, _, _ = channel_of(task.example)
         # The pool is a stack: what is pushed last is taken first.
         for id in reversed(task.ids):
-            build.insert(DmaBdPoolPushOp(place, id, *self.pool_of(task.example)))
+            build.insert(DmaBdPoolPushOp(place, id, self.pool_of(task.example)))
         Rewriter.erase_op(op)
 
     def check_freed_once(self, op: DmaFreeTaskOp) -> None:

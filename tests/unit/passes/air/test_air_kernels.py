@@ -206,13 +206,34 @@ def copies(draw: st.DrawFn) -> tuple[list[int], list[int], list[int], list[int]]
     return shape, offsets, sizes, strides
 
 
+def open_type(shape: list[int], unknown: list[bool]) -> str:
+    """A memref of that shape whose type leaves some of the sizes open."""
+    sizes = ["?" if is_open else str(size) for size, is_open in zip(shape, unknown, strict=False)]
+    return f"memref<{'x'.join(sizes)}xi32>"
+
+
+def test_all_of_a_buffer_is_copied_whatever_its_size() -> None:
+    """Also into a buffer of another shape, of which no size is known."""
+    text = """func.func @f(%in: memref<?x?xi32>, %out: memref<?x?x?xi32>) {
+      %c1 = arith.constant 1 : index
+      air.launch (%b) in (%n=%c1) args(%i=%in, %o=%out) : memref<?x?xi32>, memref<?x?x?xi32> {
+        air.dma_memcpy_nd (%o[] [] [], %i[] [] []) : (memref<?x?x?xi32>, memref<?x?xi32>)
+      }
+      return }"""
+    data, out = np.arange(24, dtype=np.int32).reshape(4, 6), np.zeros((2, 3, 4), np.int32)
+    run(text, data, out)
+    assert (out.reshape(-1) == data.reshape(-1)).all()
+
+
 @settings(max_examples=60, deadline=None)
-@given(copies(), st.booleans())
-def test_a_copy_reads_what_its_lists_say(copy: Any, shared: bool):
-    """Offsets count in the dimensions of the buffer, strides count its elements; a block shares the work."""
+@given(copies(), st.booleans(), st.lists(st.booleans(), min_size=6, max_size=6))
+def test_a_copy_reads_what_its_lists_say(copy: Any, shared: bool, unknown: list[bool]):
+    """Offsets count in the dimensions of the buffer, strides count its elements; a block shares the work.
+
+    Sizes that types do not say are those of the buffers.
+    """
     shape, offsets, sizes, strides = copy
-    source_type = f"memref<{'x'.join(map(str, shape))}xi32>"
-    target_type = f"memref<{'x'.join(map(str, sizes))}xi32>"
+    source_type, target_type = open_type(shape, unknown[:3]), open_type(sizes, unknown[3:])
     moved = f"air.dma_memcpy_nd (%o[] [] [], %i{offsets} {sizes} {strides}) : ({target_type}, {source_type})"
     herd = "air.herd tile (%x) in (%nx=%two) { }" if shared else ""
     text = f"""func.func @f(%in: {source_type}, %out: {target_type}) {{

@@ -93,7 +93,7 @@ def _convert_to_commands_by_mode(  # pyright: ignore[reportUnusedFunction]: prog
     for kind, streams in enumerate(byte_streams):
         for place, stream in streams.items():
             mode = trace_modes[kind].get(place, RecordingMode.TIME)
-            # mlir-aie's exception, which its programs expect: the packets of mode 2 are documented nowhere
+            # mlir-aie's exception, which its programs expect; `parse_trace` reads mode 2
             if mode not in (RecordingMode.TIME, RecordingMode.PROGRAM_COUNTER):
                 raise NotImplementedError(f"trace mode {mode} is not supported for type {kind} tile {place}")
             commands[kind][place] = commands_of(stream, RecordingMode(mode), zero)

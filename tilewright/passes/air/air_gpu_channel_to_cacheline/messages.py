@@ -23,14 +23,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects import arith, memref
-from tilewright.dialects._syntax import INDEX
+from tilewright.dialects import arith
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.channels import ChannelEnd
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.copy_loops import delinearized, indices_of, value_of
+from tilewright.passes.air.copy_loops import delinearized, indices_of, shape_of, value_of
 from tilewright.rewrite.emitter import CastOperation, Emitter, cast_op
 from tilewright.rewrite.folding.constants import FloatType, as_integer_type, is_shaped, width_of
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
@@ -120,13 +119,7 @@ class Message:
         """How many elements there are in each dimension."""
         if self.access.sizes:
             return self.access.sizes
-        buffer = self.access.memref
-        return [
-            emitter.value(memref.DimOp.create(operands=(buffer, emitter.index(number)), result_types=[INDEX]))
-            if size == DYNAMIC_INDEX
-            else size
-            for number, size in enumerate(self.type.get_shape())
-        ]
+        return shape_of(emitter, self.access.memref)
 
     def _indices(self, emitter: Emitter, number: SSAValue) -> Sequence[SSAValue]:
         sizes = self._sizes(emitter)

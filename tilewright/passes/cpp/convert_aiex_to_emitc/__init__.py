@@ -13,12 +13,12 @@ from tilewright.dialects import memref
 from tilewright.dialects.aie.lookup import parent_of_type
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
-from tilewright.dialects.aiex import tasks
+from tilewright.dialects.aiex import guards, tasks
 from tilewright.dialects.emitc.calls import CallOp, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.expression import ExpressionOp
 from tilewright.dialects.emitc.functions import FuncOp, IncludeOp
 from tilewright.dialects.emitc.operators import CastOp, CExpression, CmpOp, LogicalAndOp, Predicate
-from tilewright.dialects.emitc.types import PointerType, is_integral, width_of
+from tilewright.dialects.emitc.types import PointerType, is_integral, odd_integer, width_of
 from tilewright.dialects.emitc.variables import AssignOp, ConstantOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import DiagnosedError, emit_diagnostic, emit_op_error, fail_op
 from tilewright.ir.symbols import unchanging_symbols
@@ -161,6 +161,7 @@ class SequenceConversion:
         self._declare_pools()
         self.frame.begin()
         self.instructions.counter = self.frame.counter
+        self._fit_arguments()
         for computation in self.sequence.outer_computations:
             self._lower(computation)
         self._lower_block(self.sequence.body.block)
@@ -176,12 +177,25 @@ class SequenceConversion:
         self._use_arguments()
         return self.frame.functions()
 
+    def _fit_arguments(self) -> None:
+        """Arguments that have fewer bits than their C++ types: refuse numbers that have more, with sign or without."""
+        for argument in self.sequence.body.block.args:
+            if (type := odd_integer(argument.type)) is not None:
+                parameter, (low, high) = self.builder[argument], guards.any_limits(type)
+                outside = [f"{{}} < {low}"]
+                if high + 1 < 1 << width_of(parameter.type) - 1:  # else no number of the C++ type is too large
+                    outside.append(f"{{}} > {high}")
+                comment = f"{self.sequence.argument_names[argument.index]} has {type.bitwidth} bits"
+                self.builder.refuse_if(comment, " || ".join(outside), *(parameter for _ in outside))
+                self.builder.define(argument, self.builder.with_sign(parameter, type.bitwidth))
+
     def _declare_pools(self) -> None:
         declared: set[str] = set()
         for op in self.sequence.walk():
             if isinstance(op, tasks.PoolUser) and (name := pool_name(op, self.device.model)) not in declared:
                 declared.add(name)
-                self.builder.statement(pool_declaration(op, self.device.model))
+                for line in pool_declaration(op, self.device.model):
+                    self.builder.statement(line)
 
     def _lower_block(self, block: Block) -> None:
         location = self.builder.location

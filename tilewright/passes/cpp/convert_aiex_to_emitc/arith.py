@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial, reduce
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, i1
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, i1, i8
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.dialects import arith
 from tilewright.dialects.arith.meaning import COMPARISONS, DIVISION_BY_ZERO, MEANING, RESIZES, Integers
@@ -69,10 +69,13 @@ def lower_arithmetic(builder: CppBuilder, op: Operation) -> bool:
 
 
 class CppIntegers(Integers[SSAValue]):
-    """Builds operators; numbers are cast to types with sign, or without, where that makes a difference."""
+    """Builds operators; numbers are cast to types with sign, or without, where that makes a difference.
 
-    def __init__(self, builder: CppBuilder):
-        self.builder = builder
+    `width` says how many bits numbers have, which may be fewer than their C++ type has.
+    """
+
+    def __init__(self, builder: CppBuilder, width: int):
+        self.builder, self.width = builder, width
 
     def constant(self, number: int, like: SSAValue) -> SSAValue:
         return self.builder.constant(number, like.type)
@@ -82,14 +85,19 @@ class CppIntegers(Integers[SSAValue]):
         widen = operator == "*" and width_of(a.type) < width_of(WORD)
         modular = [unsigned(a.type), WORD] if widen else [unsigned(a.type)]
         a_modular, b_modular = self.builder.cast(a, *modular), self.builder.cast(b, *modular)
-        return self.builder.cast(self._apply(operator, a_modular, b_modular), unsigned(a.type), a.type)
+        result = self.builder.cast(self._apply(operator, a_modular, b_modular), unsigned(a.type), a.type)
+        # The bits above are copies of the sign in both, and stay so.
+        return result if operator in "&|^" else self._fit(result)
+
+    def _fit(self, number: SSAValue) -> SSAValue:
+        return self.builder.with_sign(number, self.width)
 
     def _apply(self, operator: str, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.builder.value(_OPERATORS[operator](a, b))
 
     def divide(self, operator: str, a: SSAValue, b: SSAValue, signed: bool) -> SSAValue:
         dividend, divisor = known_before_cast(a), known_before_cast(b)
-        smallest = -(1 << width_of(a.type) - 1)
+        smallest = -(1 << self.width - 1)
         compute = partial(self._apply, operator)
         if divisor == 0 or (signed and divisor == -1 and dividend == smallest):
             return self.constant(0, a)
@@ -135,19 +143,22 @@ class CppIntegers(Integers[SSAValue]):
         elif divisor is None:
             self.builder.refuse_if(DIVISION_BY_ZERO, "{} == 0", b)
         # `divide` itself looks for quotients that do not fit: each `/` and `%` is an expression of its own
-        return self.builder.cast(compute(self._cast(a, signed), self._cast(b, signed)), a.type)
+        return self._fit(self.builder.cast(compute(self._read(a, signed), self._read(b, signed)), a.type))
 
     def where_shiftable(
         self, a: SSAValue, b: SSAValue, signed: bool, compute: Callable[[SSAValue, SSAValue], SSAValue]
     ) -> SSAValue:
-        number, amount, count = self._cast(a, signed), self._cast(b, False), known(b)
+        number, amount, count = self._read(a, signed), self._cast(b, False), known(b)
         if self.builder.style.readable and count is not None:
-            if not 0 <= count < width_of(a.type):
+            if not 0 <= count < self.width:
                 return self.constant(0, a)
-            return self.builder.cast(compute(number, amount), a.type)
+            return self._fit(self.builder.cast(compute(number, amount), a.type))
         # C++ leaves a shift by the width undefined, MLIR gives poison; the native generator gives 0
-        fits = self._compare("<", amount, self.constant(width_of(a.type), amount))
-        return self.builder.cast(self._lazily(fits, compute, number, amount), a.type)
+        fits = self._compare("<", amount, self.constant(self.width, amount))
+        return self._fit(self.builder.cast(self._lazily(fits, compute, number, amount), a.type))
+
+    def _read(self, value: SSAValue, with_sign: bool) -> SSAValue:
+        return self._cast(value, True) if with_sign else self.builder.without_sign(value, self.width)
 
     def _cast(self, value: SSAValue, with_sign: bool) -> SSAValue:
         return self.builder.cast(value, signed(value.type) if with_sign else unsigned(value.type))
@@ -207,7 +218,7 @@ def _compare(builder: CppBuilder, op: Operation) -> SSAValue:
     if lhs.type == i1:  # a signed bit is 0 or -1
         symbol = _MIRRORED.get(symbol, symbol) if with_sign else symbol
         with_sign = None
-    return CppIntegers(builder).compare(symbol, lhs, rhs, with_sign)
+    return CppIntegers(builder, width_of(op.lhs.type)).compare(symbol, lhs, rhs, with_sign)
 
 
 def _select(builder: CppBuilder, op: Operation) -> SSAValue:
@@ -223,12 +234,24 @@ def _resize(builder: CppBuilder, op: Operation) -> SSAValue:
     if builder.style.readable and source.type == i1 and (bit := known(source)) is not None:
         return builder.constant(-(bit & 1) if with_sign and type != i1 else bit & 1, type)
     if source.type == i1 and with_sign:  # the sign of a bit is the bit
-        ones, zero = builder.constant(-1, type), builder.constant(0, type)
-        return builder.value(cpp.ConditionalOp(source, ones, zero))
-    if type == i1:  # a cast to bool would ask whether any bit is set
-        return builder.cast(builder.value(cpp.BitwiseAndOp(source, builder.constant(1, source.type))), i1)
-    kind = signed if with_sign else unsigned
-    return builder.cast(source, kind(source.type), kind(type), type)
+        return _signed_bit(builder, source, type)
+    if type == i1:
+        return _low_bit(builder, source)
+    if with_sign:
+        resized = builder.cast(source, signed(source.type), signed(type), type)
+    else:
+        resized = builder.cast(builder.without_sign(source, width_of(op.operands[0].type)), unsigned(type), type)
+    return builder.with_sign(resized, width_of(op.results[0].type))
+
+
+def _signed_bit(builder: CppBuilder, bit: SSAValue, type: Attribute) -> SSAValue:
+    ones, zero = builder.constant(-1, type), builder.constant(0, type)
+    return builder.value(cpp.ConditionalOp(bit, ones, zero))
+
+
+def _low_bit(builder: CppBuilder, number: SSAValue) -> SSAValue:
+    """A cast to bool would ask whether any bit is set."""
+    return builder.cast(builder.value(cpp.BitwiseAndOp(number, builder.constant(1, number.type))), i1)
 
 
 def _change_sign(builder: CppBuilder, op: Operation) -> SSAValue:
@@ -247,9 +270,9 @@ _ON_BITS: dict[str, type[BinaryOp]] = {
 }
 
 
-def _known_result(name: str, lhs: SSAValue, rhs: SSAValue) -> int | None:
+def _known_result(name: str, lhs: SSAValue, rhs: SSAValue, width: int) -> int | None:
     """The number that a result is known to be: compilers warn of odd ways to write it, such as a shift by too much."""
-    a, b, width = known_before_cast(lhs), known_before_cast(rhs), width_of(lhs.type)
+    a, b = known_before_cast(lhs), known_before_cast(rhs)
     if a is not None and b is not None:
         return compute(name, a, b, width)
     alone = {"arith.andi": 0, "arith.muli": 0, "arith.ori": mask(width)}.get(name)
@@ -257,17 +280,19 @@ def _known_result(name: str, lhs: SSAValue, rhs: SSAValue) -> int | None:
 
 
 def _binary(builder: CppBuilder, op: Operation) -> SSAValue:
-    lhs, rhs = (builder[value] for value in op.operands)
-    if builder.style.readable and (result := _known_result(op.name, lhs, rhs)) is not None:
-        return builder.constant(wrapped(result, width_of(lhs.type)), lhs.type)
+    (lhs, rhs), width = (builder[value] for value in op.operands), width_of(op.results[0].type)
+    if builder.style.readable and (result := _known_result(op.name, lhs, rhs, width)) is not None:
+        return builder.constant(wrapped(result, width), lhs.type)
+    numbers = CppIntegers(builder, width)
     if lhs.type != i1:
-        return MEANING[op.name](CppIntegers(builder), lhs, rhs)
+        return MEANING[op.name](numbers, lhs, rhs)
     if op.name not in _ON_BITS:
-        fail_op(op, NOT_SUPPORTED, (op, "widen the single bits first, with arith.extui or arith.extsi"))
+        widened = (_signed_bit(builder, bit, i8) for bit in (lhs, rhs))
+        return _low_bit(builder, MEANING[op.name](numbers, *widened))
     operator = _ON_BITS[op.name]
     if builder.style.readable:
         if operator is cpp.BitwiseXorOp:
-            return builder.constant(0, i1) if lhs is rhs else CppIntegers(builder).compare("!=", lhs, rhs, None)
+            return builder.constant(0, i1) if lhs is rhs else numbers.compare("!=", lhs, rhs, None)
         return builder.value((cpp.LogicalAndOp if operator is cpp.BitwiseAndOp else cpp.LogicalOrOp)(lhs, rhs))
     return builder.value(operator(lhs, rhs))
 

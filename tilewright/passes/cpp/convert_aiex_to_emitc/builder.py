@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, LocationAttr, Signedness, StringAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.emitc.calls import COMMENT, VerbatimOp
-from tilewright.dialects.emitc.operators import CastOp, CmpOp, Predicate
+from tilewright.dialects.emitc.operators import BitwiseAndOp, BitwiseXorOp, CastOp, CmpOp, Predicate, SubOp
 from tilewright.dialects.emitc.types import (
     OpaqueAttr,
     PtrDiffT,
@@ -21,6 +21,7 @@ from tilewright.dialects.emitc.types import (
     is_integer,
     is_integral,
     is_unsigned,
+    wider,
     width_of,
 )
 from tilewright.dialects.emitc.variables import ConstantOp, opaque
@@ -121,6 +122,8 @@ class CppBuilder:
         self._values: dict[SSAValue, SSAValue] = {}
         # By block, for what was checked in one need not hold outside of it.
         self._checked: set[tuple[Block, str, tuple[SSAValue, ...]]] = set()
+        # What `without_sign` gives for results of `with_sign`.
+        self._bits: dict[tuple[SSAValue, int], SSAValue] = {}
 
     def emit(self, op: OpT) -> OpT:
         op.location = self.location
@@ -191,6 +194,36 @@ class CppBuilder:
     def compare(self, predicate: Predicate, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         return self.value(CmpOp(predicate, lhs, rhs))
 
+    # Integers of widths that C++ has no types for: numbers of the next wider type, equal to what the bits are with sign
+
+    def without_sign(self, value: SSAValue, width: int) -> SSAValue:
+        """What the low bits of a number are without sign, as a type without sign."""
+        type = unsigned(value.type)
+        if (value, width) in self._bits:
+            return self._bits[value, width]
+        if width >= width_of(type):
+            return self.cast(value, type)
+        number = known(value) if self.style.readable else None
+        if number is not None:
+            return self.constant(number & (1 << width) - 1, type)
+        return self.value(BitwiseAndOp(self.cast(value, type), self.constant((1 << width) - 1, type)))
+
+    def with_sign(self, value: SSAValue, width: int) -> SSAValue:
+        """What the low bits of a number are with sign."""
+        if width >= width_of(value.type):
+            return value
+        sign = 1 << width - 1
+        number = known(value) if self.style.readable else None
+        if number is not None:
+            return self.constant((number & 2 * sign - 1 ^ sign) - sign, value.type)
+        bits = self.without_sign(value, width)
+        # As C++ computes with narrow numbers.
+        type = value.type if width_of(value.type) > width_of(i32) else i32
+        flipped = self.value(BitwiseXorOp(self.cast(bits, type), self.constant(sign, type)))
+        result = self.cast(self.value(SubOp(flipped, self.constant(sign, type))), value.type)
+        self._bits[result, width] = bits
+        return result
+
 
 def known(value: SSAValue) -> int | None:
     """The integer that a value in the C++ code is known to be."""
@@ -239,7 +272,16 @@ def signed(type: Attribute) -> Attribute:
 
 def cpp_types(op: Operation, types: Sequence[Attribute]) -> list[Attribute]:
     """The types that stand for those of the program in C++."""
-    for type in types:
-        if not is_integer(type) and not isinstance(type, IndexType):
+    return [_cpp_type(op, type) for type in types]
+
+
+def _cpp_type(op: Operation, type: Attribute) -> Attribute:
+    match type:
+        case IndexType():
+            return SIZE
+        case IntegerType() if is_integer(type):
+            return type
+        case IntegerType() if (found := wider(type)) is not None:
+            return found
+        case _:
             fail_op(op, NOT_SUPPORTED, (op, f"C++ has no integer type for {type}"))
-    return [SIZE if isinstance(type, IndexType) else type for type in types]

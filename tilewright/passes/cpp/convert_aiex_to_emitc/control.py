@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IndexType, IntegerType, Signedness, i1, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.dialects import scf
 from tilewright.dialects.emitc import control, operators
@@ -15,7 +15,7 @@ from tilewright.dialects.emitc.operators import Predicate
 from tilewright.dialects.emitc.types import width_of
 from tilewright.dialects.emitc.variables import AssignOp, LoadOp, VariableOp
 from tilewright.ir.diagnostics import CompileError
-from tilewright.passes.cpp.convert_aiex_to_emitc.builder import DIFFERENCE, SIZE, CppBuilder, cpp_types, known, unsigned
+from tilewright.passes.cpp.convert_aiex_to_emitc.builder import DIFFERENCE, SIZE, CppBuilder, cpp_types, known
 
 LowerBlock: TypeAlias = Callable[[Block], None]
 """Lowers what is in a block of the program, up to its terminator, into the builder's block."""
@@ -175,6 +175,7 @@ class _Range:
     def __init__(self, builder: CppBuilder, op: scf.ForOp):
         self.builder = builder
         self.source_type = cpp_types(op, [op.body.block.args[0].type])[0]
+        self.width = width_of(op.body.block.args[0].type)
         self.signed_type = DIFFERENCE if self.source_type == SIZE else self.source_type
         self.offset: SSAValue | None = None
         self.lower, self.upper, self.step = builder[op.lb], builder[op.ub], builder[op.step]
@@ -182,7 +183,7 @@ class _Range:
         self._refuse_bad_step(with_sign)
         if self._fits(with_sign):
             self.type = self.source_type
-        elif isinstance(op.lb.type, IndexType) or self.source_type == i64:
+        elif width_of(op.lb.type) == width_of(i64) or (self.source_type == i64 and not with_sign):
             self._count_unsigned(with_sign)
         else:
             self._widen(with_sign)
@@ -196,7 +197,7 @@ class _Range:
         """What stands for the induction variable of the program."""
         if self.offset is not None:
             variable = self.builder.value(operators.AddOp(self.offset, variable))
-        return self.builder.cast(variable, self.source_type)
+        return self.builder.with_sign(self.builder.cast(variable, self.source_type), self.width)
 
     def _refuse_bad_step(self, with_sign: bool) -> None:
         """A step that leads nowhere is an error of the program, which is run nevertheless if that never gets there."""
@@ -216,18 +217,20 @@ class _Range:
         return lower >= 0 and upper >= 0 and step > 0 and upper + step < 1 << width_of(self.source_type) - 1
 
     def _widen(self, with_sign: bool) -> None:
-        types: list[Attribute] = [i64] if with_sign else [unsigned(self.source_type), i64]
         self.type = i64
         self.lower, self.upper, self.step = (
-            self.builder.cast(value, *types) for value in (self.lower, self.upper, self.step)
+            self.builder.cast(self._read(value, with_sign), i64) for value in (self.lower, self.upper, self.step)
         )
+
+    def _read(self, bound: SSAValue, with_sign: bool) -> SSAValue:
+        return bound if with_sign else self.builder.without_sign(bound, self.width)
 
     def _count_unsigned(self, with_sign: bool) -> None:
         builder = self.builder
         self.type = SIZE if self.source_type == SIZE else UNSIGNED_64
         start, end = self.lower, self.upper
         self.lower, self.upper, self.step = (
-            builder.cast(value, self.type) for value in (self.lower, self.upper, self.step)
+            builder.cast(self._read(value, with_sign), self.type) for value in (self.lower, self.upper, self.step)
         )
         if not with_sign:
             return

@@ -50,17 +50,35 @@ UINT32, UINT64, INT32 = opaque_type("uint32_t"), opaque_type("uint64_t"), opaque
 
 def pool_name(op: tasks.PoolUser, model: DeviceModel) -> str:
     """The variable with the pool that an operation uses."""
-    numbers, all_of_them = op.numbers(model), range(model.num_bds(*op.place))
+    (first, *more), count = _runs(op.numbers(model)), model.num_bds(*op.place)
     name = "bd_pool_{}_{}".format(*op.place)
-    if numbers == all_of_them:
+    if first == range(count):
         return name
-    return f"{name}_from_{numbers.start}" if numbers.start else f"{name}_to_{numbers[-1]}"
+    if not more and (not first.start or first.stop == count):
+        return f"{name}_from_{first.start}" if first.start else f"{name}_to_{first[-1]}"
+    return f"{name}_from_{'_and_'.join(f'{run.start}_to_{run[-1]}' for run in (first, *more))}"
 
 
-def pool_declaration(op: tasks.PoolUser, model: DeviceModel) -> str:
-    numbers = op.numbers(model)
-    first = f", {numbers.start}" if numbers.start else ""
-    return f"{NAMESPACE}::BdPool {pool_name(op, model)} = {NAMESPACE}::bd_pool_init({len(numbers)}{first});"
+def pool_declaration(op: tasks.PoolUser, model: DeviceModel) -> list[str]:
+    """Statements that make the pool."""
+    (run, *more), name = _runs(op.numbers(model)), pool_name(op, model)
+    first = f", {run.start}" if run.start else ""
+    declared = f"{NAMESPACE}::BdPool {name} = {NAMESPACE}::bd_pool_init({len(run)}{first});"
+    push = f"{NAMESPACE}::bd_pool_push_last({name}, id);"
+    return [declared, *(f"for (uint32_t id = {each.start}; id <= {each[-1]}; ++id) {push}" for each in more)]
+
+
+def _runs(numbers: Sequence[int]) -> list[range]:
+    """Numbers as ranges, one after the other."""
+    if isinstance(numbers, range):
+        return [numbers]
+    runs = list[range]()
+    for number in numbers:
+        if runs and runs[-1].stop == number:
+            runs[-1] = range(runs[-1].start, number + 1)
+        else:
+            runs.append(range(number, number + 1))
+    return runs
 
 
 class Instructions:
@@ -126,7 +144,7 @@ class Instructions:
         """A value of the program as it goes into a word of the stream."""
         made = self.builder[value]
         if 1 < width_of(value.type) < WORD_BITS:  # has no sign there
-            return self.builder.cast(made, unsigned(value.type), WORD)
+            return self.builder.cast(self.builder.without_sign(made, width_of(value.type)), WORD)
         return self.builder.cast(made, WORD) if self.style.cast_words or value.type != i32 else made
 
     def address(self, op: Placed, written: SSAValue, what: str) -> tuple[SSAValue, int | None]:

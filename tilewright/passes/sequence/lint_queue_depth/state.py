@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -30,7 +30,7 @@ class DrawnBd(NamedTuple):
 Handle: TypeAlias = DrawnBd | Operation
 """What a value stands for: a descriptor, or a task by the operation that configures it."""
 Handles: TypeAlias = frozenset[Handle]
-PoolKey: TypeAlias = tuple[TileId, range]
+PoolKey: TypeAlias = tuple[TileId, Sequence[int]]
 NameT = TypeVar("NameT", bound=Hashable)
 
 
