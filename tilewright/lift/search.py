@@ -36,6 +36,10 @@ MOST_DEPTH = 4
 MOST_TRIES = 6
 LEAST_POINTS = 4
 MOST_ENTRIES = 64
+FIELD_BORDERS = 20, 24, 8, 10, 12, 30
+"""Bits at which registers often have another field."""
+FILES_OF_ENTRY = 4
+"""Shapes that each entry of a table stands for, on average: with fewer it would be a memory, not an explanation."""
 MOST_KEY_COST = 5
 MOST_REMEMBERED = 1000
 CERTAINTY_BITS = 2.0
@@ -56,22 +60,25 @@ class Explainer:
 
     def __init__(self, columns: Columns, trusted: Iterable[Expression] = ()):
         self.columns = columns
+        self._varying = {name: column for name, column in columns.items() if len(column) and (column != column[0]).any()}
         self.count = len(next(iter(columns.values()), ()))
         self._known: dict[bytes, Expression | None] = {}
         self.trusted: dict[Expression, None] = dict.fromkeys(trusted)
         """Expressions that proved themselves, which need less evidence elsewhere."""
         self._all = np.ones(self.count, dtype=np.bool_)
         self._features = list(self._make())
-        self._values = np.stack([f.values for f in self._features]) if self._features else np.zeros((0, self.count))
-        self._keys: list[Column] = []
-        """For each simple feature, which files have the same value of it."""
-        for feature in self._features:
-            if feature.expression.cost <= MOST_KEY_COST:
-                self._keys.append(np.unique(feature.values, return_inverse=True)[1].reshape(-1))
+        self._values = np.stack([f.values for f in self._features]) if self._features else np.zeros((0, self.count), dtype=np.int64)
+        self._keys = [
+            (index, np.unique(feature.values, return_inverse=True)[1].reshape(-1))
+            for index, feature in enumerate(self._features)
+            if feature.expression.cost <= MOST_KEY_COST
+        ]
+        """Simple features, and which files have the same value of them."""
         self._by_shape: dict[bytes, dict[int, int]] = {}
         # files of one shape are one piece of evidence
         stacked = np.stack([*columns.values()]) if columns else np.zeros((1, self.count), dtype=np.int64)
         self._point = np.unique(stacked, axis=1, return_inverse=True)[1].reshape(-1)
+        self._points = len(np.unique(self._point))
         self._conditions = sorted(self._make_conditions(), key=lambda it: -int(it[1].sum()))
 
     def explain(self, column: Column) -> Expression | None:
@@ -84,14 +91,20 @@ class Explainer:
                 self.trusted.setdefault(found)
         return self._known[key]
 
+    def explain_simply(self, column: Column) -> Expression | None:
+        """One expression for all files, or a table; without search for fields and conditions."""
+        if not agree(self._point, column):
+            return None
+        return self._direct(column, self._all) or self._table(column)
+
     def _explain(self, column: Column) -> Expression | None:
         return (
             self._direct(column, self._all)
             or self._sum(column)
-            or self._split(column, self._fitting)
+            or self._split(column, self._fitting, range(1, 32))
             or self._table(column)
             or self._listed(column, self._all, 0)
-            or self._split(column, self._pieced)
+            or self._split(column, self._pieced, FIELD_BORDERS)
         )
 
     def _fitting(self, column: Column) -> Expression | None:
@@ -107,9 +120,11 @@ class Explainer:
         values = column[rows]
         if (values == values[0]).all():
             return Constant(int(values[0]))
+        if (exact := self._same(values, rows)) is not None:
+            return exact
         shape, step, sign = _shape(values)
         index = self._shapes(rows).get(hash(shape))
-        if index is None or self._evidence(column, rows, 2) < log2(index + 1) + CERTAINTY_BITS:
+        if index is None or self._evidence(column, rows, 2) < self._price(index):
             return None
         feature = self._features[index]
         of_feature = feature.values[rows]
@@ -123,6 +138,18 @@ class Explainer:
         rest = int(of_feature[0]) % divisor
         whole = Binary("//", affine(feature.expression, 1, -rest), Constant(divisor))
         return affine(whole, scale, int(values[0]) - scale * ((int(of_feature[0]) - rest) // divisor))
+
+    def _same(self, values: Column, rows: Rows) -> Expression | None:
+        """What proved itself elsewhere, as it stands: nothing about it is chosen here."""
+        trusted = self._values[: self._trusted_count, rows]
+        found = np.flatnonzero((trusted == values).all(axis=1))
+        return self._features[found[0]].expression if len(found) else None
+
+    def _price(self, index: int) -> float:
+        """Bits that it takes to choose a feature, and to be certain."""
+        if index < self._trusted_count:
+            return log2(index + 2) / 2
+        return log2(index - self._trusted_count + 1) + CERTAINTY_BITS
 
     def _shapes(self, rows: Rows) -> dict[int, int]:
         """The simplest feature of each shape on some rows."""
@@ -168,12 +195,14 @@ class Explainer:
 
     # Several
 
-    def _split(self, column: Column, explain: Callable[[Column], Expression | None]) -> Expression | None:
+    def _split(
+        self, column: Column, explain: Callable[[Column], Expression | None], borders: Iterable[int]
+    ) -> Expression | None:
         """The fields of a word, where each can be explained alone."""
         if (column < 0).any():
             return None
         changing = int(np.bitwise_or.reduce(column ^ column[0]))
-        places = [bit for bit in (16, *range(1, 32)) if changing >> bit and changing & (1 << bit) - 1]
+        places = [bit for bit in (16, *borders) if changing >> bit and changing & (1 << bit) - 1]
         for place in dict.fromkeys(places):
             lower = explain(column & (1 << place) - 1)
             upper = explain(column >> place) if lower is not None else None
@@ -183,14 +212,16 @@ class Explainer:
 
     def _table(self, column: Column) -> Expression | None:
         """A number for each value of a simple feature."""
-        for index, keys in enumerate(self._keys):
+        for index, keys in self._keys:
             entries = int(keys.max()) + 1
             if not agree(keys, column) or entries > MOST_ENTRIES:
                 continue
             numbers = np.zeros(entries, dtype=np.int64)
             numbers[keys] = column
             changes = 1 + int((numbers[1:] != numbers[:-1]).sum())
-            if self._evidence(column, self._all, changes) < changes + log2(index + 1) + CERTAINTY_BITS:
+            if changes * FILES_OF_ENTRY > self._points:
+                continue
+            if self._evidence(column, self._all, changes) < changes + self._price(index):
                 continue
             feature = self._features[index]
             return _cases(feature.expression, np.unique(feature.values).tolist(), numbers.tolist())
@@ -228,7 +259,7 @@ class Explainer:
                 yield condition, rows
 
     def _possible_conditions(self) -> Iterator[Condition]:
-        for name, column in self.columns.items():
+        for name, column in self._varying.items():
             values, parameter = np.unique(column).tolist()[:64], Parameter(name)
             for relation in ("<=", "==", ">"):
                 yield from (Condition(parameter, relation, value) for value in values)
@@ -240,7 +271,8 @@ class Explainer:
     def _make(self) -> Iterator[Feature]:
         seen = dict[bytes, None]()
         rank = 0
-        for expression in (*self.trusted, *_candidates(self.columns)):
+        self._trusted_count = 0
+        for expression in (*self.trusted, *_candidates(self._varying)):
             values = expression.evaluate(self.columns)
             if len(values) == 0 or (values == values[0]).all() or np.abs(values).max() > LARGEST:
                 continue
@@ -250,6 +282,7 @@ class Explainer:
             seen[key] = None
             yield Feature(expression, values)
             rank += 1
+            self._trusted_count += expression in self.trusted
             if rank >= MOST_FEATURES:
                 return
 
