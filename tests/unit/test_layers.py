@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "kernels": VOCABULARY | {"native", "sim"},
     "report": VOCABULARY | {"sim"},
     "driver": VOCABULARY | {"rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
+    "lift": VOCABULARY | {"rewrite", "driver"},
     "iron": VOCABULARY | {"native", "kernels", "driver", "report"},
     "designs": VOCABULARY | {"iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.

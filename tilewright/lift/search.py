@@ -45,6 +45,7 @@ MOST_REMEMBERED = 1000
 CERTAINTY_BITS = 2.0
 """Evidence beyond what choosing the expression took."""
 LARGEST = 1 << 40
+NEARLY_NOTHING = 1e-7
 
 
 @dataclass(frozen=True)
@@ -171,18 +172,20 @@ class Explainer:
         return found
 
     def _sum(self, column: Column) -> Expression | None:
-        """Two features with a factor each; then all parameters and their products."""
-        few = self._features[:MOST_PAIRED]
-        if self._evidence(column, self._all, 3) > log2(len(few) ** 2 / 2 + 1) + CERTAINTY_BITS:
-            for first, second in combinations(few, 2):
-                factors = _solve([first.values, second.values], column)
-                if factors is not None:
-                    return _linear([first.expression, second.expression], factors)
+        """All parameters and their products with a factor each; or two features of any kind."""
+        few = self._features[self._trusted_count :][:MOST_PAIRED]
         monomials = [f for f in few if _is_monomial(f.expression)][:12]
-        if self._evidence(column, self._all, len(monomials) + 1) > CERTAINTY_BITS + len(monomials):
-            factors = _solve([f.values for f in monomials], column)
-            if factors is not None:
-                return _linear([f.expression for f in monomials], factors)
+        # words may be negative numbers
+        for values in (column, np.where(column >> 31 == 1, column - (1 << 32), column)):
+            if self._evidence(column, self._all, len(monomials) + 1) > CERTAINTY_BITS + len(monomials):
+                factors = _solve([f.values for f in monomials], values)
+                if factors is not None:
+                    return _linear([f.expression for f in monomials], factors)
+            if self._evidence(column, self._all, 3) > log2(len(few) ** 2 / 2 + 1) + CERTAINTY_BITS:
+                for first, second in _pairs(np.stack([f.values for f in few]), values):
+                    factors = _solve([few[first].values, few[second].values], values)
+                    if factors is not None:
+                        return _linear([few[first].expression, few[second].expression], factors)
         return None
 
     def _evidence(self, column: Column, rows: Rows, freedom: int) -> float:
@@ -329,6 +332,24 @@ def _shape(values: Column) -> tuple[bytes, int, int]:
     first = steps[steps != 0]
     sign = -1 if len(first) and first[0] < 0 else 1
     return (steps // (step * sign)).tobytes(), step, sign
+
+
+def _pairs(features: npt.NDArray[np.int64], values: Column) -> list[tuple[int, int]]:
+    """Pairs of features that seem to give the values, with a factor each and an offset."""
+    centered = (features - features.mean(axis=1, keepdims=True)).astype(float)
+    scale = np.abs(centered).max(axis=1, keepdims=True)
+    centered /= np.where(scale == 0, 1, scale)
+    wanted = values - values.mean()
+    products, with_wanted = centered @ centered.T, centered @ wanted
+    own = np.diag(products)
+    determinant = own[:, None] * own[None, :] - products**2
+    safe = np.where(determinant > NEARLY_NOTHING, determinant, np.inf)
+    first = (own[None, :] * with_wanted[:, None] - products * with_wanted[None, :]) / safe
+    second = (own[:, None] * with_wanted[None, :] - products * with_wanted[:, None]) / safe
+    whole = float(wanted @ wanted)
+    rest = whole - first * with_wanted[:, None] - second * with_wanted[None, :]
+    rows, columns = np.nonzero(np.triu(np.abs(rest) <= NEARLY_NOTHING * whole, 1))
+    return [*zip(rows.tolist(), columns.tolist(), strict=True)][:MOST_PAIRED]
 
 
 def _solve(features: list[Column], values: Column) -> list[int] | None:

@@ -210,7 +210,7 @@ def insert(writer: SequenceWriter, emitter: Emitter, opcode: int, words: Sequenc
             fields[names[0]] = word
         else:
             fields[f"{WHOLE_WORD}{number}"] = word
-    make = _INSTRUCTIONS.get(opcode) if writer.header.version == VERSION else None
+    make = _INSTRUCTIONS.get(opcode) if writer.recover and writer.header.version == VERSION else None
     if make is None or not make(writer, emitter, fields, payload):
         told = {name: value for name, value in fields.items() if not isinstance(value, int) or value}
         emitter.insert(operation.NpuOperationOp(opcode_name(opcode), told, payload))
@@ -239,7 +239,7 @@ def _write(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry], p
 
 def _push(writer: SequenceWriter, emitter: Emitter, address: Entry, value: Entry) -> bool:
     """A write to a queue is a push, unless it asks for a token: that sets the controller as well."""
-    register = dma_register(writer.model, address) if writer.recover and isinstance(address, int) else None
+    register = dma_register(writer.model, address) if isinstance(address, int) else None
     if not isinstance(register, ChannelRegister) or register.role is not ChannelRegisterRole.QUEUE:
         return False
     if not isinstance(value, int):
@@ -289,7 +289,7 @@ def _block_write(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Ent
 
 def _descriptor(writer: SequenceWriter, emitter: Emitter, address: int, words: list[int]) -> bool:
     """A block write of all words of one descriptor, where its fields give these words."""
-    found = dma_register(writer.model, address) if writer.recover else None
+    found = dma_register(writer.model, address)
     if not isinstance(found, DescriptorWord) or found.word:
         return False
     tile_type = writer.model.tile_type(*found.tile)
