@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -301,8 +301,8 @@ def _severity(finding: Finding[int]) -> str:
 def _lift(args: Namespace) -> int:
     """Status 1 if a file is left out that is a stream."""
     from tilewright import txn
-    from tilewright.lift import lift
     from tilewright.ir.escapes import visible
+    from tilewright.lift import lift
     from tilewright.lift.parameters import from_names, given
 
     streams, refused = dict[str, Any](), dict[str, str]()
@@ -341,7 +341,7 @@ def _short_names(paths: Sequence[str]) -> dict[str, str]:
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+def _progress(*, quiet: bool) -> Generator[Callable[[str], None]]:
     """A line on a terminal that says what is being done; nothing elsewhere."""
     shows = not quiet and sys.stderr is not None and sys.stderr.isatty()
 

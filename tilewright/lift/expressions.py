@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +39,10 @@ class Scope:
 class Expression(ABC):
     """A number that depends on parameters."""
 
-    cost: int
-    """How much there is to say: the simplest of all that fit is wanted."""
+    @property
+    @abstractmethod
+    def cost(self) -> int:
+        """How much there is to say: the simplest of all that fit is wanted."""
 
     @abstractmethod
     def evaluate(self, columns: Columns) -> Column: ...
@@ -57,7 +58,10 @@ def _length(columns: Columns) -> int:
 @dataclass(frozen=True)
 class Constant(Expression):
     value: int
-    cost: ClassVar = 1
+
+    @property
+    def cost(self) -> int:
+        return 1
 
     def __str__(self) -> str:
         return str(self.value) if abs(self.value) < 1 << 16 else hex(self.value)
@@ -72,7 +76,10 @@ class Constant(Expression):
 @dataclass(frozen=True)
 class Parameter(Expression):
     name: str
-    cost: ClassVar = 1
+
+    @property
+    def cost(self) -> int:
+        return 1
 
     def __str__(self) -> str:
         return self.name
@@ -117,7 +124,7 @@ class Binary(Expression):
     right: Expression
 
     @property
-    def cost(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def cost(self) -> int:
         return self.left.cost + self.right.cost + (1 if self.operation in "+*" else 2)
 
     def __str__(self) -> str:
@@ -191,7 +198,9 @@ class Condition:
         return _COMPARE[self.relation](values, np.int64(self.bound))
 
     def emit(self, scope: Scope) -> SSAValue:
-        return scope.emitter.compare(_PREDICATES[self.relation], scope.value(self.expression), scope.constant(self.bound))
+        return scope.emitter.compare(
+            _PREDICATES[self.relation], scope.value(self.expression), scope.constant(self.bound)
+        )
 
 
 @dataclass(frozen=True)
@@ -203,7 +212,7 @@ class Choice(Expression):
     otherwise: Expression
 
     @property
-    def cost(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def cost(self) -> int:
         return self.condition.cost + self.then.cost + self.otherwise.cost
 
     def __str__(self) -> str:
@@ -226,7 +235,7 @@ class ReciprocalBits(Expression):
     of: Expression
 
     @property
-    def cost(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def cost(self) -> int:
         return self.of.cost + 2
 
     def __str__(self) -> str:
@@ -259,7 +268,7 @@ class Fields(Expression):
     parts: tuple[tuple[int, Expression], ...]
 
     @property
-    def cost(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def cost(self) -> int:
         return sum(1 + part.cost for _, part in self.parts)
 
     def __str__(self) -> str:

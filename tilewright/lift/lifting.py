@@ -20,7 +20,6 @@ from tilewright.lift.model import (
     Group,
     Model,
     Progress,
-    Unexplained,
     learn,
 )
 from tilewright.lift.parameters import ParameterError, Parameters
@@ -86,7 +85,8 @@ class Lifted:
         model = self.model
         yield f"{len(self.files)} of {len(self.files) + len(self.left_out)} files, byte for byte, from {_named(model)}"
         if self.bytes:
-            yield f"{len(self.text):,} bytes of MLIR for {self.bytes:,} bytes of files: {len(self.text) / self.bytes:.1%}"
+            size = len(self.text)
+            yield f"{size:,} bytes of MLIR for {self.bytes:,} bytes of files: {size / self.bytes:.1%}"
         if model.has_images:
             most = max(len(group.images) for group in model.groups)
             yield f"bits that nothing reads do not follow from the shape: {UNUSED} chooses among {most} contents"
@@ -203,7 +203,7 @@ def predicted(model: Model, values: Mapping[str, int]) -> Words:
     for name, value in shape.items():
         same &= model.parameters.columns[name] == value
     image = int(model.unused[np.argmax(same)]) if same.any() else 0
-    columns = {name: np.array([value], dtype=np.int64) for name, value in (values | {UNUSED: image}).items()}
+    columns = {name: np.array([value], dtype=np.int64) for name, value in {**values, UNUSED: image}.items()}
     return model.predict(columns)[0]
 
 
@@ -262,7 +262,9 @@ def _found(group: Group) -> Iterator[str]:
         nonlocal operation
         for part in body:
             if isinstance(part, ExplainedLoop):
-                loops.append(f"loop of {_count(part.body)} operations from operation {operation} on: {part.count} turns")
+                loops.append(
+                    f"loop of {_count(part.body)} operations from operation {operation} on: {part.count} turns"
+                )
                 visit(part.body)
                 continue
             for number, word in enumerate(part.words):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -88,7 +89,7 @@ def roll(nodes: Sequence[Node], depth: int = 0) -> list[Node]:
             return rolled
         for start, period, count in sorted(found, reverse=True):
             body = [_with_step(rolled[start + j], rolled[start + period + j], depth) for j in range(period)]
-            files = next(body[0].leaves).words.shape[1]
+            files: int = next(body[0].leaves).words.shape[1]
             loop = Loop(np.full(files, count, dtype=np.int64), roll(body, depth + 1))
             rolled[start : start + period * count] = [loop]
 
@@ -144,7 +145,7 @@ def _is_confirmed(nodes: Sequence[Node], start: int, period: int, count: int) ->
     for first in range(start, start + period):
         words = [_words(nodes[first + period * turn]) for turn in range(count)]
         step = words[1] - words[0]
-        if any((after - before != step).any() for before, after in zip(words[1:], words[2:], strict=False)):
+        if any((after - before != step).any() for before, after in pairwise(words)):
             return False
     return True
 

@@ -190,9 +190,7 @@ def learn(streams: Mapping[str, Words], parameters: Parameters, progress: Progre
     return model
 
 
-def _read(
-    streams: Mapping[str, Words], parameters: Parameters, left_out: dict[str, str]
-) -> tuple[list[_File], Header]:
+def _read(streams: Mapping[str, Words], parameters: Parameters, left_out: dict[str, str]) -> tuple[list[_File], Header]:
     """The files of the most frequent header."""
     files = list[_File]()
     for index, name in enumerate(parameters.files):
@@ -203,7 +201,7 @@ def _read(
     header = max(dict.fromkeys(found), key=found.count)
     for file in files:
         if file.stream.header != header:
-            left_out[parameters.files[file.index]] = "its header is another one than that of most: lift such files apart"
+            left_out[parameters.files[file.index]] = "its header is not that of most files: lift such files apart"
     return [file for file in files if file.stream.header == header], header
 
 
@@ -217,11 +215,13 @@ def _group(files: list[_File], parameters: Parameters, trusted: dict[Expression,
         _number_images(group, words[images], images, first.starts)
     ends = [*first.starts[1:], len(words)]
     alone = {operation for operation, _ in group.image_words}
-    leaves = [
+    leaves: list[Node] = [
         Leaf(opcode, words[start:end], is_alone=number in alone)
-        for number, (opcode, start, end) in enumerate(zip(first.stream.opcodes.tolist(), first.starts, ends, strict=True))
+        for number, (opcode, start, end) in enumerate(
+            zip(first.stream.opcodes.tolist(), first.starts, ends, strict=True)
+        )
     ]
-    group.nodes = leaves if not leaves else roll(leaves)
+    group.nodes = roll(leaves)
     return group
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, combinations_with_replacement
 from math import gcd, log2
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -61,14 +62,20 @@ class Explainer:
 
     def __init__(self, columns: Columns, trusted: Iterable[Expression] = ()):
         self.columns = columns
-        self._varying = {name: column for name, column in columns.items() if len(column) and (column != column[0]).any()}
+        self._varying = {
+            name: column for name, column in columns.items() if len(column) and (column != column[0]).any()
+        }
         self.count = len(next(iter(columns.values()), ()))
         self._known: dict[bytes, Expression | None] = {}
         self.trusted: dict[Expression, None] = dict.fromkeys(trusted)
         """Expressions that proved themselves, which need less evidence elsewhere."""
         self._all = np.ones(self.count, dtype=np.bool_)
         self._features = list(self._make())
-        self._values = np.stack([f.values for f in self._features]) if self._features else np.zeros((0, self.count), dtype=np.int64)
+        self._values = (
+            np.stack([f.values for f in self._features])
+            if self._features
+            else np.zeros((0, self.count), dtype=np.int64)
+        )
         self._keys = [
             (index, np.unique(feature.values, return_inverse=True)[1].reshape(-1))
             for index, feature in enumerate(self._features)
@@ -143,8 +150,8 @@ class Explainer:
     def _same(self, values: Column, rows: Rows) -> Expression | None:
         """What proved itself elsewhere, as it stands: nothing about it is chosen here."""
         trusted = self._values[: self._trusted_count, rows]
-        found = np.flatnonzero((trusted == values).all(axis=1))
-        return self._features[found[0]].expression if len(found) else None
+        found: list[int] = np.flatnonzero((trusted == values).all(axis=1)).tolist()
+        return self._features[found[0]].expression if found else None
 
     def _price(self, index: int) -> float:
         """Bits that it takes to choose a feature, and to be certain."""
@@ -316,7 +323,10 @@ def _candidates(columns: Columns) -> Iterator[Expression]:
     yield from (Binary(op, p, s) for s in shares for p in parameters for op in ("ceildiv", "min", "%"))
     yield from (Binary("ceildiv", q, Constant(c)) for q in products for c in others)
     yield from (
-        Binary(op, q, Constant(c)) for q in (*quotients, *shares) for c in (1, 2, 4, 8, 16, 32, 64) for op in ("min", "max")
+        Binary(op, q, Constant(c))
+        for q in (*quotients, *shares)
+        for c in (1, 2, 4, 8, 16, 32, 64)
+        for op in ("min", "max")
     )
 
 
@@ -356,7 +366,7 @@ def _solve(features: list[Column], values: Column) -> list[int] | None:
     """Whole factors of features, and what is added, that give the values exactly."""
     matrix = np.stack([*features, np.ones(len(values), dtype=np.int64)], axis=1)
     scale = np.abs(matrix).max(axis=0).astype(float)
-    solution, *_ = np.linalg.lstsq(matrix / scale, values.astype(float), rcond=None)
+    solution = cast(npt.NDArray[np.float64], np.linalg.lstsq(matrix / scale, values.astype(float), rcond=None)[0])
     factors = np.rint(solution / scale)
     if not np.isfinite(factors).all() or np.abs(factors).max() > LARGEST:
         return None

@@ -12,9 +12,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.device import DeviceModel, TileType
 from tilewright.device.bd import BD_LAYOUTS
-from tilewright.device.registers import MemTileTaskQueue, TaskQueue
 from tilewright.device.dma_registers import ChannelRegister, ChannelRegisterRole, DescriptorWord, dma_register
 from tilewright.device.layout import WORD_BITS, WORD_MASK
+from tilewright.device.registers import MemTileTaskQueue, TaskQueue
 from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
@@ -30,7 +30,7 @@ from tilewright.dialects.aiex.write_bd import (
 )
 from tilewright.ir.interned import integer_array
 from tilewright.ir.printer import Printer
-from tilewright.lift.decisions import Branch, Decision
+from tilewright.lift.decisions import Decision
 from tilewright.lift.expressions import Constant, Expression, Scope
 from tilewright.lift.model import Explained, ExplainedLoop, ExplainedOperation, Model
 from tilewright.rewrite.emitter import Emitter, SharedConstants
@@ -68,7 +68,9 @@ class SequenceWriter:
         self.header, self.recover = header, recover
         self.model = device_for(header)
         self.device = DeviceOp(self.model.name)
-        default = Header(*VERSION, self.model.txn_generation or 3, self.model.rows, self.model.columns, self.model.mem_rows)
+        default = Header(
+            *VERSION, self.model.txn_generation or 3, self.model.rows, self.model.columns, self.model.mem_rows
+        )
         if header != default:
             numbers = (*header.version, header.device_generation, header.rows, header.columns, header.mem_tile_rows)
             self.device.attributes[operation.TXN_HEADER] = integer_array(i64, (*numbers, header.pad))
@@ -266,8 +268,8 @@ def _masked(kind: type[instructions.MaskedInstruction]) -> Instruction:
     def make(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry], payload: list[Entry]) -> bool:
         if payload or not _only(fields, "address", "value", "mask"):
             return False
-        numbers = [_number(emitter, fields[name]) for name in ("address", "value", "mask")]
-        emitter.insert(kind(*numbers))
+        address, value, mask = (_number(emitter, fields[name]) for name in ("address", "value", "mask"))
+        emitter.insert(kind(address, value, mask))
         return True
 
     return make
@@ -307,9 +309,10 @@ def _descriptor(writer: SequenceWriter, emitter: Emitter, address: int, words: l
     for burst in BURSTS if is_shim else (0,):
         try:
             tried = fields | ({"burst_length": burst} if burst else {})
-            if field_violation(writer.model, tried) is None and descriptor_words(
-                writer.model, tried, all_fields=True
-            ) == words:
+            if (
+                field_violation(writer.model, tried) is None
+                and descriptor_words(writer.model, tried, all_fields=True) == words
+            ):
                 emitter.insert(NpuWriteBdOp(**{name: _signed(value) for name, value in tried.items()}))
                 return True
         except (KeyError, ValueError):
@@ -349,8 +352,9 @@ def _preempt(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry],
     level = fields.get("level")
     if payload or not _only(fields, "level") or not isinstance(level, int):
         return False
-    from tilewright.dialects.aiex.attributes import UI8
     from xdsl.dialects.builtin import IntegerAttr
+
+    from tilewright.dialects.aiex.attributes import UI8
 
     emitter.insert(NpuPreemptOp.create(properties={"level": IntegerAttr(level, UI8)}))
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.device.layout import WORD_MASK
-from tilewright.txn.opcodes import OperationLayout, Opcode
+from tilewright.txn.opcodes import Opcode, OperationLayout
 from tilewright.txn.stream import Stream, Words
 
 _FIELDS = ("op_column", "op_row", "op_pad", "pad", "pad2", "pad3", "pad4", "action", "tile_pad", "count_pad")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, StringAttr, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, base, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -58,7 +58,7 @@ class NpuOperationOp(IRDLOperation):
     def __init__(self, opcode: str, fields: Mapping[str, SSAValue | int], payload: Sequence[SSAValue | int] = ()):
         of_fields, numbers = split_mixed(fields.values())
         of_payload, words = split_mixed(payload)
-        properties = {
+        properties: dict[str, Attribute] = {
             "opcode": StringAttr(opcode),
             "names": ArrayAttr([StringAttr(name) for name in fields]),
             "numbers": numbers,
