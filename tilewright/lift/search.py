@@ -42,7 +42,8 @@ FIELD_BORDERS = 20, 24, 8, 10, 12, 30
 FILES_OF_ENTRY = 4
 """Shapes that each entry of a table stands for, on average: with fewer it would be a memory, not an explanation."""
 MOST_KEY_COST = 5
-MOST_REMEMBERED = 1000
+MOST_ON_PARTS = 160
+MOST_TRUSTED = 300
 CERTAINTY_BITS = 2.0
 """Evidence beyond what choosing the expression took."""
 LARGEST = 1 << 40
@@ -82,7 +83,7 @@ class Explainer:
             if feature.expression.cost <= MOST_KEY_COST
         ]
         """Simple features, and which files have the same value of them."""
-        self._by_shape: dict[bytes, dict[int, int]] = {}
+        self._by_shape: dict[int, int] = {}
         # files of one shape are one piece of evidence
         stacked = np.stack([*columns.values()]) if columns else np.zeros((1, self.count), dtype=np.int64)
         self._point = np.unique(stacked, axis=1, return_inverse=True)[1].reshape(-1)
@@ -95,7 +96,7 @@ class Explainer:
         if key not in self._known:
             found = None if not agree(self._point, column) else self._explain(column)
             self._known[key] = found
-            if found is not None and not isinstance(found, Constant):
+            if found is not None and not isinstance(found, Constant) and len(self.trusted) < MOST_TRUSTED:
                 self.trusted.setdefault(found)
         return self._known[key]
 
@@ -131,7 +132,7 @@ class Explainer:
         if (exact := self._same(values, rows)) is not None:
             return exact
         shape, step, sign = _shape(values)
-        index = self._shapes(rows).get(hash(shape))
+        index = self._alike(values, shape, rows)
         if index is None or self._evidence(column, rows, 2) < self._price(index):
             return None
         feature = self._features[index]
@@ -159,24 +160,27 @@ class Explainer:
             return log2(index + 2) / 2
         return log2(index - self._trusted_count + 1) + CERTAINTY_BITS
 
-    def _shapes(self, rows: Rows) -> dict[int, int]:
-        """The simplest feature of each shape on some rows."""
-        key = rows.tobytes()
-        found = self._by_shape.get(key)
-        if found is None:
-            if len(self._by_shape) > MOST_REMEMBERED:
-                self._by_shape.clear()
-            found = self._by_shape[key] = {}
-            values = self._values[:, rows]
-            steps = values - values[:, :1]
-            divisors = np.gcd.reduce(steps, axis=1)
-            changing = np.flatnonzero(divisors)
-            steps = steps[changing] // divisors[changing, None]
+    def _alike(self, values: Column, shape: bytes, rows: Rows) -> int | None:
+        """The simplest feature that differs from the values by a factor and an offset; on parts, of simple ones."""
+        if rows is self._all:
+            return self._shapes().get(hash(shape))
+        candidates = self._values[: self._trusted_count + MOST_ON_PARTS, rows]
+        steps, wanted = candidates - candidates[:, :1], values - values[0]
+        first = int(np.argmax(wanted != 0))
+        # a product may overflow, so what is found is checked again
+        fits = (steps * wanted[first] == wanted * steps[:, first : first + 1]).all(axis=1) & (steps[:, first] != 0)
+        return int(np.argmax(fits)) if fits.any() else None
+
+    def _shapes(self) -> dict[int, int]:
+        """The simplest feature of each shape."""
+        if not self._by_shape:
+            steps = self._values - self._values[:, :1]
+            steps //= np.gcd.reduce(steps, axis=1)[:, None]
             first = np.argmax(steps != 0, axis=1)
             steps *= np.sign(steps[np.arange(len(steps)), first])[:, None]
-            for index, row in zip(changing.tolist(), steps, strict=True):
-                found.setdefault(hash(row.tobytes()), index)
-        return found
+            for index, row in enumerate(steps):
+                self._by_shape.setdefault(hash(row.tobytes()), index)
+        return self._by_shape
 
     def _sum(self, column: Column) -> Expression | None:
         """All parameters and their products with a factor each; or two features of any kind."""
