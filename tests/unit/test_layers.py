@@ -44,6 +44,7 @@ ALLOWED: dict[str, set[str]] = {
     "xrt": VOCABULARY | {"containers", "native", "sim", "driver"},
     "pyxrt": {"xrt"},
     "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt"},
+    "lift": VOCABULARY | {"rewrite", "driver"},
     "designs": VOCABULARY | {"iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},

@@ -6,12 +6,14 @@ A FILE is a raw binary, hex text, the text that `dis` writes, or an ELF file wit
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.files import read_bytes, write_atomically
+from tilewright.cli.files import read_bytes, write_atomically, write_folder, write_text
 from tilewright.cli.parsers import SECTION, Tool, arguments, switch, tools, value
 
 if TYPE_CHECKING:
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
     from tilewright.ir.diagnostics import DiagnosedError
     from tilewright.txn.stream import Stream
     from tilewright.txn.text import TextError
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share < 1:
+        raise ValueError
+    return share
 
 
 FOR_ALL = {"--json": switch("for machines"), "--section": SECTION}
@@ -66,12 +75,48 @@ add_arguments = tools(
                 }
             ),
         ),
+        "lift": Tool(
+            "find one runtime sequence, with shapes as arguments, that gives several binaries",
+            arguments(
+                {
+                    "files": value("FILE", nargs="+"),
+                    "-o": value("DIR", "for lifted.mlir and lifted.json", dest="output", required=True),
+                    "--param": value(
+                        "NAME=PATTERN",
+                        "a parameter: a regular expression that finds its value in a file's name, or NAME=V,V,... with "
+                        "a value for each file; without any, the numbers in the names are the parameters",
+                        action="append",
+                        default=[],
+                    ),
+                    "--hold-out": value(
+                        "SHARE",
+                        "also learn from all but this share of the files, and say how many of these are predicted",
+                        type=_share,
+                        default=0.0,
+                    ),
+                    "--seed": value("N", "of the choice of these", type=int, default=0),
+                    "--quiet": switch("only what went wrong"),
+                    **FOR_ALL,
+                }
+            ),
+        ),
+        "to-mlir": Tool(
+            "print a binary as a runtime sequence that compiles to the same bytes",
+            arguments(
+                {
+                    "file": value("FILE"),
+                    "-o": value("OUT", "the MLIR to write; stdout without", dest="output", default="-"),
+                    **FOR_ALL,
+                }
+            ),
+        ),
     }
 )
 
 
 def run(args: Namespace) -> int:
-    return {"dis": _dis, "asm": _asm, "stat": _stat, "diff": _diff, "lint": _lint}[args.tool](args)
+    tools = {"dis": _dis, "asm": _asm, "stat": _stat, "diff": _diff, "lint": _lint, "lift": _lift, "to-mlir": _to_mlir}
+    return tools[args.tool](args)
 
 
 def _decoded(name: str, section: str | None) -> Stream:
@@ -251,3 +296,71 @@ def render(name: str, model: DeviceModel, found: Sequence[Finding[int]], *, show
 
 def _severity(finding: Finding[int]) -> str:
     return "warning" if finding.is_likely else "remark"
+
+
+def _lift(args: Namespace) -> int:
+    """Status 1 if a file is left out that is a stream."""
+    from tilewright import txn
+    from tilewright.ir.escapes import visible
+    from tilewright.lift import lift
+    from tilewright.lift.parameters import from_names, given
+
+    streams, refused = dict[str, Any](), dict[str, str]()
+    for name, path in _short_names(args.files).items():
+        try:
+            streams[name] = txn.encode(_decoded(path, args.section))
+        except (txn.TxnError, _compile_error()) as error:
+            refused[name] = str(error).splitlines()[0]
+    parameters = given([*streams], args.param) if args.param else from_names([*streams])
+    with _progress(quiet=args.quiet or args.json) as progress:
+        lifted = lift(streams, parameters, hold_out=args.hold_out, seed=args.seed, progress=progress)
+    manifest = json.dumps(lifted.manifest() | {"refused": refused}, indent=1) + "\n"
+    write_folder(Path(args.output), {"lifted.mlir": lifted.text.encode(), "lifted.json": manifest.encode()})
+    if args.json:
+        print(json.dumps(lifted.to_json() | {"refused": refused}))
+    else:
+        lines = (f"left out: {n}: {reason}" for n, reason in lifted.left_out.items()) if args.quiet else lifted.report()
+        for line in lines:
+            print(visible(line))
+        for name, reason in refused.items():
+            print(visible(f"no stream: {name}: {reason}"))
+    return 1 if lifted.left_out else 0
+
+
+def _compile_error() -> type[Exception]:
+    from tilewright.ir.diagnostics import CompileError
+
+    return CompileError
+
+
+def _short_names(paths: Sequence[str]) -> dict[str, str]:
+    """Paths by the names that they have in their folders, or as they were given where these are the same."""
+    names = [Path(path).name for path in paths]
+    unique = len(set(names)) == len(names)
+    return dict(zip(names if unique else paths, paths, strict=True))
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Generator[Callable[[str], None]]:
+    """A line on a terminal that says what is being done; nothing elsewhere."""
+    shows = not quiet and sys.stderr is not None and sys.stderr.isatty()
+
+    def show(text: str) -> None:
+        if shows:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    yield show
+    show("")
+
+
+def _to_mlir(args: Namespace) -> int:
+    from tilewright import txn
+    from tilewright.lift import to_mlir
+
+    text = to_mlir(txn.encode(_decoded(args.file, args.section)))
+    if args.json:
+        print(json.dumps({"sequence": "lifted", "mlir": text}))
+        if args.output == "-":
+            return 0
+    write_text(args.output, text)
+    return 0

@@ -11,7 +11,7 @@ from tilewright.codegen.interpreter import TO_BINARY, EmittedWords, Interpreter,
 from tilewright.codegen.txn_words import VERSION, TxnEmitter
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
-from tilewright.dialects.aiex import firmware, instructions, queue
+from tilewright.dialects.aiex import firmware, instructions, operation, queue
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, diagnose, op_text
 from tilewright.txn.codec import header_words
 from tilewright.txn.opcodes import LAYOUTS, Opcode
@@ -26,6 +26,7 @@ NOT_CONSTANT: dict[type[Operation], str] = {
     ),
     instructions.NpuMaskPollOp: f"Cannot translate maskpoll with non-constant address, value, or mask {TO_BINARY}",
     queue.NpuAddressPatchOp: f"Cannot translate address_patch with non-constant arg_plus {TO_BINARY}",
+    operation.NpuOperationOp: f"Cannot translate operation with non-constant words {TO_BINARY}",
     instructions.NpuWriteWordsOp: f"Cannot translate write_words with non-constant address or words {TO_BINARY}",
 }
 RUNTIME_REGISTER = (
@@ -45,6 +46,7 @@ MAP_NAMES: dict[type[Operation], tuple[str, bool]] = {
     instructions.NpuMaskWrite32Op: ("MASKWRITE", True),
     instructions.NpuSyncOp: ("TCT", False),
     instructions.NpuWrite32Op: ("WRITE32", True),
+    operation.NpuOperationOp: ("OPERATION", False),
     queue.NpuAddressPatchOp: ("ADDRESS_PATCH", True),
 }
 

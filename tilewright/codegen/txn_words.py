@@ -19,12 +19,13 @@ from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.dialects import memref
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.lookup import ancestors, device_model, symbol_name
-from tilewright.dialects.aiex import firmware, instructions, queue
+from tilewright.dialects.aiex import firmware, instructions, operation, queue
 from tilewright.dialects.aiex.resolution import TILE_OFFSET
 from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.ir.diagnostics import fail_op
+from tilewright.txn.fields import operation_words
 from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, LAYOUTS, Opcode, address_offset
-from tilewright.txn.stream import Header
+from tilewright.txn.stream import Header, TxnError
 
 # The version of the format that mlir-aie writes; others are only read.
 VERSION = (0, 1)
@@ -97,11 +98,14 @@ class TxnEmitter:
     def __init__(self, device: Operation, *, fold_ddr_offsets: bool = True):
         self.model: DeviceModel = device_model(device)
         self.fold_ddr_offsets = fold_ddr_offsets
+        self._given_header = operation.header_numbers(device)
         self._symbols = _symbols_around(device)
 
     @property
     def header(self) -> Header:
         """The header that streams for the device have."""
+        if self._given_header is not None:
+            return Header(*self._given_header)
         model = self.model
         return Header(*VERSION, model.txn_generation or 3, model.rows, model.columns, model.mem_rows)
 
@@ -188,6 +192,14 @@ def _load_pdi(emitter: TxnEmitter, op: firmware.NpuLoadPdiOp) -> list[Word]:
     )
 
 
+def _operation(emitter: TxnEmitter, op: operation.NpuOperationOp) -> list[Word]:
+    try:
+        words = operation_words(emitter.header.version, op.opcode.data, op.fields, op.payload_words)
+    except TxnError as error:
+        fail_op(op, error.reason)
+    return [word if isinstance(word, int) else _word(word) for word in words]
+
+
 def _integer(attr: IntegerAttr | None) -> int:
     return attr.value.data if attr is not None else 0
 
@@ -215,6 +227,7 @@ _EMIT: dict[type[Operation], Callable[[TxnEmitter, Any], list[Word]]] = {
         column_count=op.column_num,
         row_count=op.row_num,
     ),
+    operation.NpuOperationOp: _operation,
     queue.NpuAddressPatchOp: _address_patch,
     firmware.NpuPreemptOp: lambda emitter, op: compose(Opcode.PREEMPT, level=op.level.value.data),
     firmware.NpuLoadPdiOp: _load_pdi,

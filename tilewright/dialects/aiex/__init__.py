@@ -13,6 +13,7 @@ from . import (
     guards,
     instructions,
     memcpy,
+    operation,
     queue,
     scratchpad,
     tasks,
@@ -23,6 +24,7 @@ from . import (
 
 MODULES = (
     instructions,
+    operation,
     queue,
     guards,
     write_bd,

@@ -188,6 +188,11 @@ inline void txn_append_words(Txn &txn, uint32_t addr, Words... words) {
   txn_append_blockwrite(txn, addr, data, sizeof...(words));
 }
 
+// An operation as its words, which the caller has made of its fields.
+template <typename Txn, typename... Words> inline void txn_append_operation(Txn &txn, Words... words) {
+  detail::append(txn, static_cast<uint32_t>(words)...);
+}
+
 // Wait for task-complete tokens of a channel (dir 0: S2MM, 1: MM2S) on ncol x nrow tiles.
 template <typename Txn>
 inline void txn_append_sync(Txn &txn, uint32_t col, uint32_t row, uint32_t dir, uint32_t chan, uint32_t ncol,

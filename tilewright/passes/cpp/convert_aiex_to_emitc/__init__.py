@@ -34,7 +34,12 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.builder import (
     known,
 )
 from tilewright.passes.cpp.convert_aiex_to_emitc.control import ControlFlow
-from tilewright.passes.cpp.convert_aiex_to_emitc.functions import DividedFunction, Frame, WholeFunction
+from tilewright.passes.cpp.convert_aiex_to_emitc.functions import (
+    DividedFunction,
+    Frame,
+    WholeFunction,
+    header_fields,
+)
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import (
     Instructions,
     opaque_type,
@@ -151,6 +156,7 @@ class SequenceConversion:
             self.frame.stream,
             fold_ddr_offsets=fold_ddr_offsets,
             expects_checks=expects_checks,
+            version=header_fields(device)[:2],
         )
         self.control = ControlFlow(self.builder, self._lower_block)
         self.failed = False

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import StringAttr, i1
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.device import DeviceModel
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
+from tilewright.dialects.aiex.operation import header_numbers
 from tilewright.dialects.emitc.calls import COMMENT, CallOpaqueOp, VerbatimOp
 from tilewright.dialects.emitc.functions import FuncOp, ReturnOp
 from tilewright.dialects.emitc.variables import LiteralOp
@@ -23,10 +23,18 @@ RESULT = opaque_type("std::optional<std::vector<uint32_t>>")
 ANY_STREAM = opaque_type("Txn &")
 
 
-def device_info(model: DeviceModel) -> str:
-    """What the stream's header says of the device, as the braces around a `TxnDeviceInfo`."""
+def header_fields(device: DeviceOp) -> tuple[int, ...]:
+    """What the stream's header says of the device: the fields of a `TxnDeviceInfo`, the version first."""
+    if (given := header_numbers(device)) is not None:
+        return given[:6]
+    model = device.model
     # version 0.1; a device that the header has no number for passes for npu1, which is 3
-    return f"{{0, 1, {model.txn_generation or 3}, {model.rows}, {model.columns}, {model.mem_rows}}}"
+    return 0, 1, model.txn_generation or 3, model.rows, model.columns, model.mem_rows
+
+
+def device_info(device: DeviceOp) -> str:
+    """The same as the braces around a `TxnDeviceInfo`."""
+    return f"{{{', '.join(map(str, header_fields(device)))}}}"
 
 
 class Frame(ABC):
@@ -88,7 +96,7 @@ class WholeFunction(Frame):
 
     def finish(self, count: int) -> None:
         number = f"{count}u" if self.counter is None else self.style.counter
-        self.builder.statement(f"{NAMESPACE}::txn_prepend_header(txn, {number}, {device_info(self.device.model)});")
+        self.builder.statement(f"{NAMESPACE}::txn_prepend_header(txn, {number}, {device_info(self.device)});")
         fill = f"if (!{NAMESPACE}::txn_fill(txn, append)) return std::nullopt;"
         self._where_header_can_fill("return true;", "};", fill)
         self.builder.emit(ReturnOp(self.builder.value(LiteralOp(self.style.returned, RESULT))))
@@ -140,7 +148,7 @@ class DividedFunction(Frame):
             builder.emit(VerbatimOp(f"const auto append = [&](auto &txn) {{{{ return {call}; }};", arguments))
         else:
             builder.emit(VerbatimOp(f"const auto append = [](auto &txn) {{ return {call}; }};"))
-        whole = f"{NAMESPACE}::txn_build({device_info(self.device.model)}, append)"
+        whole = f"{NAMESPACE}::txn_build({device_info(self.device)}, append)"
         builder.emit(ReturnOp(builder.value(LiteralOp(whole, RESULT))))
         making.attributes[COMMENT] = StringAttr(self._describe())
         self.function.attributes[COMMENT] = StringAttr(

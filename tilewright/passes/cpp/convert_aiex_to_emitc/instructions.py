@@ -12,7 +12,7 @@ from tilewright.device import DeviceModel, DmaDirection
 from tilewright.device.layout import WORD_BITS, WORD_MASK
 from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.dialects.aie.lookup import constant_value
-from tilewright.dialects.aiex import firmware, guards, instructions, queue, tasks
+from tilewright.dialects.aiex import firmware, guards, instructions, operation, queue, tasks
 from tilewright.dialects.aiex.instructions import Placed
 from tilewright.dialects.aiex.resolution import TILE_OFFSET, absolute_address, block_words
 from tilewright.dialects.aiex.runtime_fields import known_word
@@ -32,7 +32,9 @@ from tilewright.ir.diagnostics import (
     op_text,
 )
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, CppBuilder, signed, unsigned
+from tilewright.txn.fields import operation_words
 from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, address_offset
+from tilewright.txn.stream import TxnError
 
 NAMESPACE = "aie_runtime"
 BD_REGISTER = "DMA.BD"
@@ -92,8 +94,10 @@ class Instructions:
         *,
         fold_ddr_offsets: bool,
         expects_checks: bool,
+        version: tuple[int, ...] = (0, 1),
     ):
         self.builder, self.style, self.model = builder, builder.style, model
+        self.version = version[0], version[1]
         self.stream, self.fold_ddr_offsets, self.expects_checks = stream, fold_ddr_offsets, expects_checks
         self.counter: SSAValue | None = None
         """Where operations are counted at run time; None if their number is known."""
@@ -281,6 +285,15 @@ def _write_words(to: Instructions, op: instructions.NpuWriteWordsOp) -> None:
     to.append("words", address, *map(to.word, op.values), comment=to.register_name(known, op.address))
 
 
+def _operation(to: Instructions, op: operation.NpuOperationOp) -> None:
+    try:
+        words = operation_words(to.version, op.opcode.data, op.fields, op.payload_words)
+    except TxnError as error:
+        fail_op(op, error.reason)
+    numbers = [to.address_literal(word) if isinstance(word, int) else to.word(word) for word in words]
+    to.append("operation", *numbers, comment=op.opcode.data)
+
+
 def _payload(op: instructions.NpuBlockWriteOp) -> list[int]:
     try:
         words = block_words(op)
@@ -400,6 +413,7 @@ _LOWER: dict[type[Operation], Callable[[Instructions, Any], None]] = {
     instructions.NpuMaskWrite32Op: _masked,
     instructions.NpuSyncOp: _sync,
     instructions.NpuWrite32Op: _write,
+    operation.NpuOperationOp: _operation,
     queue.NpuAddressPatchOp: _address_patch,
     tasks.DmaBdPoolPopOp: Instructions.take_bd,
     tasks.DmaBdPoolPushOp: _give_back,

@@ -1,0 +1,109 @@
+"""Which of several kinds of stream a file is: a tree of conditions on its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.lift.expressions import Binary, Column, Columns, Condition, Constant, Expression, Parameter
+
+MOST_BOUNDS = 48
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A condition, and what holds on either side."""
+
+    condition: Condition
+    then: Decision
+    otherwise: Decision
+
+
+Decision: TypeAlias = "Branch | int"
+
+
+def decide(columns: Columns, kinds: Column) -> Decision:
+    """A tree that gives the kind of each file; where parameters do not tell, the most frequent one."""
+    if (kinds == kinds[0]).all():
+        return int(kinds[0])
+    candidates = list(_candidates(columns))
+    return _grow(candidates, kinds, np.arange(len(kinds)))
+
+
+def follow(decision: Decision, columns: Columns) -> Column:
+    """The kind of each file."""
+    if isinstance(decision, int):
+        return Constant(decision).evaluate(columns)
+    holds = decision.condition.holds(columns)
+    return np.where(holds, follow(decision.then, columns), follow(decision.otherwise, columns))
+
+
+Candidate: TypeAlias = "tuple[Condition, npt.NDArray[np.bool_]]"
+
+
+def _grow(candidates: Sequence[Candidate], kinds: Column, rows: npt.NDArray[np.int64]) -> Decision:
+    found, counts = np.unique(kinds[rows], return_counts=True)
+    usual = int(found[np.argmax(counts)])
+    if len(found) == 1:
+        return usual
+    best: tuple[float, Condition, npt.NDArray[np.bool_]] | None = None
+    for condition, holds in candidates:
+        inside = holds[rows]
+        if inside.all() or not inside.any():
+            continue
+        # a condition has to earn what it costs to say
+        score = _entropy(kinds[rows[inside]]) + _entropy(kinds[rows[~inside]]) + 1.0 * condition.cost
+        if best is None or score < best[0]:
+            best = score, condition, inside
+    if best is None:
+        return usual
+    _, condition, inside = best
+    then, otherwise = _grow(candidates, kinds, rows[inside]), _grow(candidates, kinds, rows[~inside])
+    return then if then == otherwise else Branch(condition, then, otherwise)
+
+
+def _entropy(kinds: Column) -> float:
+    """Bits that it takes to tell the kinds of some files."""
+    _, counts = np.unique(kinds, return_counts=True)
+    return float(-(counts * np.log2(counts / len(kinds))).sum())
+
+
+def _candidates(columns: Columns) -> Iterator[Candidate]:
+    seen = set[bytes]()
+    for condition in _conditions(columns):
+        holds = condition.holds(columns)
+        if holds.tobytes() not in seen and not holds.all() and holds.any():
+            seen.add(holds.tobytes())
+            yield condition, holds
+
+
+def _conditions(columns: Columns) -> Iterator[Condition]:
+    parameters: list[Expression] = [Parameter(name) for name in columns]
+    products = [Binary("*", a, b) for a, b in combinations(parameters, 2)]
+    quotients = [Binary(op, a, b) for a in parameters for b in parameters if a != b for op in ("//", "%")]
+    for parameter in parameters:
+        yield from _bounded(parameter, columns, ("<=", "=="))
+    for parameter in parameters:
+        for divisor in (1 << k for k in range(1, 14)):
+            yield Condition(Binary("%", parameter, Constant(divisor)), "==", 0)
+        for divisor in (3, 5, 7):
+            yield from (Condition(Binary("%", parameter, Constant(divisor << k)), "==", 0) for k in range(10))
+    for product in products:
+        yield from _bounded(product, columns, ("<=",))
+        for divisor in (1 << k for k in range(6, 20)):
+            yield Condition(Binary("%", product, Constant(divisor)), "==", 0)
+    for quotient in quotients:
+        yield from _bounded(quotient, columns, ("<=",))
+
+
+def _bounded(expression: Expression, columns: Columns, relations: Sequence[str]) -> Iterator[Condition]:
+    values = np.unique(expression.evaluate(columns))
+    if len(values) > MOST_BOUNDS:
+        values = values[np.linspace(0, len(values) - 1, MOST_BOUNDS).astype(np.int64)]
+    for relation in relations:
+        yield from (Condition(expression, relation, value) for value in values.tolist())

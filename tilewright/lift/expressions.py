@@ -1,0 +1,298 @@
+"""Expressions over shape parameters: evaluated on columns of files, written as text, and emitted as arithmetic."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import SSAValue
+
+from tilewright.dialects import arith
+from tilewright.rewrite.emitter import Emitter
+
+Column = npt.NDArray[np.int64]
+Columns = Mapping[str, Column]
+"""Values of each parameter, one for each file."""
+
+
+class Scope:
+    """What expressions are emitted into: parameters as i64 values, and what has been computed already."""
+
+    def __init__(self, emitter: Emitter, parameters: Mapping[str, SSAValue]):
+        self.emitter, self.parameters = emitter, parameters
+        self._made: dict[Expression, SSAValue] = {}
+
+    def value(self, expression: Expression) -> SSAValue:
+        """The i64 value of an expression, computed once."""
+        if expression not in self._made:
+            self._made[expression] = expression.emit(self)
+        return self._made[expression]
+
+    def constant(self, number: int) -> SSAValue:
+        return self.value(Constant(number))
+
+
+class Expression(ABC):
+    """A number that depends on parameters."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> int:
+        """How much there is to say: the simplest of all that fit is wanted."""
+
+    @abstractmethod
+    def evaluate(self, columns: Columns) -> Column: ...
+
+    @abstractmethod
+    def emit(self, scope: Scope) -> SSAValue: ...
+
+
+def _length(columns: Columns) -> int:
+    return len(next(iter(columns.values()), ()))
+
+
+@dataclass(frozen=True)
+class Constant(Expression):
+    value: int
+
+    @property
+    def cost(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        return str(self.value) if abs(self.value) < 1 << 16 else hex(self.value)
+
+    def evaluate(self, columns: Columns) -> Column:
+        return np.full(_length(columns), self.value, dtype=np.int64)
+
+    def emit(self, scope: Scope) -> SSAValue:
+        return scope.emitter.constant(self.value, i64)
+
+
+@dataclass(frozen=True)
+class Parameter(Expression):
+    name: str
+
+    @property
+    def cost(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        return self.name
+
+    def evaluate(self, columns: Columns) -> Column:
+        return columns[self.name]
+
+    def emit(self, scope: Scope) -> SSAValue:
+        return scope.parameters[self.name]
+
+
+def _floor_divide(left: Column, right: Column) -> Column:
+    return np.floor_divide(left, np.where(right == 0, 1, right))
+
+
+def _ceil_divide(left: Column, right: Column) -> Column:
+    return -_floor_divide(-left, right)
+
+
+def _remainder(left: Column, right: Column) -> Column:
+    return left - _floor_divide(left, right) * np.where(right == 0, 1, right)
+
+
+_EVALUATE: dict[str, Callable[[Column, Column], Column]] = {
+    "+": np.add,
+    "*": np.multiply,
+    "//": _floor_divide,
+    "ceildiv": _ceil_divide,
+    "%": _remainder,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+DIVISIONS = ("//", "ceildiv", "%")
+
+
+@dataclass(frozen=True)
+class Binary(Expression):
+    """Two expressions and what is done with them; a divisor of 0 counts as 1, so that no shape is an error."""
+
+    operation: str
+    left: Expression
+    right: Expression
+
+    @property
+    def cost(self) -> int:
+        return self.left.cost + self.right.cost + (1 if self.operation in "+*" else 2)
+
+    def __str__(self) -> str:
+        if self.operation in ("min", "max", "ceildiv"):
+            return f"{self.operation}({self.left}, {self.right})"
+        if self.operation == "+" and isinstance(self.right, Constant) and self.right.value < 0:
+            return f"{self.left} - {Constant(-self.right.value)}"
+        left, right = (f"({side})" if self._is_open(side) else str(side) for side in (self.left, self.right))
+        return f"{left} {self.operation} {right}" if self.operation != "*" else f"{left}*{right}"
+
+    def _is_open(self, side: Expression) -> bool:
+        return self.operation != "+" and isinstance(side, Binary) and side.operation in ("+", "*", "//", "%")
+
+    def evaluate(self, columns: Columns) -> Column:
+        return _EVALUATE[self.operation](self.left.evaluate(columns), self.right.evaluate(columns))
+
+    def emit(self, scope: Scope) -> SSAValue:
+        left, right = scope.value(self.left), scope.value(self.right)
+        if self.operation in DIVISIONS:
+            right = self._divisor(scope, right)
+        emitter = scope.emitter
+        match self.operation:
+            case "+":
+                return emitter.binary(arith.AddiOp, left, right)
+            case "*":
+                return emitter.binary(arith.MuliOp, left, right)
+            case "//":
+                return emitter.binary(arith.FloorDivSIOp, left, right)
+            case "ceildiv":
+                return emitter.binary(arith.CeilDivSIOp, left, right)
+            case "%":
+                whole = emitter.binary(arith.FloorDivSIOp, left, right)
+                return emitter.binary(arith.SubiOp, left, emitter.binary(arith.MuliOp, whole, right))
+            case "min":
+                return emitter.binary(arith.MinSIOp, left, right)
+            case _:
+                return emitter.binary(arith.MaxSIOp, left, right)
+
+    def _divisor(self, scope: Scope, right: SSAValue) -> SSAValue:
+        if isinstance(self.right, Constant):
+            return right
+        is_zero = scope.emitter.compare("eq", right, scope.constant(0))
+        return scope.emitter.select(is_zero, scope.constant(1), right)
+
+
+_COMPARE: dict[str, Callable[[Column, np.int64], npt.NDArray[np.bool_]]] = {
+    "==": np.equal,
+    "<=": np.less_equal,
+    ">": np.greater,
+}
+_PREDICATES = {"==": "eq", "<=": "sle", ">": "sgt"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of an expression with a number: `==`, `<=` or `>`."""
+
+    expression: Expression
+    relation: str
+    bound: int
+
+    @property
+    def cost(self) -> int:
+        return self.expression.cost + 2
+
+    def __str__(self) -> str:
+        return f"{self.expression} {self.relation} {self.bound}"
+
+    def holds(self, columns: Columns) -> npt.NDArray[np.bool_]:
+        values = self.expression.evaluate(columns)
+        return _COMPARE[self.relation](values, np.int64(self.bound))
+
+    def emit(self, scope: Scope) -> SSAValue:
+        return scope.emitter.compare(
+            _PREDICATES[self.relation], scope.value(self.expression), scope.constant(self.bound)
+        )
+
+
+@dataclass(frozen=True)
+class Choice(Expression):
+    """One expression where a condition holds, another one where it does not."""
+
+    condition: Condition
+    then: Expression
+    otherwise: Expression
+
+    @property
+    def cost(self) -> int:
+        return self.condition.cost + self.then.cost + self.otherwise.cost
+
+    def __str__(self) -> str:
+        return f"{self.then} if {self.condition} else {self.otherwise}"
+
+    def evaluate(self, columns: Columns) -> Column:
+        return np.where(self.condition.holds(columns), self.then.evaluate(columns), self.otherwise.evaluate(columns))
+
+    def emit(self, scope: Scope) -> SSAValue:
+        then, otherwise = scope.value(self.then), scope.value(self.otherwise)
+        condition = self.condition.emit(scope)
+        assert condition.type == i1
+        return scope.emitter.select(condition, then, otherwise)
+
+
+@dataclass(frozen=True)
+class ReciprocalBits(Expression):
+    """The bits of 1 / n as a 32-bit floating-point number, for n from 1 to 2^30; rounded to the nearest."""
+
+    of: Expression
+
+    @property
+    def cost(self) -> int:
+        return self.of.cost + 2
+
+    def __str__(self) -> str:
+        return f"float_bits(1/({self.of}))"
+
+    def evaluate(self, columns: Columns) -> Column:
+        values = np.clip(self.of.evaluate(columns), 1, 1 << 30)
+        length = (values[:, None] >= 1 << np.arange(31)).sum(axis=1)
+        rounded = _floor_divide(_floor_divide(1 << 24 + length, values) + 1, np.full_like(values, 2))
+        return (126 - length << 23) + rounded
+
+    def emit(self, scope: Scope) -> SSAValue:
+        emit = scope.emitter
+        bound = scope.value(Binary("min", Binary("max", self.of, Constant(1)), Constant(1 << 30)))
+        length = scope.constant(0)
+        for bit in range(31):
+            is_reached = emit.compare("sge", bound, scope.constant(1 << bit))
+            length = emit.binary(arith.AddiOp, length, emit.cast(arith.ExtUIOp, is_reached, i64))
+        dividend = emit.binary(arith.ShLIOp, scope.constant(1 << 24), length)
+        doubled = emit.binary(arith.AddiOp, emit.binary(arith.FloorDivSIOp, dividend, bound), scope.constant(1))
+        rounded = emit.binary(arith.FloorDivSIOp, doubled, scope.constant(2))
+        exponent = emit.binary(arith.SubiOp, scope.constant(126), length)
+        return emit.binary(arith.AddiOp, emit.binary(arith.ShLIOp, exponent, scope.constant(23)), rounded)
+
+
+@dataclass(frozen=True)
+class Fields(Expression):
+    """A word of several fields: each an expression, and where its lowest bit lies, upwards."""
+
+    parts: tuple[tuple[int, Expression], ...]
+
+    @property
+    def cost(self) -> int:
+        return sum(1 + part.cost for _, part in self.parts)
+
+    def __str__(self) -> str:
+        ends = [*(shift for shift, _ in self.parts[1:]), 32]
+        named = [f"bits {end - 1}:{shift} = {part}" for (shift, part), end in zip(self.parts, ends, strict=True)]
+        return f"[{'; '.join(reversed(named))}]"
+
+    def evaluate(self, columns: Columns) -> Column:
+        word = np.zeros(_length(columns), dtype=np.int64)
+        for shift, part in self.parts:
+            word += part.evaluate(columns) << shift
+        return word
+
+    def emit(self, scope: Scope) -> SSAValue:
+        emitter, word = scope.emitter, scope.constant(0)
+        for shift, part in self.parts:
+            value = scope.value(part)
+            if shift:
+                value = emitter.binary(arith.ShLIOp, value, scope.constant(shift))
+            word = emitter.folded_sum(word, value)
+        return word
+
+
+def affine(expression: Expression, scale: int, offset: int) -> Expression:
+    """`scale * expression + offset`, without what changes nothing."""
+    scaled = expression if scale == 1 else Binary("*", Constant(scale), expression)
+    return scaled if offset == 0 else Binary("+", scaled, Constant(offset))
