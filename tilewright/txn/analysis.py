@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tilewright.device import DeviceModel
+from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection
 from tilewright.device.dma_registers import descriptors_between, dma_register
 from tilewright.device.hazards import PATCHED_WORDS, Bits, Hazard, HazardReader
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_fields import fields_at
 from tilewright.device.register_names import name_address
 from tilewright.txn.opcodes import Opcode, opcode_name
-from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, layouts_of
+from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, Words, layouts_of
 from tilewright.txn.text import model_of, operation_text
 
 _WITH_REGISTER = (Opcode.WRITE, Opcode.BLOCKWRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
@@ -52,22 +54,14 @@ def statistics(stream: Stream) -> StreamStatistics:
     """Count operations, bytes, tiles, pushes and patches."""
     model = model_of(stream.header)
     by_opcode: dict[str, tuple[int, int]] = {}
-    addresses: Counter[int] = Counter()
+    tiles: Counter[str] = Counter()
+    pushes: Counter[str] = Counter()
     for opcode, group in sorted(stream.groups.items()):
         words = group.layout.fixed_words * len(group.positions) + len(group.payload)
         by_opcode[opcode_name(opcode)] = len(group.positions), words * WORD_BYTES
         if opcode in _WITH_REGISTER:
-            values, counts = np.unique(group.fields["address"], return_counts=True)
-            addresses.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-    tiles: Counter[str] = Counter()
-    pushes: Counter[str] = Counter()
-    for address, count in addresses.items():
-        tile, _, register = ((model and name_address(model, address)) or "elsewhere ").partition(" ")
-        tiles[tile] += count
-        if register.endswith(".queue"):
-            pushes[f"{tile} {register.removeprefix('DMA.').removesuffix('.queue')}"] += count
+            _count_registers(model, group.fields["address"], tiles, pushes)
     patches = stream.groups.get(Opcode.DDR_PATCH)
-    indices: list[int] = patches.fields["argument_index"].tolist() if patches else []
     return StreamStatistics(
         "{}.{}".format(*stream.header.version),
         str(model) if model else None,
@@ -77,8 +71,50 @@ def statistics(stream: Stream) -> StreamStatistics:
         by_opcode,
         dict(sorted(tiles.items())),
         dict(sorted(pushes.items())),
-        dict(sorted(Counter(indices).items())),
+        dict(_counted(patches.fields["argument_index"])) if patches else {},
     )
+
+
+def _counted(values: Words) -> Iterator[tuple[int, int]]:
+    """Each value and how often it is there, in order."""
+    found, counts = np.unique(values, return_counts=True)
+    return zip(found.tolist(), counts.tolist(), strict=True)
+
+
+def _count_registers(model: DeviceModel | None, addresses: Words, tiles: Counter[str], pushes: Counter[str]) -> None:
+    """Add how often tiles and queues are addressed."""
+    if model is None:
+        tiles["elsewhere"] += len(addresses)
+        return
+    # By the bits of the tile: there are few of them, whereas nearly every address is another one.
+    shift = model.architecture.row_shift
+    for tile, count in enumerate(np.bincount(addresses >> np.uint32(shift)).tolist()):
+        if count:
+            tiles[_tile_name(model, tile << shift)] += count
+    names, offsets = _queues(model.name)
+    words = (addresses & np.uint32((1 << shift) - 1)) >> np.uint32(2)
+    for address, count in _counted(addresses[offsets[words]]):
+        if address in names:
+            pushes[names[address]] += count
+
+
+def _tile_name(model: DeviceModel, address: int) -> str:
+    return (name_address(model, address) or "elsewhere ").partition(" ")[0]
+
+
+@cache
+def _queues(device: DeviceName) -> tuple[dict[int, str], npt.NDArray[np.bool_]]:
+    """The queues of tasks by address, `shim(0,0) MM2S0`; and by word of a tile, whether some tile has one there."""
+    model = DEVICES[device]
+    names: dict[int, str] = {}
+    offsets = np.zeros(1 << model.architecture.row_shift >> 2, dtype=np.bool_)
+    for tile in model.tiles:
+        for direction in DmaDirection:
+            for channel in range(model.resources(model.tile_type(*tile)).channels(direction)):
+                address = model.task_queue_address(*tile, direction, channel)
+                names[address] = f"{_tile_name(model, address)} {direction.name}{channel}"
+                offsets[model.locate(address)[1] >> 2] = True
+    return names, offsets
 
 
 @dataclass(frozen=True)

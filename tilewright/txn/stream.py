@@ -20,6 +20,7 @@ from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name
 
 Words = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
+HEADER_WORDS = 4
 SHOWN_WORDS = 8
 """Of a payload, in the text of an operation."""
 AT_A_TIME = 4096
