@@ -102,19 +102,14 @@ def _at_line(error: TextError, name: str) -> DiagnosedError:
 
 
 def _dis(args: Namespace) -> int:
-    from tilewright.txn.analysis import explain
-    from tilewright.txn.text import disassemble, model_of
+    from tilewright.txn.text import disassemble
 
     stream = _decoded(args.file, args.section)
     if args.json:
         print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
         return 0
-    model = model_of(stream.header)
-    lines = disassemble(stream)
-    print(next(lines))  # the header
-    for op, line in zip(stream.operations, lines, strict=True):
-        comment = "" if args.plain else explain(op, model)
-        print(f"{line}  # {comment}" if comment else line)
+    for line in disassemble(stream, explained=not args.plain):
+        print(line)
     return 0
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.device.hazards import findings
-from tilewright.txn.analysis import differences, explain, hazards, statistics
+from tilewright.txn.analysis import differences, hazards, statistics
 from tilewright.txn.opcodes import LAYOUTS
-from tilewright.txn.text import assemble, disassemble, model_of
+from tilewright.txn.text import assemble, disassemble, explain, model_of
 
 ROUNDS = 1200
 
