@@ -83,7 +83,6 @@ def test_one_table_says_what_serves_a_name(parts: list[str]) -> None:
         ("from aie.dialects.aie import nothing", ImportError, "no 'aie.dialects.aie.nothing'"),
         ("import aie.dialects.aie as d; d.nothing", AttributeError, "no 'aie.dialects.aie.nothing'"),
         ("import aie.nothing.at_all", ModuleNotFoundError, "no 'aie.nothing'"),
-        ("import pyxrt", ModuleNotFoundError, "'pyxrt' is mlir-aie's, and tilewright does not have it: a design runs"),
         ("from aie.utils.hostruntime.xrtruntime.tensor import XRTTensor", ModuleNotFoundError, "needs XRT"),
         ("from aie.execution_engine import ExecutionEngine", ModuleNotFoundError, "mlir-aie's, and tilewright does"),
     ],

@@ -40,7 +40,10 @@ ALLOWED: dict[str, set[str]] = {
     "gpu": VOCABULARY | {"native", "report"},
     "kernels": VOCABULARY | {"native", "sim"},
     "report": VOCABULARY | {"sim"},
-    "driver": VOCABULARY | {"rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
+    "driver": VOCABULARY
+    | {"containers", "rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
+    "xrt": VOCABULARY | {"containers", "native", "sim", "driver"},
+    "pyxrt": {"xrt"},
     "iron": VOCABULARY | {"native", "kernels", "driver", "report"},
     "designs": VOCABULARY | {"iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.

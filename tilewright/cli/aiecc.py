@@ -43,24 +43,6 @@ class MadeElsewhere(NamedTuple):
 
 
 MADE_ELSEWHERE = {
-    "elf": MadeElsewhere(
-        "elf_name",
-        "aiebu-asm packs instructions into ELF files",
-        "`aiebu-asm -t aie2txn -c INSTS -o ELF` makes it from what --get-npu-insts writes",
-    ),
-    "pdi": MadeElsewhere(
-        "pdi_name", "bootgen packs device images, from CDO files", "--get-cdo writes those, with compiled cores"
-    ),
-    "xclbin": MadeElsewhere(
-        "xclbin_name",
-        "xclbinutil packs containers, from a device image with the programs of cores",
-        "mlir-aie's aiecc --get-xclbin makes it: from what --get-input-with-addresses writes, so that addresses agree",
-    ),
-    "full-elf": MadeElsewhere(
-        "full_elf_name",
-        "aiebu-asm packs it, from device images with the programs of cores",
-        "mlir-aie's aiecc --get-full-elf makes it",
-    ),
     "host": MadeElsewhere(
         "host_output",
         "a C++ compiler links it with the vendor's libraries",
@@ -110,7 +92,7 @@ class Build:
         self.stages = Stages(arguments, self._step)
         self.outputs = list(self._outputs())
         # what is made elsewhere is made of a design that can be
-        self.checked = [PHYSICAL] if {"core-elfs", "pdi", "xclbin", "full-elf"} & {*self.selectors} else []
+        self.checked = [PHYSICAL] if "core-elfs" in self.selectors else []
         last = [*self.checked, *(output.stage for output in self.outputs)]
         needed = {name for stage in last for name in self.stages.up_to(stage)}
         self.needed = [name for name in (INPUT, *self.stages.before) if name in needed]

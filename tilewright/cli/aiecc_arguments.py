@@ -65,6 +65,12 @@ class AieccArguments(DriverOptions):
     ctrlpkt_dma_seq_name: str = "{0}_ctrlpkt_dma_seq.bin"
     ctrlpkt_elf_name: str = "{0}_ctrlpkt.elf"
     xclbin_name: str = "aie.xclbin"
+    xclbin_kernel_name: str = "MLIR_AIE"
+    xclbin_instance_name: str = "MLIRAIE"
+    xclbin_kernel_id: str = "0x901"
+    xclbin_input: str = ""
+    no_design: bool = False
+    """Packages have only what upstream's have: nothing for the simulator."""
     full_elf_name: str = "aie.elf"
 
     device_name: str = ""
@@ -116,7 +122,7 @@ SELECTORS = {
     "host": Selector("the host program", ("compile-host",)),
     "aiesim": Selector("a folder for the vendor's simulator", ("aiesim",)),
 }
-"""Every output of upstream's drivers, in the order in which they are made here. The last ones are not."""
+"""Every output of upstream's drivers, in the order in which they are made here. The last two are not."""
 SELECTED = {f"get-{name}": name for name in SELECTORS}
 OLDER = {flag: name for name, selector in SELECTORS.items() for flag in selector.older} | {
     "aie-generate-npu": "npu-insts",
@@ -150,6 +156,9 @@ NAMES = {
     "pdi-name": _text("pdi_name", "{0}.pdi"),
     "xclbin-name": _text("xclbin_name", "aie.xclbin"),
     "full-elf-name": _text("full_elf_name", "aie.elf"),
+    "xclbin-kernel-name": _text("xclbin_kernel_name", "MLIR_AIE: the kernel in a container"),
+    "xclbin-instance-name": _text("xclbin_instance_name", "MLIRAIE: its instance"),
+    "xclbin-kernel-id": _text("xclbin_kernel_id", "0x901: the number by which its image is found", "ID"),
     "o": _text("host_output", "a.out: the host program"),
     "output-dir": _text("output_dir", "where outputs go (here if not given)", "DIRECTORY"),
     "tmpdir": _text("tmpdir", "where everything else goes (INPUT.prj if not given)", "DIRECTORY"),
@@ -157,7 +166,9 @@ NAMES = {
 SELECTION = {
     "device-name": _text("device_name", "only this device (all if not given)"),
     "sequence-name": _text("sequence_name", "only this runtime sequence (all if not given)"),
-    "core-elf": Flag("core_elfs", "the program of a core, compiled elsewhere", "COL,ROW=FILE", is_list=True),
+    "core-elf": Flag("core_elfs", "the program of a core, or a folder with some", "COL,ROW=FILE", is_list=True),
+    "xclbin-input": _text("xclbin_input", "a container that gets this design as one more kernel", "FILE"),
+    "no-design": Flag("no_design", "containers with nothing but what upstream's have: no section for the simulator"),
 }
 LOWERING = {
     "dynamic-objFifos": Flag("dynamic_fifos", "keep loops of cores that use FIFOs (on unless set to false)"),
@@ -234,10 +245,6 @@ IDLE = {
     "I": _idle("for compilers of host programs", "DIRECTORY"),
     "L": _idle("for compilers of host programs", "DIRECTORY"),
     "l": _idle("for compilers of host programs", "LIBRARY"),
-    "xclbin-kernel-name": _idle("for containers", "NAME"),
-    "xclbin-instance-name": _idle("for containers", "NAME"),
-    "xclbin-kernel-id": _idle("for containers", "ID"),
-    "xclbin-input": _idle("for containers", "FILE"),
     "xclbinutil-path": _idle("for containers", "FILE"),
     "no-progress": _idle("progress is shown only when asked for"),
 }
@@ -341,8 +348,11 @@ def _check(arguments: AieccArguments) -> None:
     if not re.fullmatch(r"[\w-]*", arguments.alloc_scheme, re.ASCII):
         raise CommandLineError(f"{PROGRAM}: for the --alloc-scheme option: '{arguments.alloc_scheme}' is no scheme")
     for entry in arguments.core_elfs:
-        if not re.fullmatch(r"\d+,\d+=.+", entry, re.ASCII):
-            raise CommandLineError(f"{PROGRAM}: for the --core-elf option: '{entry}' is not COL,ROW=FILE")
+        if not re.fullmatch(r"\d{1,3},\d{1,3}=.+", entry, re.ASCII) and not Path(entry).is_dir():
+            raise CommandLineError(f"{PROGRAM}: for the --core-elf option: '{entry}' is not COL,ROW=FILE, nor a folder")
+    if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,3}|\d{1,4}", arguments.xclbin_kernel_id, re.ASCII):
+        problem = f"'{arguments.xclbin_kernel_id}' is no number from 0 to 0xfff"
+        raise CommandLineError(f"{PROGRAM}: for the --xclbin-kernel-id option: {problem}")
     asked = arguments.asked
     for one, other, problem in (
         (arguments.expand_load_pdis, "ctrlpkt" in asked, "--expand-load-pdis and --get-ctrlpkt"),
@@ -388,8 +398,8 @@ def help_text() -> str:
     lines = [
         f"USAGE: {PROGRAM} [options] INPUT [-- host sources and flags]\n",
         "Takes the place of mlir-aie's compiler driver: reads a design in MLIR (or a .py file that defines one),",
-        "lowers it as the driver does, and writes what is asked for under the same names. What holds compiled programs",
-        "is made by the vendor's tools, not here: asked for it, this says so and fails, after all else is written.",
+        "lowers it as the driver does, and writes what is asked for under the same names. A container whose cores have",
+        "no machine code is for the simulator alone, and a warning says so.",
     ]
     for title, flags in GROUPS.items():
         rows = [_row(name, flag) for name, flag in flags.items() if flag.help != SAME]

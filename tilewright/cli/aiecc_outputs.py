@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,20 +14,29 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages, printed
+from tilewright.cli.files import read_bytes
+from tilewright.cli.package import creation_time, read_kind
 from tilewright.cli.translate import configuration_files, lowered_to_cpp
 from tilewright.cli.translate_arguments import TranslateArguments
 from tilewright.codegen.location_map import location_map_json
 from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import StaticWords, static_words
 from tilewright.codegen.txn_words import TxnEmitter
+from tilewright.containers.control_elf import instructions_elf
+from tilewright.containers.embedded_design import EmbeddedDesign
+from tilewright.containers.packaging import KernelNames
+from tilewright.containers.structure import ContainerError
+from tilewright.containers.xclbin import Xclbin
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.blockwrite_data import words_to_bytes
 from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
-from tilewright.driver.compiled_design import devices_in, sequences_in
+from tilewright.driver.compiled_design import Design, devices_in, sequences_in
+from tilewright.driver.device_images import DeviceImage, full_elf
+from tilewright.driver.packaged_design import packaged_design
 from tilewright.driver.translations import sequence_in
-from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, emit_diagnostic, fail
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.passes.control.convert_aie_to_transaction import ConvertAieToTransactionPass
 from tilewright.passes.pipelines import passes_of
@@ -223,9 +233,22 @@ def _packets(stages: Stages) -> Iterator[DriverOutput]:
         for device in stages.devices(module):
             yield Item(path(device.sym_name.data), device, partial(make, module, device))
 
+    def elf(module: ModuleOp, device: DeviceOp) -> bytes:
+        own = [it for it in sequences_in(device) if arguments.sequence_name in ("", it.sym_name.data)]
+        argument = len(own[0].body.block.args) if own else 0
+        data = packets(module, device)
+        about = {"xrt_id": argument, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
+        with _explained(device):
+            code = sending(module, device)
+            return instructions_elf(code, data, {"external_buffers": {"buffer_ctrl": about}}).write()
+
     packets_path = partial(place, stages, arguments.ctrlpkt_name)
     yield DriverOutput(arguments.ctrlpkt_name, stages.configured, partial(items, packets, packets_path))
     yield DriverOutput(arguments.ctrlpkt_dma_seq_name, stages.configured, partial(items, sending, sending_path))
+    # older drivers made it only when it was asked for
+    if "elf" in arguments.asked or not arguments.is_old:
+        name = arguments.elf_name if "elf" in arguments.asked else arguments.ctrlpkt_elf_name
+        yield DriverOutput(name, stages.configured, partial(items, elf, partial(place, stages, name)))
 
 
 def _cdo_files(stages: Stages) -> Iterator[DriverOutput]:
@@ -246,6 +269,111 @@ def _cdo_files(stages: Stages) -> Iterator[DriverOutput]:
     yield DriverOutput("cdo_{0}", stages.configured, items)
 
 
+def _image(stages: Stages, device: DeviceOp) -> DeviceImage:
+    files = {} if stages.arguments.without_programs else stages.programs(device)
+    return DeviceImage(device, {place: read_bytes(str(path)) for place, path in files.items()})
+
+
+@contextmanager
+def _explained(where: Operation) -> Generator[None]:
+    """What a container cannot hold is an error of the device or sequence that it is made from."""
+    try:
+        yield
+    except ContainerError as error:
+        fail(where, str(error))
+
+
+def _device_images(stages: Stages) -> Iterator[DriverOutput]:
+    def pdi(device: DeviceOp) -> bytes:
+        with _explained(device):
+            return _image(stages, device).pdi.write()
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for device in stages.devices(module):
+            yield Item(place(stages, stages.arguments.pdi_name, device.sym_name.data), device, partial(pdi, device))
+
+    yield DriverOutput("{0}.pdi", stages.configured, items)
+
+
+def _containers(stages: Stages) -> Iterator[DriverOutput]:
+    arguments = stages.arguments
+
+    def xclbin(module: ModuleOp, device: DeviceOp, path: Path) -> bytes:
+        kernel = KernelNames(arguments.xclbin_kernel_name, arguments.xclbin_instance_name, arguments.xclbin_kernel_id)
+        base = read_kind(arguments.xclbin_input, Xclbin, "xclbin") if arguments.xclbin_input else None
+        image = _image(stages, device)
+        with _explained(device):
+            design = _embedded(stages, module, image, path)
+            made = image.xclbin(
+                kernel, sequence=arguments.sequence_name, design=design, base=base, timestamp=creation_time()
+            )
+            return made.write()
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for device in _packaged(stages, module):
+            path = place(stages, arguments.xclbin_name, device.sym_name.data)
+            yield Item(path, device, partial(xclbin, module, device, path))
+
+    yield DriverOutput("aie.xclbin", LOWERED, items)
+
+
+def _packaged(stages: Stages, module: ModuleOp) -> list[DeviceOp]:
+    """The devices that get a container: all, or the one that sequences run on where its name can only be one's."""
+    devices = stages.devices(module)
+    with_sequences = [device for device in devices if sequences_in(device)]
+    if "{0}" in stages.arguments.xclbin_name or len(devices) == 1:
+        return devices
+    named = [device for device in devices if device.sym_name.data == stages.arguments.device_name]
+    return named or (with_sequences if len(with_sequences) == 1 else devices)
+
+
+def _embedded(stages: Stages, module: ModuleOp, image: DeviceImage, path: Path) -> EmbeddedDesign | None:
+    """What the simulator needs of a design; that cores have no machine code is said."""
+    missing = image.cores_without_code
+    if missing:
+        cores = ", ".join(f"({core.place.column}, {core.place.row})" for core in missing if core.place is not None)
+        only = "is for the simulator alone" if not stages.arguments.no_design else "does nothing there"
+        text = f"no machine code for {f'core {cores}' if len(missing) == 1 else f'cores {cores}'}: '{path}' {only}"
+        remedy = "name their programs with --core-elf COL,ROW=FILE, or the compiler with --peano"
+        warning = Diagnostic(Severity.WARNING, text, missing[0].location)
+        emit_diagnostic(warning.note(missing[0].location, remedy))
+    if stages.arguments.no_design:
+        return None
+    return packaged_design(Design(module), image.device.sym_name.data, image.programs, image.uuid)
+
+
+def _full_elf(stages: Stages) -> Iterator[DriverOutput]:
+    path = place(stages, stages.arguments.full_elf_name)
+
+    def elf(module: ModuleOp) -> bytes:
+        images = [_image(stages, device) for device in stages.devices(module)]
+        main = next((image for image in images if sequences_in(image.device)), images[0])
+        with _explained(main.device):
+            design = _embedded(stages, module, main, path)
+            return full_elf(images, sequence=stages.arguments.sequence_name, design=design).write()
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        yield Item(path, module, partial(elf, module))
+
+    yield DriverOutput("aie.elf", LOWERED, items)
+
+
+def _instruction_elfs(stages: Stages) -> Iterator[DriverOutput]:
+    arguments = stages.arguments
+
+    def elf(sequence: RuntimeSequenceOp) -> bytes:
+        with _explained(sequence):
+            return instructions_elf(words_to_bytes(static_stream(stages, sequence).words)).write()
+
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for sequence in stages.sequences(module):
+            yield Item(place(stages, arguments.elf_name, "_".join(_key(sequence))), sequence, partial(elf, sequence))
+
+    # with control packets, the file of that name sends them
+    if "ctrlpkt" not in arguments.asked:
+        yield DriverOutput("design.elf", LOWERED, items)
+
+
 MAKERS: dict[str, Callable[[Stages], Iterator[DriverOutput]]] = {
     "npu-insts": _instructions,
     "locmap": _location_maps,
@@ -255,4 +383,8 @@ MAKERS: dict[str, Callable[[Stages], Iterator[DriverOutput]]] = {
     "txn": _transactions,
     "ctrlpkt": _packets,
     "cdo": _cdo_files,
+    "elf": _instruction_elfs,
+    "pdi": _device_images,
+    "xclbin": _containers,
+    "full-elf": _full_elf,
 }

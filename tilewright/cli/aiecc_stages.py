@@ -13,21 +13,26 @@ from xdsl.ir import Block
 
 from tilewright.cli.aiecc_arguments import AieccArguments
 from tilewright.cli.files import read_design, read_text, write_folder
+from tilewright.cli.package import core_elf_arguments
 from tilewright.cli.programs import read_checked
+from tilewright.device import TileId
 from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.driver.compiled_design import devices_in, sequences_in
+from tilewright.driver.device_images import core_files
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, showing_operations
 from tilewright.ir.pass_manager import run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.ir.verifier import operation_text, verify
-from tilewright.passes.pipelines import driver_stages, pipeline_of
+from tilewright.passes.pipelines import driver_stages, pipeline_of, with_options
 from tilewright.rewrite.pass_bases import ops_of
 
 INPUT, ADDRESSED, PHYSICAL = "input.mlir", "input_with_addresses.mlir", "input_physical.mlir"
 WITH_PROGRAMS, LOWERED = "physical_with_elfs.mlir", "npu_lowered.mlir"
+PACKETS_SENT = "ctrlpkt_to_dma.mlir"
+KEEP_PACKETS = {"aie-ctrl-packet-to-dma": "keep-words"}
 RESET_DEVICES = "empty_"
 """What devices are called that a pass adds to reset the array: they are part of every selection."""
 PROGRAMS_TOOL = "Peano and Chess compile the programs of cores, and neither is run here"
@@ -43,6 +48,9 @@ class Stages:
         has_input = arguments.input and not arguments.restored
         self.source = read_design(Namespace(design=arguments.input, entry=None)) if has_input else None
         self.orders = driver_stages(arguments)
+        if "full-elf" in arguments.asked and PACKETS_SENT in self.orders:
+            # what the packets are is part of the file
+            self.orders[PACKETS_SENT] = with_options(self.orders[PACKETS_SENT], KEEP_PACKETS)
         self.before = self._predecessors()
         self.kept = {INPUT, *self.before}
         """Those whose result is asked for again; what others make may be changed."""
@@ -153,22 +161,28 @@ class Stages:
             there = ", ".join(sequences) or "none"
             fail(module.location, f"there is no runtime sequence '{arguments.sequence_name}'; there is {there}")
 
+    def programs(self, device: DeviceOp) -> dict[TileId, Path]:
+        """The files of the programs that there are for a device's cores, wherever these are looked for from."""
+        given, folders = core_elf_arguments(self.arguments.core_elfs)
+        return {place: path.absolute() for place, path in core_files(device, given, folders, Path()).items()}
+
     def load_programs(self, module: ModuleOp) -> None:
-        """Have cores name the files of their programs, wherever these are looked for from."""
-        given = dict(entry.split("=", 1) for entry in self.arguments.core_elfs)
-        unused = dict(given)
+        """Have cores name the files of their programs."""
+        unused, _ = core_elf_arguments(self.arguments.core_elfs)
         for device in self.devices(module):
+            files = self.programs(device)
             for core in ops_of(device.body.ops, CoreOp):
-                place = "{},{}".format(*core.place) if core.place is not None else ""
-                file = given.get(place) or (core.elf_file.data if core.elf_file is not None else None)
-                unused.pop(place, None)
+                place = core.place
+                file = files.get(place) if place is not None else None
+                if place is not None:
+                    unused.pop(place, None)
                 if file is not None:
-                    core.elf_file = StringAttr(str(Path(file).absolute()))
+                    core.elf_file = StringAttr(str(file))
                     _empty(core)
                 elif not self.arguments.without_programs:
-                    _refuse(core, place)
+                    _refuse(core, "{},{}".format(*place) if place is not None else "")
         if unused:
-            fail(module.location, f"--core-elf: there is no core ({next(iter(unused)).replace(',', ', ')})")
+            fail(module.location, f"--core-elf: there is no core {next(iter(unused))}")
 
 
 def _refuse(core: CoreOp, place: str) -> None:

@@ -2,13 +2,15 @@
 
 Writes into DIR: design.mlir (the lowered program), design.json (a manifest of names, types and addresses), and for each
 runtime sequence NAME.h (a C++ function that makes its TXN words) and, unless it takes scalars, NAME.insts.bin. With
---shared also libDESIGN.so, all of these functions compiled, and libDESIGN.h, their declarations in C.
+--shared also libDESIGN.so, all of these functions compiled, and libDESIGN.h, their declarations in C; with --xclbin also
+design.xclbin, a package for XRT as `tilewright package` makes it.
 """
 
 from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tilewright.cli.errors import CommandLineError, InputError, show_diagnostics
 from tilewright.cli.files import (
@@ -19,9 +21,15 @@ from tilewright.cli.files import (
     load_expansion,
     print_written,
     read_design,
+    write_atomically,
 )
-from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, arguments, switch, value
+from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, arguments, switch, value, values
 
+if TYPE_CHECKING:
+    from tilewright.driver.compiled_design import Design
+    from tilewright.driver.sources import Source
+
+PACKAGE = "design.xclbin"
 LINT = {
     "off": (),
     "warn": ("tilewright-lint-queue-depth{likely-only}",),
@@ -37,6 +45,8 @@ add_arguments = arguments(
         "-o": value("DIR", "where the files go", dest="directory", required=True),
         "--shared": switch("also make a shared library of the generators"),
         "--library": value("NAME", "call it libNAME.so; without, it has the name of DESIGN"),
+        "--xclbin": switch("also make a package for XRT"),
+        "--core-elf": values("COL,ROW=FILE", "of the package: machine code of a core, or a folder with some"),
         "--keep-buffers": switch("let the C++ functions take the host's buffers too, as void *, in their order"),
         "--lint": {
             "choices": LINT,
@@ -71,8 +81,23 @@ def run(args: Namespace) -> int:
         raise InputError(str(error)) from error
     except (OSError, ValueError) as error:
         raise cannot_write(args.directory, error) from error
+    if args.xclbin:
+        written.append(_package(design, args, source))
     print_written(written, args.json)
     return 0
+
+
+def _package(design: Design, args: Namespace, source: Source) -> Path:
+    from tilewright.cli.package import image_of, located, say_missing, xclbin_file
+    from tilewright.containers.packaging import KernelNames
+
+    path = Path(args.directory) / PACKAGE
+    given = Namespace(**vars(args), elf=[], no_design=False, sequence=None)
+    with located(source):
+        image = image_of(design, design.device_of() if design.sequences else None, given)
+        write_atomically(path, xclbin_file(design, image, given, KernelNames(), None))
+    say_missing(image)
+    return path
 
 
 def _library_name(args: Namespace) -> str | None:

@@ -25,6 +25,7 @@ COMMANDS = {
     "translate": "write programs as TXN words, C++ or JSON",
     "aiecc": "lower designs as mlir-aie's compiler driver does, with its flags",
     "txn": "read, change and compare TXN binaries",
+    "package": "put a design into a container for XRT: xclbin, PDI, CDO, ELF",
     "inspect": "say what is in an xclbin, PDI, CDO, ELF or instruction file",
     "diff": "compare two such files by what they mean",
     "trace": "read what trace units recorded",
@@ -121,8 +122,10 @@ def _run_command(module: ModuleType, name: str, arguments: list[str]) -> int:
         return module.run_command(arguments)
     from tilewright.cli.parsers import parser_of
 
+    # a command may have a tool that need not be named
+    words = module.with_tool(arguments) if hasattr(module, "with_tool") else arguments
     try:
-        return module.run(parser_of(name).parse_args(arguments)) or 0
+        return module.run(parser_of(name).parse_args(words)) or 0
     # argparse exits after its help and its complaints; callers of `main` want the status
     except SystemExit as exit:
         return exit.code if isinstance(exit.code, int) else 0

@@ -297,6 +297,10 @@ class Xclbin:
         found = (it.content for it in self.sections if it.kind == kind and isinstance(it.content, type))
         return cast("C | None", next(found, None))
 
+    def offset_of(self, section: XclbinSection) -> int:
+        """Where a section begins in the file."""
+        return next(head.offset for it, head in zip(self.sections, self._laid_out()[0], strict=True) if it is section)
+
     @property
     def partition(self) -> AiePartition | None:
         return self.content(SectionKind.AIE_PARTITION, AiePartition)

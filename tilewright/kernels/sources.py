@@ -83,6 +83,16 @@ class DeviceSources:
                 continue
         return None
 
+    def source(self, function: FuncOp) -> KernelSource | None:
+        """The source that a declaration names, or one of its object file that has the function's name in it."""
+        declaration = Declaration.of(function)
+        own = self._own_source(declaration, function)
+        if own is not None:
+            return own
+        symbol = (declaration.symbol or declaration.name).encode()
+        found = dict.fromkeys(self._companions(function))
+        return next((it for it in found if symbol in it.bytes()), None)
+
     def given(self, path: Path, symbols: Mapping[str, str]) -> dict[str, CKernel]:
         """Kernels of a file that the user names: the functions in it by the names that cores call."""
         functions = [self.declarations[name] for name in symbols if name in self.declarations]

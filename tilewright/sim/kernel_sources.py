@@ -86,6 +86,9 @@ class KernelSource:
     def is_cpp(self) -> bool:
         return self.path is None or self.path.suffix in CPP_SUFFIXES
 
+    def bytes(self) -> bytes:
+        return self.path.read_bytes() if self.path is not None else (self.text or "").encode("utf-8", "surrogateescape")
+
     def read(self) -> str:
         if self.text is not None:
             return self.text

@@ -28,7 +28,11 @@ FIRST_ARGUMENT = 3
 PAGED_ABI = 0x40
 """The OS/ABI of files whose control code is for another controller, which reads pages of its own instructions."""
 ABI_WITH_PACKED_ADDENDS = 1
+ABI_WITH_IMAGES = 0x10
+"""From this version on a file has kernels of its own, whose arguments are buffers from the first on."""
 SCRATCHPAD, CONTROL_PACKET = "scratch-pad-mem", "control-packet"
+SCRATCHPAD_CONTROL = "scratch-pad-ctrl"
+"""The scratchpad that a stream asks for, as against the one that code for preemption saves the array in."""
 
 
 class PatchKind(IntEnum):
@@ -45,6 +49,11 @@ _FIRST_WORD = {PatchKind.CONTROL_PACKET_48: 2, PatchKind.SHIM_DMA_48: 1, PatchKi
 _HIGH_MASK = {PatchKind.CONTROL_PACKET_48: 0xFFFF, PatchKind.SHIM_DMA_48: 0xFFFF, PatchKind.ADDRESS_64: 0xFFFFFFFF}
 
 
+def pdi_section(id: int) -> str:
+    """The section with a PDI, which is also what patches call it."""
+    return f".pdi.{id}"
+
+
 @dataclass(frozen=True)
 class Patch:
     """The address of a buffer, plus an offset, goes into the words at an offset of a section."""
@@ -56,11 +65,13 @@ class Patch:
     addend: int
     size: int
     """Bytes of the buffer that are needed; for a scalar the bits that are replaced."""
+    first: int = FIRST_ARGUMENT
+    """The number that the loader has for the sequence's first argument."""
 
     @property
     def argument(self) -> int | None:
         """The number of the argument among the sequence's, if the buffer is one."""
-        return int(self.buffer) - FIRST_ARGUMENT if self.buffer.isdigit() else None
+        return int(self.buffer) - self.first if self.buffer.isdigit() else None
 
     @property
     def end(self) -> int:
@@ -214,7 +225,8 @@ def _patch(elf: Elf, relocation: Relocation) -> Patch:
         raise TxnError(relocation.at, f"a relocation of type {number}, which streams of TXN operations do not have")
     if symbol.section >= len(elf.sections):
         raise TxnError(relocation.at, f"a relocation in section {symbol.section}, of {len(elf.sections)}")
-    patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size)
+    first = 0 if elf.abi_version >= ABI_WITH_IMAGES else FIRST_ARGUMENT
+    patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size, first)
     section = elf.sections[symbol.section]
     # Checked here, once: `Patch.apply` then writes without looking.
     if patch.offset % 4 or patch.end > section.size:

@@ -8,15 +8,15 @@ values: AIERT.cpp of mlir-aie at 3ca0193cea9e, and the calls of aie-rt (branch r
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from xdsl.ir import Operation
 
-from tilewright.device import DmaDirection
-from tilewright.device.layout import Field
+from tilewright.device import DmaDirection, TileId
+from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.device.registers import PROGRAM_MEMORY_BYTES, ChannelControl, CoreControl
 from tilewright.dialects.aie.buffers import BufferOp
 from tilewright.dialects.aie.cascade import ConfigureCascadeOp
@@ -50,18 +50,28 @@ class Configuration:
         return [*self.programs, *self.settings, *self.start]
 
 
-def configuration_of(device: DeviceOp, elf_directory: Path | None = None, overlay: bool = True) -> Configuration:
+def configuration_of(
+    device: DeviceOp,
+    elf_directory: Path | None = None,
+    overlay: bool = True,
+    programs: Mapping[TileId, bytes] | None = None,
+) -> Configuration:
     """The configuration of a device.
 
-    Cores that name an ELF file get its contents from `elf_directory`; without one, what loads the device loads
-    the programs too. Connections of the control packet overlay are left out on request.
+    Cores that name an ELF file get its contents from `elf_directory`, or from `programs`, which has the contents of ELF
+    files; without either, what loads the device loads the programs too. Connections of the control packet overlay are
+    left out on request.
     """
     if not device.model.is_npu:
         remedy = (device, "choose an npu device; others are configured by a PDI that their own tools make")
         fail_op(device, f"{device.model} is not configured by register writes", remedy)
     design = _Design(device)
+    if programs is not None:
+        loaded = list(design.given_programs(programs))
+    else:
+        loaded = list(design.programs(elf_directory)) if elf_directory is not None else []
     return Configuration(
-        list(design.programs(elf_directory)) if elf_directory is not None else [],
+        loaded,
         list(design.settings(overlay)),
         list(design.start()),
     )
@@ -81,7 +91,16 @@ class _Design:
 
     def programs(self, elf_directory: Path) -> Iterator[Write]:
         for tile, core in self.cores:
-            yield from loaded_program(core, TileWriter(self.model, tile.place, core.location), elf_directory)
+            if core.elf_file is not None:
+                segments = _read(core, elf_directory / core.elf_file.data)
+                yield from loaded_program(core, TileWriter(self.model, tile.place, core.location), segments)
+
+    def given_programs(self, programs: Mapping[TileId, bytes]) -> Iterator[Write]:
+        for tile, core in self.cores:
+            elf = programs.get(tile.place)
+            if elf is not None:
+                writer = TileWriter(self.model, tile.place, core.location)
+                yield from loaded_program(core, writer, _segments(core, elf, f"the program of core {tile.place}"))
 
     def settings(self, overlay: bool) -> Iterator[Write]:
         for tile, _ in self.cores:
@@ -126,11 +145,8 @@ def _control(tile: TileWriter, field: Field, value: int) -> Write:
     return tile.mask_write(register, field.place(value), field.mask)
 
 
-def loaded_program(core: CoreOp, tile: TileWriter, directory: Path) -> Iterator[Write]:
-    """Load the file that a core names, the core and its DMA standing still; nothing for a core that names none."""
-    if core.elf_file is None:
-        return
-    segments = _read(core, directory / core.elf_file.data)
+def loaded_program(core: CoreOp, tile: TileWriter, segments: Sequence[ElfSegment]) -> Iterator[Write]:
+    """Load the segments of a core's program, the core and its DMA standing still."""
     yield _control(tile, CoreControl.enable, 0)
     # A DMA that runs could write into the memory that is being loaded.
     yield from reset_channels(tile, True)
@@ -141,11 +157,17 @@ def loaded_program(core: CoreOp, tile: TileWriter, directory: Path) -> Iterator[
 
 def _read(core: CoreOp, path: Path) -> list[ElfSegment]:
     try:
-        return list(read_segments(path.read_bytes()))
+        elf = path.read_bytes()
     except OSError as error:
         _refuse(core, f"cannot open '{path}': {error.strerror}", "say where the ELF files are with elf-dir=DIRECTORY")
+    return _segments(core, elf, f"'{path}'")
+
+
+def _segments(core: CoreOp, elf: bytes, name: str) -> list[ElfSegment]:
+    try:
+        return list(read_segments(elf))
     except ElfError as error:
-        _refuse(core, f"cannot load '{path}': {error}", "name the ELF file that the core's compiler made")
+        _refuse(core, f"cannot load {name}: {error}", "name the ELF file that the core's compiler made")
 
 
 def _loaded(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Iterator[Write]:
@@ -168,7 +190,9 @@ def _program_memory(core: CoreOp, tile: TileWriter, segment: ElfSegment) -> Writ
         _refuse(core, f"the program ends at {end:#x}", f"program memory has {PROGRAM_MEMORY_BYTES:#x} bytes")
     base = tile.model.registers(*tile.place).program_memory
     assert base is not None, "the verifier puts cores on core tiles"
-    return tile.block_write(base + segment.address, words_of(segment.data))
+    # the driver writes whole words from the file: the last one goes on with what follows the segment there
+    data = segment.data + segment.following[: -len(segment.data) % WORD_BYTES]
+    return tile.block_write(base + segment.address, words_of(data))
 
 
 def _memory_owner(core: CoreOp, tile: TileWriter, window: int, address: int) -> TileWriter:
@@ -201,6 +225,8 @@ class ElfSegment(NamedTuple):
 
     address: int
     data: bytes
+    following: bytes = b""
+    """What comes next in the file, up to a word."""
 
 
 def read_segments(elf: bytes) -> Iterator[ElfSegment]:
@@ -213,7 +239,8 @@ def read_segments(elf: bytes) -> Iterator[ElfSegment]:
         data = elf[at : at + min(file_bytes, memory_bytes)]
         if len(data) < min(file_bytes, memory_bytes):
             raise ElfError(f"the segment at {address:#x} ends after the file does")
-        yield ElfSegment(address, data.ljust(memory_bytes, b"\0"))
+        after = b"" if memory_bytes > file_bytes else elf[at + len(data) : at + len(data) + WORD_BYTES - 1]
+        yield ElfSegment(address, data.ljust(memory_bytes, b"\0"), after)
 
 
 def _program_headers(elf: bytes) -> tuple[int, int, int]:
