@@ -1,6 +1,6 @@
 """Reading and writing TXN streams: MB/s for taking all fields of all operations apart and putting them together again.
 
-Beside it copying the bytes, counting (`stat`), and writing text with and without comments (`dis`).
+Beside it copying the bytes, counting (`stat`), looking for hazards (`lint`), and writing text with and without comments (`dis`).
 
     python bench/txn_bench.py [FILE_OR_FOLDER ...]
 
@@ -22,7 +22,8 @@ from typing import TypeVar
 import numpy as np
 
 from tilewright import txn
-from tilewright.txn.analysis import statistics
+from tilewright.device import DEVICES, DeviceName
+from tilewright.txn.analysis import hazard_findings, statistics
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import Operation, Words
 from tilewright.txn.text import disassemble
@@ -84,6 +85,7 @@ def measure_tools(words: Words) -> None:
         "decode": lambda: txn.decode(words),
         "encode": lambda: txn.encode(decoded),
         "stat": lambda: statistics(decoded),
+        "lint": lambda: hazard_findings(decoded, DEVICES[DeviceName.npu2]),
         "dis --plain": lambda: deque(disassemble(decoded), 0),
         "dis": lambda: deque(disassemble(decoded, explained=True), 0),
     }

@@ -206,15 +206,14 @@ def _lint(args: Namespace) -> int:
 
 def lint_stream(name: str, stream: Stream) -> tuple[DeviceModel, list[Finding[int]]]:
     """The device of a stream, and what may go wrong in it."""
-    from tilewright.device.hazards import findings
-    from tilewright.txn.analysis import hazards
+    from tilewright.txn.analysis import hazard_findings
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import model_of
 
     model = model_of(stream.header)
     if model is None:
         raise TxnError(0, "the header describes no device that is known, so its registers are not either", name)
-    return model, findings(hazards(stream, model))
+    return model, hazard_findings(stream, model)
 
 
 def to_json(finding: Finding[int], model: DeviceModel) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ import numpy.typing as npt
 
 from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection
 from tilewright.device.dma_registers import descriptors_between, dma_register
-from tilewright.device.hazards import PATCHED_WORDS, Bits, Hazard, HazardReader
+from tilewright.device.hazards import PATCHED_WORDS, Bits, Finding, Hazard, HazardReader, findings
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_fields import fields_at
 from tilewright.device.register_names import name_address
+from tilewright.txn.codec import has_native
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, Words, layouts_of
 from tilewright.txn.text import model_of, operation_text
@@ -176,10 +178,30 @@ def _word_meaning(model: DeviceModel | None, address: int, x: int, y: int) -> It
 
 def hazards(stream: Stream, model: DeviceModel) -> Iterator[Hazard[int]]:
     """Each hazard in a stream, in order; origins are numbers of operations."""
+    native = _native_walk(stream)
+    if native is not None and (found := native.find_hazards(stream, model)) is not None:
+        yield from found
+        return
     reader, operations = HazardReader[int](model), stream.operations
     positions: list[int] = _relevant(stream, model).tolist()
     for position in positions:
         yield from _read(reader, position, operations[position])
+
+
+def hazard_findings(stream: Stream, model: DeviceModel) -> list[Finding[int]]:
+    """Hazards by rule and channel: the first of each kind, and how many places there are like it."""
+    native = _native_walk(stream)
+    found = None if native is None else native.find_findings(stream, model)
+    return findings(hazards(stream, model)) if found is None else found
+
+
+def _native_walk(stream: Stream) -> ModuleType | None:
+    """The same rules in native code, where that is to be had and worth its while."""
+    if not has_native(sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)):
+        return None
+    from tilewright.txn import hazard_walk
+
+    return hazard_walk
 
 
 def _relevant(stream: Stream, model: DeviceModel) -> Indices:

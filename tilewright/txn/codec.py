@@ -53,6 +53,11 @@ def _native(words: int) -> ModuleType | None:
     return _columns()
 
 
+def has_native(words: int) -> bool:
+    """Whether native code is to be had, and worth its while for so many words."""
+    return _native(words) is not None
+
+
 @cache
 def _columns() -> ModuleType | None:
     try:

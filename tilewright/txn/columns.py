@@ -203,10 +203,15 @@ def join(end: int, opcodes: Opcodes, groups: Mapping[int, OpcodeWords]) -> Words
 
 def _state(layouts: Mapping[int, OperationLayout]) -> StreamState:
     state = StreamState(**dict.fromkeys(StreamState.columns(), OPCODES))
+    fill_layouts(state, layouts)
+    return state
+
+
+def fill_layouts(state: StreamState, layouts: Mapping[int, OperationLayout]) -> None:
+    """Tell a state how long operations are."""
     numbers = [*layouts]
     state.array("size_word")[numbers] = [layout.size_word or 0 for layout in layouts.values()]
     state.array("fixed")[numbers] = [layout.fixed_words for layout in layouts.values()]
-    return state
 
 
 def _place(state: StreamState, opcode: int, group: OpcodeWords) -> None:
