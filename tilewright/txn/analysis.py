@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection
-from tilewright.device.dma_registers import descriptors_between, dma_register
+from tilewright.device.dma_registers import dma_registers
 from tilewright.device.hazards import PATCHED_WORDS, Bits, Finding, Hazard, HazardReader, findings
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_fields import fields_at
@@ -212,14 +212,25 @@ def _relevant(stream: Stream, model: DeviceModel) -> Indices:
 
 
 def _on_dma(group: OpcodeGroup, model: DeviceModel) -> Indices:
-    addresses, inverse = np.unique(group.fields["address"], return_inverse=True)
+    registers = _dma_addresses(model.name)
+    addresses = group.fields["address"].astype(np.int64)
     # The longest block of the stream for all of them: too many operations are looked at, never too few.
     longest = WORD_BYTES * max(int(np.diff(group.payload_starts).max(initial=0)), PATCHED_WORDS)
-    touches = [
-        dma_register(model, address) is not None or any(descriptors_between(model, address, address + longest))
-        for address in addresses.tolist()
+    # parts of words count for the whole
+    first, last = (np.searchsorted(registers, at) for at in (addresses - WORD_BYTES + 1, addresses + longest))
+    return group.positions[first < last]
+
+
+@cache
+def _dma_addresses(device: DeviceName) -> Indices:
+    """The registers of all DMAs, in order."""
+    model = DEVICES[device]
+    found = [
+        model.tile_address(*tile, offset)
+        for tile in model.tiles
+        for offset in dma_registers(device, model.tile_type(*tile))
     ]
-    return group.positions[np.array(touches)[inverse]]
+    return np.array(sorted(found), dtype=np.int64)
 
 
 def _read(reader: HazardReader[int], position: int, op: Operation) -> Iterator[Hazard[int]]:

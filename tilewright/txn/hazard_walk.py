@@ -332,11 +332,17 @@ def write_register(state: HazardState, tile: int, address: int, value: int, know
 
 
 @functions
+def words_in_tile(state: HazardState, address: int, count: int) -> int:
+    """How many of some words belong to the tile of the first."""
+    return min(count, ((address >> TILE_SHIFT) + 1 << TILE_SHIFT) - address >> 2)
+
+
+@functions
 def touch_between(state: HazardState, tile: int, address: int, count: int) -> int:
-    """Change all descriptors that some words belong to; gives how many of the words do."""
+    """Change all descriptors of a tile that some words belong to; gives how many of the words do."""
     found = 0
     last = NONE
-    for index in range(count):
+    for index in range(words_in_tile(state, address, count)):
         register = register_at(state, tile, address + WORD_BYTES * index)
         if kind_of(state, register) == DESCRIPTOR:
             found += 1
@@ -348,18 +354,22 @@ def touch_between(state: HazardState, tile: int, address: int, count: int) -> in
 
 
 @functions
-def write_block(state: HazardState, tile: int, address: int, words: int, count: int) -> None:
-    """Blocks that have words of descriptors are about these alone."""
-    has_descriptors = touch_between(state, tile, address, count)
+def write_block(state: HazardState, address: int, words: int, count: int) -> None:
+    """Blocks that have words of descriptors are about these alone; others may go on in the next tile."""
+    tile = state.tile_numbers[address >> TILE_SHIFT]
+    if tile != NONE and touch_between(state, tile, address, count):
+        for index in range(words_in_tile(state, address, count)):
+            register = register_at(state, tile, address + WORD_BYTES * index)
+            if kind_of(state, register) == DESCRIPTOR:
+                value = load32(words + WORD_BYTES * index)
+                word = register >> (KIND_BITS + NUMBER_BITS)
+                link(state, tile, number_in(state, register), word, value, WORD_MASK)
+        return
     for index in range(count):
-        register = register_at(state, tile, address + WORD_BYTES * index)
-        kind = kind_of(state, register)
-        value = load32(words + WORD_BYTES * index)
-        if kind == DESCRIPTOR:
-            word = register >> (KIND_BITS + NUMBER_BITS)
-            link(state, tile, number_in(state, register), word, value, WORD_MASK)
-        elif kind != NOTHING and has_descriptors == 0:
-            write_register(state, tile, address + WORD_BYTES * index, value, WORD_MASK)
+        at = address + WORD_BYTES * index
+        home = state.tile_numbers[at >> TILE_SHIFT] if at >> TILE_SHIFT < ADDRESSED_TILES else NONE
+        if home != NONE and kind_of(state, register_at(state, home, at)) != DESCRIPTOR:
+            write_register(state, home, at, load32(words + WORD_BYTES * index), WORD_MASK)
 
 
 @functions
@@ -447,9 +457,8 @@ def walk(state: HazardState) -> int:
         tile = NONE
         if state.address_word[opcode]:
             tile = state.tile_numbers[address >> TILE_SHIFT]
-            last = address + WORD_BYTES * max(payload, PATCHED_WORDS)
-            # Parts of words, or registers of two tiles at once.
-            if address & 3 or last >> TILE_SHIFT != address >> TILE_SHIFT:
+            # Parts of words.
+            if address & 3:
                 return UNSURE
         if opcode == Opcode.TCT:
             wait_rectangle(state, load32(at + 2 * WORD_BYTES), load32(at + 3 * WORD_BYTES))
@@ -459,14 +468,14 @@ def walk(state: HazardState) -> int:
             forget(state)
         elif opcode == Opcode.MASKPOLL or opcode == Opcode.MASKPOLL_BUSY:
             poll(state, tile, address, value, mask)
+        elif opcode == Opcode.BLOCKWRITE:
+            write_block(state, address, at + WORD_BYTES * state.fixed[opcode], payload)
         elif tile == NONE:
             pass
         elif opcode == Opcode.WRITE:
             write_register(state, tile, address, value, WORD_MASK)
         elif opcode == Opcode.MASKWRITE:
             write_register(state, tile, address, value, mask)
-        elif opcode == Opcode.BLOCKWRITE:
-            write_block(state, tile, address, at + WORD_BYTES * state.fixed[opcode], payload)
         else:
             touch_between(state, tile, address, PATCHED_WORDS)
         state.origin += 1

@@ -89,6 +89,17 @@ def test_both_find_the_same_in_damaged_streams(data: bytes, monkeypatch: pytest.
     assert sure > 10
 
 
+def test_a_block_goes_on_in_the_next_tile(monkeypatch: pytest.MonkeyPatch):
+    model = MODELS[0]
+    header = txn.Header(device_generation=model.txn_generation, columns=model.columns, rows=model.rows)
+    queue = model.task_queue_address(0, 1, DmaDirection.MM2S, 0)
+    first = model.tile_address(0, 0, (1 << 20) - 4)
+    words = [0] * ((queue - first) // 4) + [3]
+    stream = txn.Stream.of(header, [txn.block_write(first, words)] * 6 + [txn.block_write(0xFFFFFFFC, [0] * 8)])
+    found = find_hazards(stream, model)
+    assert found and found == read_hazards(stream, model, monkeypatch)
+
+
 def test_more_hazards_than_there_are_rows_for(monkeypatch: pytest.MonkeyPatch):
     model = MODELS[0]
     header = txn.Header(device_generation=model.txn_generation, columns=model.columns, rows=model.rows)
