@@ -26,13 +26,14 @@ ALLOWED: dict[str, set[str]] = {
     "support": {"errors"},
     "ir": {"errors", "support"},
     "device": {"errors"},
-    "txn": {"errors", "support", "device"},
+    # Long streams are walked by native code, which knows nothing of streams.
+    "txn": {"errors", "support", "device", "native"},
     "dialects": {"device", "ir"},
     "rewrite": {"device", "ir", "dialects"},
     **{f"passes.{area}": VOCABULARY | {"rewrite"} for area in AREAS},
     # `pipelines` alone joins areas of passes, and the passes that run a pipeline stand beside it.
     "passes": VOCABULARY | {"rewrite"} | {f"passes.{area}" for area in AREAS},
-    "native": VOCABULARY,
+    "native": VOCABULARY - {"txn"},
     "containers": VOCABULARY,
     "codegen": VOCABULARY | {"native", "rewrite"},
     "sim": VOCABULARY | {"native"},

@@ -325,9 +325,8 @@ def picture(model: DeviceModel, columns: Iterable[int], contents: Callable[[Tile
 def line(op: Operation, model: DeviceModel) -> str:
     """One command, with the names of its registers and fields."""
     from tilewright.containers.effects import area_of
-    from tilewright.txn.analysis import explain
     from tilewright.txn.opcodes import LAYOUTS
-    from tilewright.txn.text import operation_text
+    from tilewright.txn.text import explain, operation_text
 
     (layout, *_) = (layouts[op.opcode] for layouts in LAYOUTS.values() if op.opcode in layouts)
     words = len(op.payload)

@@ -147,19 +147,14 @@ def _at_line(error: TextError, name: str) -> DiagnosedError:
 
 
 def _dis(args: Namespace) -> int:
-    from tilewright.txn.analysis import explain
-    from tilewright.txn.text import disassemble, model_of
+    from tilewright.txn.text import disassemble
 
     stream = _decoded(args.file, args.section)
     if args.json:
         print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
         return 0
-    model = model_of(stream.header)
-    lines = disassemble(stream)
-    print(next(lines))  # the header
-    for op, line in zip(stream.operations, lines, strict=True):
-        comment = "" if args.plain else explain(op, model)
-        print(f"{line}  # {comment}" if comment else line)
+    for line in disassemble(stream, explained=not args.plain):
+        print(line)
     return 0
 
 
@@ -256,15 +251,14 @@ def _lint(args: Namespace) -> int:
 
 def lint_stream(name: str, stream: Stream) -> tuple[DeviceModel, list[Finding[int]]]:
     """The device of a stream, and what may go wrong in it."""
-    from tilewright.device.hazards import findings
-    from tilewright.txn.analysis import hazards
+    from tilewright.txn.analysis import hazard_findings
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import model_of
 
     model = model_of(stream.header)
     if model is None:
         raise TxnError(0, "the header describes no device that is known, so its registers are not either", name)
-    return model, findings(hazards(stream, model))
+    return model, hazard_findings(stream, model)
 
 
 def to_json(finding: Finding[int], model: DeviceModel) -> dict[str, Any]:

@@ -71,6 +71,8 @@ class EmbeddedDesign:
     """The image of the partition that it belongs to; None where there is one."""
     name: str = "design.mlir"
     """What locations call the text."""
+    seal: str = ""
+    """Says who made it, to who can check that: it is made of `unsealed` and a secret."""
 
     @property
     def cores_without_code(self) -> list[Place]:
@@ -81,9 +83,12 @@ class EmbeddedDesign:
         """Whether an NPU would run cores that have no program."""
         return bool(self.cores_without_code)
 
-    def write(self) -> bytes:
-        """The bytes of the section."""
-        contents: dict[str, Any] = {
+    def unsealed(self) -> bytes:
+        """Everything but the seal."""
+        return _written(self._contents())
+
+    def _contents(self) -> dict[str, Any]:
+        return {
             "design": self.design,
             "device": self.device,
             "kernels": {name: _kernel_json(kernel) for name, kernel in sorted(self.kernels.items())},
@@ -92,8 +97,10 @@ class EmbeddedDesign:
             "pdi": None if self.pdi is None else str(self.pdi),
             "name": self.name,
         }
-        # texts may hold bytes that are no UTF-8, which JSON's escapes keep
-        text = json.dumps(contents, ensure_ascii=True, separators=(",", ":")).encode()
+
+    def write(self) -> bytes:
+        """The bytes of the section."""
+        text = _written(self._contents() | {"seal": self.seal})
         if len(text) > MOST_BYTES:
             raise ContainerError(
                 None, f"a design of {len(text)} bytes is too large for a package: {MOST_BYTES} at most"
@@ -125,7 +132,13 @@ class EmbeddedDesign:
             [_place(it) for it in found["cores_with_code"]],
             None if pdi is None else UUID(_text(pdi)),
             _text(found["name"]),
+            _text(found["seal"]),
         )
+
+
+def _written(contents: Mapping[str, Any]) -> bytes:
+    # texts may hold bytes that are no UTF-8, which JSON's escapes keep
+    return json.dumps(contents, ensure_ascii=True, separators=(",", ":")).encode()
 
 
 def embed(

@@ -60,7 +60,7 @@ def dma_register(model: DeviceModel, address: int) -> DescriptorWord | ChannelRe
     tile, offset = model.locate(address)
     if not model.is_valid_tile(*tile):
         return None
-    found = _registers(model.name, model.tile_type(*tile)).get(offset)
+    found = dma_registers(model.name, model.tile_type(*tile)).get(offset)
     match found:
         case (int(bd), int(word)):
             return DescriptorWord(tile, bd, word)
@@ -77,7 +77,7 @@ def descriptors_between(model: DeviceModel, address: int, end: int) -> Iterator[
         return
     tile_type = model.tile_type(*tile)
     first, last = _descriptor_area(model.name, tile_type)
-    words = _registers(model.name, tile_type)
+    words = dma_registers(model.name, tile_type)
     for at in range(max(offset, first), min(offset + end - address, last), WORD_BYTES):
         match words.get(at):
             case (int(bd), int(word)):
@@ -94,9 +94,10 @@ def _descriptor_area(device: DeviceName, tile_type: TileType) -> tuple[int, int]
 
 
 @cache
-def _registers(
+def dma_registers(
     device: DeviceName, tile_type: TileType
 ) -> dict[int, tuple[int, int] | tuple[DmaDirection, int, ChannelRegisterRole]]:
+    """By offset in a tile: descriptor and word of it, or direction, number and role of a channel's register."""
     model = DEVICES[device]
     if tile_type not in BD_LAYOUTS or model.arch is Arch.AIE1:
         return {}

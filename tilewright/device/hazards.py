@@ -354,7 +354,7 @@ class HazardReader(Generic[O]):
         found = [*descriptors_between(self.model, address, address + WORD_BYTES * len(words))]
         yield from self.touch(origin, found)
         for word in found:
-            if word.word == _next_bd(self.model.tile_type(*word.tile))[0].word:
+            if word.word == next_bd_fields(self.model.tile_type(*word.tile))[0].word:
                 at = self.model.bd_address(*word.tile, word.bd) + WORD_BYTES * word.word
                 self._link(word, Bits(words[(at - address) // WORD_BYTES] & WORD_MASK))
         for index, value in enumerate(words) if not found else ():
@@ -410,7 +410,7 @@ class HazardReader(Generic[O]):
 
     def _link(self, word: DescriptorWord, bits: Bits) -> None:
         """Note where the DMA goes on to, if that is what the word says."""
-        next_bd, use_next = _next_bd(self.model.tile_type(*word.tile))
+        next_bd, use_next = next_bd_fields(self.model.tile_type(*word.tile))
         if word.word == next_bd.word and (has_next := bits.get(use_next)) is not None:
             self.state.link(word.tile, word.bd, bits.get(next_bd) if has_next else None)
 
@@ -420,7 +420,7 @@ class HazardReader(Generic[O]):
 
 
 @cache
-def _next_bd(tile_type: TileType) -> tuple[Field, Field]:
+def next_bd_fields(tile_type: TileType) -> tuple[Field, Field]:
     """The number of the next descriptor in a descriptor, and whether there is one; both are in the same word."""
     fields = BD_LAYOUTS[tile_type].fields
     return fields["next_bd"], fields["use_next_bd"]

@@ -40,7 +40,11 @@ def fields_at(model: DeviceModel, address: int, value: int) -> dict[str, int]:
     found = layout_at(model, model.tile_type(column, row), offset)
     if found is None:
         return {}
-    layout, word = found
+    return word_fields(*found, value)
+
+
+def word_fields(layout: type[Layout], word: int, value: int) -> dict[str, int]:
+    """The fields that a word of a layout holds."""
     # a bit of the register says which of two layouts it has
     if layout is MasterPort and MasterPort.packet_enable.get([value]):
         layout = PacketMasterPort

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hmac
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -19,13 +22,15 @@ from tilewright.ir.printer import module_text
 from tilewright.kernels.binding import declarations_of
 from tilewright.kernels.declaration import Declaration
 from tilewright.kernels.sources import DeviceSources, KernelMode
-from tilewright.native.object_cache import cache_folder
+from tilewright.native.object_cache import cache_folder, user_secret
 from tilewright.sim.kernel_sources import INCLUDE, PLAIN_SUFFIXES, KernelSource
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?P<named>"[^"\n]+"|<[^>\n]+>).*$', re.M)
 _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once\b.*$", re.M)
 OBJECTS = "packages"
 """The folder of the cache for objects that packages bring."""
+TRUST = "TILEWRIGHT_TRUST_PACKAGES"
+"""Environment: whether C++ code in packages that others have made is run."""
 MOST_INCLUDED = 1 << 24
 """Characters of a kernel with all that it includes: a file that includes itself has no end."""
 
@@ -38,7 +43,8 @@ def packaged_design(
     cores = [core.place for core in op.body.ops if isinstance(core, CoreOp) and core.place is not None]
     kernels = {name: code for each in design.device_ops for name, code in kernel_codes(each)}
     text = module_text(design.module, debuginfo=True)
-    return EmbeddedDesign(text, op.sym_name.data, kernels, cores, [it for it in cores if it in with_code], pdi)
+    found = EmbeddedDesign(text, op.sym_name.data, kernels, cores, [it for it in cores if it in with_code], pdi)
+    return replace(found, seal=_seal(found))
 
 
 def kernel_codes(device: DeviceOp) -> Iterator[tuple[str, KernelCode]]:
@@ -125,6 +131,7 @@ class RunnableDesign(NamedTuple):
 def runnable(embedded: EmbeddedDesign, file: str) -> RunnableDesign:
     """The design of a package; `CompileError` if its text is damaged. Locations call the text by the package's file."""
     design = design_from_text(embedded.design, file)
+    _check_trust(embedded, design, file)
     kernels = dict[str, Path | str]()
     for device in design.device_ops:
         for name, declaration in declarations_of(device).items():
@@ -137,6 +144,26 @@ def runnable(embedded: EmbeddedDesign, file: str) -> RunnableDesign:
             else:
                 Declaration(name, code.flags, code.text, None, code.symbol).attach(declaration)
     return RunnableDesign(design, kernels)
+
+
+def _seal(embedded: EmbeddedDesign) -> str:
+    """What only this user can make of a package; nothing where no secret can be kept."""
+    secret = user_secret("packages")
+    return "" if secret is None else hmac.new(secret, embedded.unsealed(), sha256).hexdigest()
+
+
+def _check_trust(embedded: EmbeddedDesign, design: Design, file: str) -> None:
+    """Refuse kernels in C++ that somebody else has put into a package: they would run here with the user's rights."""
+    if os.environ.get(TRUST, "0") not in ("", "0"):
+        return
+    declared = [(name, Declaration.of(it)) for op in design.device_ops for name, it in declarations_of(op).items()]
+    names = {*embedded.kernels} | {name for name, it in declared if it.source or it.source_file or it.flags}
+    if names and not (embedded.seal and hmac.compare_digest(embedded.seal, _seal(embedded))):
+        raise ArgumentError(
+            f"{file}: it brings C++ code ({', '.join(map(repr, sorted(names)))}) that would run on this computer with "
+            f"your rights, and it was not packaged by you, or with another version: package it again, or set {TRUST}=1 "
+            "if you trust who made it"
+        )
 
 
 def _object_file(data: bytes) -> Path:

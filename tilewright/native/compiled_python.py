@@ -46,8 +46,20 @@ def store32(address: int, value: int) -> None:
     ctypes.c_uint32.from_address(address).value = value
 
 
+def load8(address: int) -> int:
+    return ctypes.c_uint8.from_address(address).value
+
+
+def store8(address: int, value: int) -> None:
+    ctypes.c_uint8.from_address(address).value = value
+
+
 def load64(address: int) -> int:
     return ctypes.c_int64.from_address(address).value
+
+
+def store64(address: int, value: int) -> None:
+    ctypes.c_int64.from_address(address).value = value
 
 
 def lowest_bit(bits: int) -> int:
@@ -390,15 +402,30 @@ class _FunctionCompiler:
 
     # Intrinsics.
 
+    def load8(self, address: ir.Value) -> ir.Value:
+        return self.builder.zext(self._load(address, I8), I64)
+
     def load32(self, address: ir.Value) -> ir.Value:
-        loaded = self.builder.load(self.builder.inttoptr(address, POINTER), typ=I32, align=1)
-        return self.builder.zext(loaded, I64)
+        return self.builder.zext(self._load(address, I32), I64)
 
     def load64(self, address: ir.Value) -> ir.Value:
-        return self.builder.load(self.builder.inttoptr(address, POINTER), typ=I64, align=1)
+        return self._load(address, I64)
 
-    def store(self, address: ir.Value, value: ir.Value) -> ir.Value:
-        self.builder.store(self.builder.trunc(value, I32), self.builder.inttoptr(address, POINTER), align=1)
+    def _load(self, address: ir.Value, type: ir.Type) -> ir.Value:
+        return self.builder.load(self.builder.inttoptr(address, POINTER), typ=type, align=1)
+
+    def store8(self, address: ir.Value, value: ir.Value) -> ir.Value:
+        return self._store(address, value, I8)
+
+    def store32(self, address: ir.Value, value: ir.Value) -> ir.Value:
+        return self._store(address, value, I32)
+
+    def store64(self, address: ir.Value, value: ir.Value) -> ir.Value:
+        return self._store(address, value, I64)
+
+    def _store(self, address: ir.Value, value: ir.Value, type: ir.IntType) -> ir.Value:
+        stored = value if type is I64 else self.builder.trunc(value, type)
+        self.builder.store(stored, self.builder.inttoptr(address, POINTER), align=1)
         return _number(0)
 
     def trailing_zeros(self, bits: ir.Value) -> ir.Value:
@@ -418,9 +445,12 @@ class _FunctionCompiler:
 
 
 INTRINSICS: dict[str, Callable[..., ir.Value]] = {
+    "load8": _FunctionCompiler.load8,
     "load32": _FunctionCompiler.load32,
     "load64": _FunctionCompiler.load64,
-    "store32": _FunctionCompiler.store,
+    "store8": _FunctionCompiler.store8,
+    "store32": _FunctionCompiler.store32,
+    "store64": _FunctionCompiler.store64,
     "lowest_bit": _FunctionCompiler.trailing_zeros,
     "min": _FunctionCompiler.minimum,
     "max": _FunctionCompiler.maximum,

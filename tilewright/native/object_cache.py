@@ -114,6 +114,15 @@ class CacheFolder:
 
 
 OBJECTS = CacheFolder(".o")
+SECRETS = CacheFolder(".secret")
+
+
+def user_secret(name: str) -> bytes | None:
+    """Bytes that this user alone has, made when first asked for; None where nothing can be kept."""
+    if SECRETS.read(name) is None:
+        SECRETS.keep(name, secrets.token_bytes(32))
+    # what is there now: another process may have been faster
+    return SECRETS.read(name)
 
 
 def _head(key: str, data: bytes) -> bytes:

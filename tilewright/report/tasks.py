@@ -14,11 +14,10 @@ from tilewright.report.spans import Column
 from tilewright.sim.parts import PartKind, part_ids_of
 from tilewright.sim.record import RunRecord
 from tilewright.sim.trace import TraceEvent
-from tilewright.txn.analysis import explain
 from tilewright.txn.codec import lay_out
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Operation, layouts_of
-from tilewright.txn.text import operation_text
+from tilewright.txn.text import explain, operation_text
 
 TASK_EVENTS = (
     TraceEvent.OPERATION,

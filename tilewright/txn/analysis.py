@@ -1,23 +1,27 @@
-"""Analyses of TXN streams: statistics, differences, hazards, and the meaning of each operation's register words."""
+"""Analyses of TXN streams: statistics, differences and hazards."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tilewright.device import DeviceModel
-from tilewright.device.dma_registers import descriptors_between, dma_register
-from tilewright.device.hazards import PATCHED_WORDS, Bits, Hazard, HazardReader
+from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection
+from tilewright.device.dma_registers import dma_registers
+from tilewright.device.hazards import PATCHED_WORDS, Bits, Finding, Hazard, HazardReader, findings
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_fields import fields_at
 from tilewright.device.register_names import name_address
+from tilewright.txn.codec import has_native
 from tilewright.txn.opcodes import Opcode, opcode_name
-from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, layouts_of
+from tilewright.txn.stream import Header, Indices, OpcodeGroup, Operation, Stream, Words, layouts_of
 from tilewright.txn.text import model_of, operation_text
 
 _WITH_REGISTER = (Opcode.WRITE, Opcode.BLOCKWRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
@@ -52,22 +56,14 @@ def statistics(stream: Stream) -> StreamStatistics:
     """Count operations, bytes, tiles, pushes and patches."""
     model = model_of(stream.header)
     by_opcode: dict[str, tuple[int, int]] = {}
-    addresses: Counter[int] = Counter()
+    tiles: Counter[str] = Counter()
+    pushes: Counter[str] = Counter()
     for opcode, group in sorted(stream.groups.items()):
         words = group.layout.fixed_words * len(group.positions) + len(group.payload)
         by_opcode[opcode_name(opcode)] = len(group.positions), words * WORD_BYTES
         if opcode in _WITH_REGISTER:
-            values, counts = np.unique(group.fields["address"], return_counts=True)
-            addresses.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-    tiles: Counter[str] = Counter()
-    pushes: Counter[str] = Counter()
-    for address, count in addresses.items():
-        tile, _, register = ((model and name_address(model, address)) or "elsewhere ").partition(" ")
-        tiles[tile] += count
-        if register.endswith(".queue"):
-            pushes[f"{tile} {register.removeprefix('DMA.').removesuffix('.queue')}"] += count
+            _count_registers(model, group.fields["address"], tiles, pushes)
     patches = stream.groups.get(Opcode.DDR_PATCH)
-    indices: list[int] = patches.fields["argument_index"].tolist() if patches else []
     return StreamStatistics(
         "{}.{}".format(*stream.header.version),
         str(model) if model else None,
@@ -77,8 +73,50 @@ def statistics(stream: Stream) -> StreamStatistics:
         by_opcode,
         dict(sorted(tiles.items())),
         dict(sorted(pushes.items())),
-        dict(sorted(Counter(indices).items())),
+        dict(_counted(patches.fields["argument_index"])) if patches else {},
     )
+
+
+def _counted(values: Words) -> Iterator[tuple[int, int]]:
+    """Each value and how often it is there, in order."""
+    found, counts = np.unique(values, return_counts=True)
+    return zip(found.tolist(), counts.tolist(), strict=True)
+
+
+def _count_registers(model: DeviceModel | None, addresses: Words, tiles: Counter[str], pushes: Counter[str]) -> None:
+    """Add how often tiles and queues are addressed."""
+    if model is None:
+        tiles["elsewhere"] += len(addresses)
+        return
+    # By the bits of the tile: there are few of them, whereas nearly every address is another one.
+    shift = model.architecture.row_shift
+    for tile, count in enumerate(np.bincount(addresses >> np.uint32(shift)).tolist()):
+        if count:
+            tiles[_tile_name(model, tile << shift)] += count
+    names, offsets = _queues(model.name)
+    words = (addresses & np.uint32((1 << shift) - 1)) >> np.uint32(2)
+    for address, count in _counted(addresses[offsets[words]]):
+        if address in names:
+            pushes[names[address]] += count
+
+
+def _tile_name(model: DeviceModel, address: int) -> str:
+    return (name_address(model, address) or "elsewhere ").partition(" ")[0]
+
+
+@cache
+def _queues(device: DeviceName) -> tuple[dict[int, str], npt.NDArray[np.bool_]]:
+    """The queues of tasks by address, `shim(0,0) MM2S0`; and by word of a tile, whether some tile has one there."""
+    model = DEVICES[device]
+    names: dict[int, str] = {}
+    offsets = np.zeros(1 << model.architecture.row_shift >> 2, dtype=np.bool_)
+    for tile in model.tiles:
+        for direction in DmaDirection:
+            for channel in range(model.resources(model.tile_type(*tile)).channels(direction)):
+                address = model.task_queue_address(*tile, direction, channel)
+                names[address] = f"{_tile_name(model, address)} {direction.name}{channel}"
+                offsets[model.locate(address)[1] >> 2] = True
+    return names, offsets
 
 
 @dataclass(frozen=True)
@@ -140,10 +178,30 @@ def _word_meaning(model: DeviceModel | None, address: int, x: int, y: int) -> It
 
 def hazards(stream: Stream, model: DeviceModel) -> Iterator[Hazard[int]]:
     """Each hazard in a stream, in order; origins are numbers of operations."""
+    native = _native_walk(stream)
+    if native is not None and (found := native.find_hazards(stream, model)) is not None:
+        yield from found
+        return
     reader, operations = HazardReader[int](model), stream.operations
     positions: list[int] = _relevant(stream, model).tolist()
     for position in positions:
         yield from _read(reader, position, operations[position])
+
+
+def hazard_findings(stream: Stream, model: DeviceModel) -> list[Finding[int]]:
+    """Hazards by rule and channel: the first of each kind, and how many places there are like it."""
+    native = _native_walk(stream)
+    found = None if native is None else native.find_findings(stream, model)
+    return findings(hazards(stream, model)) if found is None else found
+
+
+def _native_walk(stream: Stream) -> ModuleType | None:
+    """The same rules in native code, where that is to be had and worth its while."""
+    if not has_native(sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)):
+        return None
+    from tilewright.txn import hazard_walk
+
+    return hazard_walk
 
 
 def _relevant(stream: Stream, model: DeviceModel) -> Indices:
@@ -154,14 +212,25 @@ def _relevant(stream: Stream, model: DeviceModel) -> Indices:
 
 
 def _on_dma(group: OpcodeGroup, model: DeviceModel) -> Indices:
-    addresses, inverse = np.unique(group.fields["address"], return_inverse=True)
+    registers = _dma_addresses(model.name)
+    addresses = group.fields["address"].astype(np.int64)
     # The longest block of the stream for all of them: too many operations are looked at, never too few.
     longest = WORD_BYTES * max(int(np.diff(group.payload_starts).max(initial=0)), PATCHED_WORDS)
-    touches = [
-        dma_register(model, address) is not None or any(descriptors_between(model, address, address + longest))
-        for address in addresses.tolist()
+    # parts of words count for the whole
+    first, last = (np.searchsorted(registers, at) for at in (addresses - WORD_BYTES + 1, addresses + longest))
+    return group.positions[first < last]
+
+
+@cache
+def _dma_addresses(device: DeviceName) -> Indices:
+    """The registers of all DMAs, in order."""
+    model = DEVICES[device]
+    found = [
+        model.tile_address(*tile, offset)
+        for tile in model.tiles
+        for offset in dma_registers(device, model.tile_type(*tile))
     ]
-    return group.positions[np.array(touches)[inverse]]
+    return np.array(sorted(found), dtype=np.int64)
 
 
 def _read(reader: HazardReader[int], position: int, op: Operation) -> Iterator[Hazard[int]]:
@@ -193,24 +262,3 @@ def register_writes(op: Operation) -> Iterator[tuple[int, int]]:
     elif op.opcode == Opcode.BLOCKWRITE:
         for index, word in enumerate(op.payload.tolist()):
             yield op.address + WORD_BYTES * index, word
-
-
-def explain(op: Operation, model: DeviceModel | None) -> str:
-    """The fields that an operation sets, `name = value`, those of value 0 left out; empty if they are not known.
-
-    A block that covers several descriptors has the fields of each, set apart by `;`.
-    """
-    if model is None:
-        return ""
-    groups: list[dict[str, int]] = [{}]
-    for address, value in register_writes(op):
-        fields = fields_at(model, address, value)
-        # A field that comes a second time belongs to the next descriptor of the block.
-        if groups[-1].keys() & fields.keys():
-            groups.append({})
-        groups[-1] |= fields
-    if op.opcode == Opcode.MASKWRITE:
-        kept = fields_at(model, op.address, op.mask)
-        groups = [{name: value for name, value in groups[0].items() if kept.get(name)}]
-    texts = (", ".join(f"{name} = {value}" for name, value in known.items() if value) for known in groups)
-    return "; ".join(text for text in texts if text)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device.layout import WORD_BYTES
+from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.txn.opcodes import OperationLayout, opcode_name
-from tilewright.txn.stream import Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
+from tilewright.txn.stream import HEADER_WORDS, Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
-HEADER_WORDS = 4
+if TYPE_CHECKING:
+    from tilewright.txn import columns as native_columns
+
+WORD_BITS = 32
+NATIVE_WORDS = 1 << 20
+"""Streams of so many words are worth the fifth of a second that native code takes to be there."""
+NATIVE_WORDS_WARM = 1 << 12
+"""The same where something else has loaded the compiler already."""
 
 
 def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
@@ -19,6 +30,10 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
     words = as_words(data)
     header, count = _header(words)
     layouts = layouts_of(header)
+    native = _native(len(words))
+    if native and (found := native.split(words, count, layouts)):
+        opcodes, parts = found
+        return Stream(header, opcodes, {opcode: _group_of(part) for opcode, part in parts.items()})
     starts = _operation_starts(words, layouts)
     if len(starts) != count:
         raise TxnError(8, f"the header announces {count} operations, the stream has {len(starts)}")
@@ -29,6 +44,38 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
         positions = np.flatnonzero(opcodes == opcode)
         groups[opcode] = _group(words, opcode, layouts[opcode], positions, starts[positions], ends[positions])
     return Stream(header, opcodes, groups)
+
+
+def _native(words: int) -> ModuleType | None:
+    """The native functions, where they are to be had and a stream is long enough for them."""
+    if words < (NATIVE_WORDS_WARM if "llvmlite.binding" in sys.modules else NATIVE_WORDS):
+        return None
+    return _columns()
+
+
+def has_native(words: int) -> bool:
+    """Whether native code is to be had, and worth its while for so many words."""
+    return _native(words) is not None
+
+
+@cache
+def _columns() -> ModuleType | None:
+    try:
+        from tilewright.txn import columns
+    except ImportError:  # a platform without LLVM
+        return None
+    return columns
+
+
+def _group_of(found: native_columns.OpcodeWords) -> OpcodeGroup:
+    fields = {name: _bits(found.heads[bits.word], bits) for name, bits in found.layout.fields.items()}
+    return OpcodeGroup(found.layout, found.positions, fields, found.payload, found.payload_starts)
+
+
+def _bits(column: Words, bits: Field) -> Words:
+    if bits.hi < 31:
+        column = column & np.uint32(bits.mask)
+    return column >> np.uint32(bits.lo) if bits.lo else column
 
 
 def as_words(data: bytes | bytearray | npt.ArrayLike) -> Words:
@@ -145,10 +192,7 @@ def _group(
     for name, bits in layout.fields.items():
         if bits.word not in columns:
             columns[bits.word] = words[starts + bits.word]
-        column = columns[bits.word]
-        if bits.hi < 31:
-            column = column & np.uint32(bits.mask)
-        fields[name] = column >> np.uint32(bits.lo) if bits.lo else column
+        fields[name] = _bits(columns[bits.word], bits)
     payload_begin = starts + layout.fixed_words
     lengths = ends - payload_begin
     payload_starts = np.concatenate(([0], np.cumsum(lengths)))
@@ -162,25 +206,62 @@ def spread(begins: Indices, lengths: Indices, offsets: Indices) -> Indices:
 
 def encode(stream: Stream) -> Words:
     """The words of a `stream`, header included. Sizes and counts are computed, everything else is fields."""
-    starts, end = lay_out(stream)
-    words = np.zeros(end, dtype=np.uint32)
-    for opcode, group in stream.groups.items():
-        at = starts[group.positions]
-        columns: dict[int, Words] = {0: np.full(len(at), opcode, dtype=np.uint32)}
-        for name, bits in group.layout.fields.items():
-            column = group.fields[name]
-            if bits.lo:
-                column = column << np.uint32(bits.lo)
-            columns[bits.word] = columns[bits.word] | column if bits.word in columns else column
-        lengths = np.diff(group.payload_starts)
-        if group.layout.size_word is not None:
-            columns[group.layout.size_word] = ((lengths + group.layout.fixed_words) * WORD_BYTES).astype(np.uint32)
-        for index, column in columns.items():
-            words[at + index] = column
-        if len(group.payload):
-            words[spread(at + group.layout.fixed_words, lengths, group.payload_starts)] = group.payload
+    end = HEADER_WORDS + sum(
+        group.layout.fixed_words * len(group.positions) + len(group.payload) for group in stream.groups.values()
+    )
+    words = _joined(stream, end)
+    if words is None:
+        starts, end = lay_out(stream)
+        words = np.zeros(end, dtype=np.uint32)
+        for opcode, group in stream.groups.items():
+            _scatter(words, starts[group.positions], opcode, group)
     words[:HEADER_WORDS] = header_words(stream.header, len(stream.opcodes), end * WORD_BYTES)
     return words
+
+
+def _joined(stream: Stream, end: int) -> Words | None:
+    """The words from native code; None where that is not to be had, or something is wrong with the columns."""
+    native = _native(end)
+    if native is None:
+        return None
+    try:
+        parts = {opcode: _words_of(native, opcode, group) for opcode, group in stream.groups.items()}
+    except ValueError:  # columns of several lengths, which NumPy refuses below
+        return None
+    return native.join(end, np.ascontiguousarray(stream.opcodes, dtype=np.uint8), parts)
+
+
+def _words_of(native: ModuleType, opcode: int, group: OpcodeGroup) -> native_columns.OpcodeWords:
+    layout, count = group.layout, len(group.positions)
+    if len(group.payload_starts) != count + 1:
+        raise ValueError("a payload for each operation")
+    heads = np.zeros((layout.fixed_words, count), dtype=np.uint32)
+    heads[0] = opcode
+    for name, bits in layout.fields.items():
+        column = group.fields[name]
+        if column.shape != (count,) or column.dtype != np.uint32:
+            raise ValueError("a word for each operation")
+        if bits.width == WORD_BITS:
+            heads[bits.word] = column
+        else:
+            heads[bits.word] |= column << np.uint32(bits.lo)
+    positions, starts = (np.ascontiguousarray(them, dtype=np.int64) for them in (group.positions, group.payload_starts))
+    payload = np.ascontiguousarray(group.payload, dtype=np.uint32)
+    return native.OpcodeWords(layout, positions, heads, payload, starts)
+
+
+def _scatter(words: Words, at: Indices, opcode: int, group: OpcodeGroup) -> None:
+    columns: dict[int, Words] = {0: np.full(len(at), opcode, dtype=np.uint32)}
+    for name, bits in group.layout.fields.items():
+        column = group.fields[name] << np.uint32(bits.lo)
+        columns[bits.word] = columns[bits.word] | column if bits.word in columns else column
+    lengths = np.diff(group.payload_starts)
+    if group.layout.size_word is not None:
+        columns[group.layout.size_word] = ((lengths + group.layout.fixed_words) * WORD_BYTES).astype(np.uint32)
+    for index, column in columns.items():
+        words[at + index] = column
+    if len(group.payload):
+        words[spread(at + group.layout.fixed_words, lengths, group.payload_starts)] = group.payload
 
 
 def header_words(header: Header, operations: int, size_bytes: int) -> list[int]:

@@ -20,6 +20,7 @@ from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name
 
 Words = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
+HEADER_WORDS = 4
 SHOWN_WORDS = 8
 """Of a payload, in the text of an operation."""
 AT_A_TIME = 4096
@@ -120,6 +121,15 @@ class OpcodeGroup:
     def operation(self, opcode: int, row: int) -> Operation:
         payload = self.payload[self.payload_starts[row] : self.payload_starts[row + 1]]
         return Operation(opcode, payload, **{name: int(column[row]) for name, column in self.fields.items()})
+
+    def pieces(self) -> Iterator[tuple[dict[str, list[int]], list[list[int]]]]:
+        """Fields and payloads of some thousand operations at a time, as lists of Python numbers."""
+        for first in range(0, len(self.positions), AT_A_TIME):
+            starts = self.payload_starts[first : first + AT_A_TIME + 1]
+            words: list[int] = self.payload[starts[0] : starts[-1]].tolist()
+            ends = (starts - starts[0]).tolist()
+            fields = {name: column[first : first + AT_A_TIME].tolist() for name, column in self.fields.items()}
+            yield fields, [words[start:end] for start, end in pairwise(ends)]
 
     def operations(self, opcode: int) -> Iterator[Operation]:
         """All of them, in order."""

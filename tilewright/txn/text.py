@@ -11,16 +11,23 @@ not mention are written behind it in braces when they are not zero, payload word
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import repeat, zip_longest
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from tilewright.device import DEVICES, DeviceModel, DmaDirection
+from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection
+from tilewright.device.layout import WORD_BYTES, Layout
+from tilewright.device.register_fields import fields_at, layout_at, word_fields
 from tilewright.device.register_names import find_address, name_address
 from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name, opcode_number
-from tilewright.txn.stream import WORD, Header, Operation, Stream, TxnError, layouts_of
+from tilewright.txn.stream import WORD, Header, OpcodeGroup, Operation, Stream, TxnError, layouts_of
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 # One phrase per operation: {field:form}; `[]` is the payload. Operations without a phrase are their name and fields.
 PHRASES = {
@@ -44,6 +51,8 @@ _HEADER = (
 _HEADER_WANTED = "expected 'txn MAJOR.MINOR generation N columns N rows N mem_tile_rows N'"
 _NUMBER = r"0[xX][0-9a-fA-F]+|[0-9]+"
 _COUNT = r"[0-9]{1,9}"
+MOST_VALUES, MOST_ADDRESSES = 1 << 12, 1 << 16
+"""Of a register, and of a device, whose text is kept."""
 MOST_DIGITS = 40
 """Of a number: more than any field can hold, so that what is too large is still read and said to be."""
 
@@ -53,12 +62,33 @@ class Form:
     """How a field's value is written and read."""
 
     pattern: str
-    write: Callable[[int, DeviceModel | None], str]
+    conversion: str
+    """Of `%`, which is given the number, or the text that `word` makes of it."""
     read: Callable[[str, DeviceModel | None], int]
+    word: Callable[[DeviceModel | None], Callable[[int], str]] | None = None
 
 
-def _write_register(address: int, model: DeviceModel | None) -> str:
-    return (model and name_address(model, address)) or f"{address:#010x}"
+class _Kept(dict[K, V]):
+    """What a function gives, kept for so many keys: streams repeat few, and one that does not must not fill memory."""
+
+    def __init__(self, make: Callable[[K], V], most: int):
+        super().__init__()
+        self.make, self.most = make, most
+
+    def __missing__(self, key: K) -> V:
+        found = self.make(key)
+        if len(self) < self.most:
+            self[key] = found
+        return found
+
+
+@cache
+def _register_names(device: DeviceName) -> _Kept[int, str]:
+    return _Kept(lambda address: name_address(DEVICES[device], address) or f"{address:#010x}", MOST_ADDRESSES)
+
+
+def _register_word(model: DeviceModel | None) -> Callable[[int], str]:
+    return "0x{:08x}".format if model is None else _register_names(model.name).__getitem__
 
 
 def _read_number(text: str) -> int:
@@ -78,8 +108,8 @@ def _read_register(text: str, model: DeviceModel | None) -> int:
     return find_address(model, text)
 
 
-def _write_direction(value: int, _: DeviceModel | None) -> str:
-    return DmaDirection(value).name if value in tuple(DmaDirection) else str(value)
+def _direction_word(_: DeviceModel | None) -> Callable[[int], str]:
+    return lambda value: DmaDirection(value).name if value in tuple(DmaDirection) else str(value)
 
 
 def _read_direction(text: str, _: DeviceModel | None) -> int:
@@ -87,10 +117,10 @@ def _read_direction(text: str, _: DeviceModel | None) -> int:
 
 
 FORMS = {
-    "hex": Form(_NUMBER, lambda value, _: f"{value:#010x}", lambda text, _: _read_number(text)),
-    "int": Form(_NUMBER, lambda value, _: str(value), lambda text, _: _read_number(text)),
-    "register": Form(rf"{_NUMBER}|\w+\({_COUNT},{_COUNT}\) [\w.+]+", _write_register, _read_register),
-    "direction": Form(r"S2MM|MM2S|[0-9]+", _write_direction, _read_direction),
+    "hex": Form(_NUMBER, "0x%08x", lambda text, _: _read_number(text)),
+    "int": Form(_NUMBER, "%d", lambda text, _: _read_number(text)),
+    "register": Form(rf"{_NUMBER}|\w+\({_COUNT},{_COUNT}\) [\w.+]+", "%s", _read_register, _register_word),
+    "direction": Form(r"S2MM|MM2S|[0-9]+", "%s", _read_direction, _direction_word),
 }
 
 
@@ -101,6 +131,8 @@ class Phrase:
     literals: tuple[str, ...]
     fields: tuple[tuple[str, Form], ...]
     pattern: re.Pattern[str]
+    template: str
+    """For `%`, which takes the fields in order."""
 
 
 @cache
@@ -111,7 +143,9 @@ def _phrase(opcode: int) -> Phrase:
     pattern = "".join(
         _literal(text) + (f"({fields[i][1].pattern})" if i < len(fields) else "") for i, text in enumerate(parts[::3])
     )
-    return Phrase(tuple(parts[::3]), fields, re.compile(pattern))
+    conversions = [form.conversion for _, form in fields]
+    template = "".join(map("".join, zip_longest(parts[::3], conversions, fillvalue="")))
+    return Phrase(tuple(parts[::3]), fields, re.compile(pattern), template)
 
 
 def _literal(text: str) -> str:
@@ -129,26 +163,145 @@ def model_of(header: Header) -> DeviceModel | None:
 
 def operation_text(op: Operation, layout: OperationLayout, model: DeviceModel | None) -> str:
     """One line of text for one operation."""
-    phrase = _phrase(op.opcode)
-    text = phrase.literals[0]
-    for (name, form), literal in zip(phrase.fields, phrase.literals[1:], strict=True):
-        text += form.write(op.fields[name], model) + literal
-    shown = {name for name, _ in phrase.fields}
-    # what the phrase leaves out has to come back from `asm` as well
-    rest = [f"{name} = {value:#x}" for name, value in op.fields.items() if value and name not in shown]
-    default = [0] * layout.default_payload_words
-    # The usual padding is not shown, so that the common case reads as one phrase.
-    if op.payload.tolist() != default:
-        text += " [" + ", ".join(f"{word:#010x}" for word in op.payload.tolist()) + "]"
-    return text + (" {" + ", ".join(rest) + "}" if rest else "")
+    columns = {name: [value] for name, value in op.fields.items()}
+    return next(_lines(op.opcode, layout, columns, [op.payload.tolist()], model))
 
 
-def disassemble(stream: Stream) -> Iterator[str]:
-    """The lines of a stream's text."""
-    header, model, layouts = stream.header, model_of(stream.header), layouts_of(stream.header)
+def disassemble(stream: Stream, *, explained: bool = False) -> Iterator[str]:
+    """The lines of a stream's text; with a comment on what they mean where that is asked for and known."""
+    header, model = stream.header, model_of(stream.header)
     yield _HEADER.format_map(vars(header)) + (f" pad {header.pad}" if header.pad else "")
-    for op in stream.operations:
-        yield operation_text(op, layouts[op.opcode], model)
+    lines = {opcode: _group_lines(opcode, group, model, explained) for opcode, group in stream.groups.items()}
+    yield from (next(lines[opcode]) for opcode in stream.opcodes.tolist())  # each opcode's are in order already
+
+
+def _group_lines(opcode: int, group: OpcodeGroup, model: DeviceModel | None, explained: bool) -> Iterator[str]:
+    """The lines of all operations of an opcode, made some thousands at a time: column by column is faster."""
+    for columns, payloads in group.pieces():
+        lines = _lines(opcode, group.layout, columns, payloads, model)
+        if not explained or model is None or opcode not in _EXPLAINED:
+            yield from lines
+            continue
+        for line, comment in zip(lines, _comments(opcode, columns, payloads, model), strict=True):
+            yield f"{line}  # {comment}" if comment else line
+
+
+def _lines(
+    opcode: int,
+    layout: OperationLayout,
+    columns: Mapping[str, list[int]],
+    payloads: list[list[int]],
+    model: DeviceModel | None,
+) -> Iterator[str]:
+    phrase = _phrase(opcode)
+    shown = [
+        columns[name] if form.word is None else [*map(form.word(model), columns[name])] for name, form in phrase.fields
+    ]
+    texts = map(phrase.template.__mod__, zip(*shown, strict=True)) if shown else repeat(phrase.template)
+    # What the phrase leaves out has to come back from `asm` as well.
+    spoken = {name for name, _ in phrase.fields}
+    left_out = {name: column for name, column in columns.items() if name not in spoken and any(column)}
+    in_braces = _Kept(partial(_fields_in_braces, [*left_out]), MOST_VALUES)
+    others = map(in_braces.__getitem__, zip(*left_out.values(), strict=True)) if left_out else repeat("")
+    # The usual padding is not shown, so that the common case reads as one phrase.
+    default = [0] * layout.default_payload_words
+    for text, payload, other in zip(texts, payloads, others, strict=False):
+        words = "" if payload == default else _payload_template(len(payload)) % tuple(payload)
+        yield f"{text}{words}{other}"
+
+
+def _fields_in_braces(names: Sequence[str], values: Sequence[int]) -> str:
+    found = [f"{name} = {value:#x}" for name, value in zip(names, values, strict=True) if value]
+    return " {" + ", ".join(found) + "}" if found else ""
+
+
+@cache
+def _payload_template(words: int) -> str:
+    return f" [{', '.join(['0x%08x'] * words)}]"
+
+
+_EXPLAINED = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE)
+
+
+def _comments(
+    opcode: int, columns: Mapping[str, list[int]], payloads: list[list[int]], model: DeviceModel
+) -> Iterator[str]:
+    match opcode:
+        case Opcode.BLOCKWRITE:
+            return map(partial(words_meaning, model), columns["address"], payloads)
+        case Opcode.WRITE:
+            return (
+                words_meaning(model, at, [value])
+                for at, value in zip(columns["address"], columns["value"], strict=True)
+            )
+        case _:
+            return map(partial(_masked_meaning, model), columns["address"], columns["value"], columns["mask"])
+
+
+def explain(op: Operation, model: DeviceModel | None) -> str:
+    """The fields that an operation sets, `name = value`, those of value 0 left out; empty if they are not known.
+
+    A block that covers several descriptors has the fields of each, set apart by `;`.
+    """
+    if model is None or op.opcode not in _EXPLAINED:
+        return ""
+    return next(
+        _comments(op.opcode, {name: [value] for name, value in op.fields.items()}, [op.payload.tolist()], model)
+    )
+
+
+def words_meaning(model: DeviceModel, address: int, words: Sequence[int]) -> str:
+    """The fields that words set in consecutive registers, from an address on."""
+    texts = [
+        ", ".join(filter(None, [texts[words[index]] for index, texts in group]))
+        for group in _meanings(model.name)[address, len(words)]
+    ]
+    return texts[0] if len(texts) == 1 else "; ".join(filter(None, texts))
+
+
+def _masked_meaning(model: DeviceModel, address: int, value: int, mask: int) -> str:
+    kept = fields_at(model, address, mask)
+    fields = fields_at(model, address, value).items()
+    return ", ".join(f"{name} = {value}" for name, value in fields if value and kept.get(name))
+
+
+WordTexts: TypeAlias = "_Kept[int, str]"
+"""What the values of a register mean: `length = 64`."""
+
+
+@cache
+def _word_texts(layout: type[Layout], word: int) -> WordTexts:
+    def text(value: int) -> str:
+        fields = word_fields(layout, word, value).items()
+        return ", ".join(f"{name} = {number}" for name, number in fields if number)
+
+    return _Kept(text, MOST_VALUES)
+
+
+@cache
+def _meanings(device: DeviceName) -> _Kept[tuple[int, int], list[list[tuple[int, WordTexts]]]]:
+    """By address and number of words: which of them mean something, descriptor by descriptor."""
+    model = DEVICES[device]
+
+    def find(block: tuple[int, int]) -> list[list[tuple[int, WordTexts]]]:
+        (column, row), offset = model.locate(block[0])
+        if not model.is_valid_tile(column, row):
+            return []
+        groups: list[list[tuple[int, WordTexts]]] = []
+        names = set[str]()
+        for index in range(block[1]):
+            if (found := layout_at(model, model.tile_type(column, row), offset + WORD_BYTES * index)) is None:
+                continue
+            fields = word_fields(*found, 0).keys()
+            # A field that comes a second time belongs to the next descriptor of the block.
+            if not groups or names & fields:
+                groups.append([])
+                names.clear()
+            groups[-1].append((index, _word_texts(*found)))
+            names |= fields
+        return groups
+
+    return _Kept(find, MOST_ADDRESSES)
 
 
 class TextError(TxnError):

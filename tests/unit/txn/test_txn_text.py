@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.cli.main import main
-from tilewright.txn.analysis import differences, explain, statistics
+from tilewright.txn.analysis import differences, statistics
 from tilewright.txn.opcodes import LAYOUTS
-from tilewright.txn.text import TextError, assemble, disassemble, model_of
+from tilewright.txn.text import TextError, assemble, disassemble, explain, model_of
 
 NPU2 = txn.Header(device_generation=4, columns=8)
 EXAMPLE = [
