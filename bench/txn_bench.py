@@ -1,6 +1,7 @@
 """Reading and writing TXN streams: MB/s for taking all fields of all operations apart and putting them together again.
 
-Beside it copying the bytes, counting (`stat`), looking for hazards (`lint`), and writing text with and without comments (`dis`).
+Beside it copying the bytes, counting (`stat`), looking for hazards (`lint`), and writing text with and without comments
+(`dis`).
 
     python bench/txn_bench.py [FILE_OR_FOLDER ...]
 

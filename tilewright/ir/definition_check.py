@@ -21,9 +21,14 @@ from tilewright.ir.constraints import Described, NumberConstraint, verify_defini
 
 
 class DefinitionCheck:
-    """Checks operations against their definitions, each shape of operation once."""
+    """Checks operations against their definitions, each shape of operation once.
 
-    def __init__(self):
+    Args:
+        is_lasting: the operations may go away before it does, so that another one comes to lie where one was
+    """
+
+    def __init__(self, *, is_lasting: bool = False):
+        self.is_lasting = is_lasting
         self.allowed = set[tuple[object, ...]]()
         """Shapes that were found to be right."""
         self.seen = set[tuple[object, ...]]()
@@ -34,7 +39,7 @@ class DefinitionCheck:
         """Numbers of the attributes met so far, by identity: most of them are met often."""
 
     def check(self, definition: OpDef, op: Operation) -> None:
-        look = None if op.regions or op.attributes or op._successors else self._look(op)
+        look = None if self.is_lasting or op.regions or op.attributes or op._successors else self._look(op)
         if look is not None and look in self.seen:
             return
         shape = self._shape(op)
@@ -105,7 +110,8 @@ class DefinitionCheck:
     def _canonical(self, attribute: Attribute | type[Attribute]) -> int:
         """A number that all attributes equal to this one have in common."""
         number = self.numbers.setdefault(attribute, len(self.numbers) + 1)
-        self.known[id(attribute)] = number
+        if not self.is_lasting:
+            self.known[id(attribute)] = number
         return number
 
 

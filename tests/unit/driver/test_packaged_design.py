@@ -9,8 +9,8 @@ import pytest
 
 import tilewright as tw
 from tilewright.containers.embedded_design import EmbeddedDesign, KernelCode
-from tilewright.containers.structure import Span
 from tilewright.driver.packaged_design import TRUST, packaged_design, runnable
+from tilewright.support.structure import Span
 
 DESIGN = """
 module {

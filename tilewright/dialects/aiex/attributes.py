@@ -55,7 +55,6 @@ class ExpandMode(Keyword):
 UI8, UI32, UI64 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (8, 32, 64))
 
 
-@lru_cache(maxsize=4096)
 @lru_cache(1 << 13)  # sequences write to few registers, each often
 def register_number(address: int) -> IntegerAttr[IntegerType]:
     """The address of a register as an attribute."""

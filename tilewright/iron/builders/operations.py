@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
-_definitions = DefinitionCheck()
+_definitions = DefinitionCheck(is_lasting=True)
 ViewT = TypeVar("ViewT", bound=OpView)
 _stack: ContextVar[tuple[InsertionPoint, ...]] = ContextVar("insertion points", default=())
 
