@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -114,9 +114,7 @@ class bo:
 
     def write(self, data: Any, seek: Any = 0) -> None:
         """Copy bytes of anything that has some to an offset, on the host's side."""
-        given = np.frombuffer(
-            memoryview(np.ascontiguousarray(data) if isinstance(data, np.ndarray) else data), np.uint8
-        )
+        given = _bytes_of(data)
         self._hosted()[self.check(given.size, integer(seek), "what is written")] = given
 
     def read(self, size: Any = None, skip: Any = 0) -> npt.NDArray[np.int8]:
@@ -140,7 +138,7 @@ class bo:
 
     def map(self) -> memoryview:
         """The host's bytes themselves."""
-        return memoryview(self._hosted()[self._whole()])
+        return self._hosted()[self._whole()].data
 
     def size(self) -> int:
         return self._size
@@ -159,7 +157,7 @@ class bo:
         return slice(self._offset, self._offset + self._size)
 
 
-bo._forms = Overloads(  # pyright: ignore[reportPrivateUsage], the class is one of the types
+bo._forms = Overloads(  # the class is one of the types
     "bo()",
     {"device": device, "size": int, "flags": (BufferFlags, int), "group": int},
     {"ctx": hw_context, "size": int, "flags": (BufferFlags, int), "group": int},
@@ -209,6 +207,13 @@ class aie_bo(bo):
         if args and isinstance(args[0], str):
             raise XrtError("GMIO ports belong to AIE graphs, which NPUs do not have")
         super().sync(*args, **named)
+
+
+def _bytes_of(data: Any) -> Bytes:
+    """The bytes of anything that has some."""
+    if isinstance(data, np.ndarray):
+        return np.ascontiguousarray(cast("npt.NDArray[Any]", data)).reshape(-1).view(np.uint8)
+    return np.frombuffer(data, np.uint8)
 
 
 def _check_bank(owner: device | hw_context, bank: int) -> None:
