@@ -370,6 +370,8 @@ def _check(arguments: AieccArguments) -> None:
     ):
         if one and other:
             raise CommandLineError(f"aiecc: {problem} are mutually exclusive")
+    if {"full-elf", "ctrlpkt"} <= {*asked} and not arguments.load_pdi_to_ctrl_pkt:
+        raise CommandLineError("aiecc: --get-full-elf and --get-ctrlpkt together also require --load-pdi-to-ctrl-pkt")
     if arguments.cut and not arguments.checkpoint:
         raise CommandLineError("aiecc: --cut requires --checkpoint: it says where to keep what --resume goes on from")
     if not arguments.input and not arguments.emit_dot:

@@ -25,7 +25,6 @@ from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.containers.control_elf import instructions_elf
 from tilewright.containers.embedded_design import EmbeddedDesign
 from tilewright.containers.packaging import KernelNames
-from tilewright.containers.structure import ContainerError
 from tilewright.containers.xclbin import Xclbin
 from tilewright.device import TileId
 from tilewright.dialects.aie.core import CoreOp
@@ -47,6 +46,7 @@ from tilewright.passes.pipelines import passes_of
 from tilewright.passes.sequence.lower_scratchpad_parameters import parameters_text
 from tilewright.rewrite.pass_bases import ops_of
 from tilewright.support.output_files import FileNames
+from tilewright.support.structure import ContainerError
 
 
 class Item(NamedTuple):
@@ -211,6 +211,9 @@ def _transactions(stages: Stages) -> Iterator[DriverOutput]:
 
 def _packets(stages: Stages) -> Iterator[DriverOutput]:
     arguments = stages.arguments
+    # a full ELF file has them in it
+    if arguments.load_pdi_to_ctrl_pkt and "full-elf" in arguments.asked:
+        return
 
     def packets(module: ModuleOp, device: DeviceOp) -> bytes:
         return words_to_bytes(control_packet_words(*lowered(module, device)))

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.files import read_bytes, write_atomically, write_folder
 from tilewright.cli.parsers import arguments, switch, value
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tilewright.containers import Container, ElfFile, Xclbin
     from tilewright.containers.aie_partition import AiePartition
+    from tilewright.containers.embedded_design import EmbeddedDesign
     from tilewright.device import DeviceModel, TileId
     from tilewright.txn import Operation
 
@@ -52,7 +53,9 @@ def run(args: Namespace) -> None:
     if args.extract is not None:
         extract(container, Path(args.extract), print_list=not args.json)
     if args.json:
-        print(json.dumps(container.to_json() | {"size": len(data), "opaque": opaque_bytes(container)}))
+        found = container.to_json() | {"size": len(data), "opaque": opaque_bytes(container)}
+        about = [design_json(design) for design in designs(args.file, container)]
+        print(json.dumps(found | ({"designs": about} if about else {})))
     elif args.extract is None and args.rebuild is None:
         show(args.file, data, container, every_command=args.commands)
 
@@ -66,6 +69,29 @@ def read_container(name: str, data: bytes) -> Container:
         return read(data)
     except ContainerError as error:
         raise LocatedError(str(error.with_file(name))) from None
+
+
+def designs(name: str, container: Container) -> list[EmbeddedDesign]:
+    """The designs that a package of ours carries for the simulator."""
+    from tilewright.cli.errors import LocatedError
+    from tilewright.containers import ContainerError, ElfFile, Xclbin
+    from tilewright.containers.embedded_design import embedded_designs
+
+    try:
+        return embedded_designs(container) if isinstance(container, Xclbin | ElfFile) else []
+    except ContainerError as error:
+        raise LocatedError(str(error.with_file(name))) from None
+
+
+def design_json(design: EmbeddedDesign) -> dict[str, Any]:
+    return {
+        "device": design.device,
+        "pdi": None if design.pdi is None else str(design.pdi),
+        "cores": [list(place) for place in design.cores],
+        "cores_without_code": [list(place) for place in design.cores_without_code],
+        "simulator_only": design.is_for_simulator_alone,
+        "kernels": list(design.kernels),
+    }
 
 
 def opaque_bytes(container: Container) -> dict[str, int]:
@@ -97,6 +123,10 @@ def show(name: str, data: bytes, container: Container, *, every_command: bool) -
     for part in describe(container, MOST_COMMANDS if not every_command else None):
         # a line of text stays one, however narrow the terminal is
         console.print(part, soft_wrap=isinstance(part, str))
+    for design in designs(name, container):
+        missing = ", ".join(f"({column}, {row})" for column, row in design.cores_without_code)
+        only = f"; for the simulator alone: no machine code for cores {missing}" if missing else ""
+        console.print(escape(f"with the design of device {design.device}, for the simulator{only}"), soft_wrap=True)
     kept = ", ".join(
         f"{kind} {size} ({100 * size / len(data):.0f} %)" for kind, size in opaque_bytes(container).items()
     )

@@ -2,10 +2,13 @@
 
     tilewright run DESIGN --arg a=random:1 --set n=64 --out results
     tilewright run --txn FILE --arg 0=random:1 --out results
+    tilewright run --xclbin X.xclbin --insts FILE --arg 0=a.npy --out results
 
 The second form needs no design: the stream runs on a bare device, freshly out of reset. FILE is a TXN binary, its words
 as hex text, or an ELF file with control code; arguments have numbers then, and buffers are as large as the stream needs
-them unless --bytes says otherwise.
+them unless --bytes says otherwise. The third runs a package: one of ours with its cores, one of others as far as its
+parts are known; FILE has DPU words (.seq), hex text, a TXN binary or an ELF file, and arguments have the numbers of the
+instructions.
 
 What goes in for each buffer is a SPEC: a .npy file, zeros (the default), arange, or random:SEED. Ends with status 1 if
 the design hangs or does what the hardware would do wrong silently; the message says who waits for what. Ctrl-C ends a
@@ -17,7 +20,7 @@ from __future__ import annotations
 import time
 import warnings
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -51,7 +54,7 @@ from tilewright.cli.run_values import (
 if TYPE_CHECKING:
     from tilewright.device import DeviceModel
     from tilewright.driver.compiled_design import Design
-    from tilewright.driver.loaded_device import Array, BareDevice, LoadedDevice
+    from tilewright.driver.loaded_device import Array, SimulatedDevice
     from tilewright.driver.run_result import RunResult
     from tilewright.sim.record import RunRecord
     from tilewright.txn.containers import ControlCode
@@ -73,6 +76,9 @@ add_arguments = arguments(
             "help": "C++ sources or the library's kernels first; checked: sources, with each access checked",
         },
         "--txn": value("FILE", "carry out this stream instead of the sequence's own words"),
+        "--xclbin": value("FILE", "run a package instead of a DESIGN, with the instructions of --insts"),
+        "--insts": value("FILE", "with --xclbin: the instructions"),
+        "--xclbin-kernel-name": value("NAME", "with --xclbin: which kernel (default: the first)"),
         "--section": SECTION,
         "--device": value("D", "without DESIGN: the device (default: what the stream says)"),
         "--bytes": values("N=INT", "without DESIGN: the size of argument N"),
@@ -98,7 +104,7 @@ add_arguments = arguments(
 class SimulatorRun:
     """A device, what to run on it, and what it works on."""
 
-    device: LoadedDevice | BareDevice
+    device: SimulatedDevice
     start: Callable[..., RunResult]
     buffers: Mapping[str, Array]
     sources: dict[str, str] = field(default_factory=dict[str, str])
@@ -114,7 +120,18 @@ def run(args: Namespace) -> int:
     max_cycles = None if args.max_cycles is None else integer("--max-cycles", "N", args.max_cycles)
     if max_cycles is not None and max_cycles <= 0:
         raise usage(f"--max-cycles takes a positive number, got {max_cycles}")
-    return _carry_out(_on_bare_device(args) if args.design is None else _on_design(args), args, max_cycles)
+    if args.xclbin is not None:
+        job = _on_package(args)
+    else:
+        _refuse(args, ("insts", "xclbin_kernel_name"), "needs --xclbin")
+        job = _on_bare_device(args) if args.design is None else _on_design(args)
+    return _carry_out(job, args, max_cycles)
+
+
+def _refuse(args: Namespace, flags: Sequence[str], reason: str) -> None:
+    for flag in flags:
+        if getattr(args, flag):
+            raise usage(f"--{flag.replace('_', '-')} {reason}")
 
 
 def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> int:
@@ -146,7 +163,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
         write_folder(Path(args.out), array_files(job.buffers))
     if record is not None:
         write_files(record, args, job.sources)
-    report(outcome, job.sources, args.txn, args.json)
+    report(outcome, job.sources, args.txn or args.insts, args.json)
     if record is not None and status == 0 and not args.json:
         print_table(record)
     return status
@@ -206,7 +223,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     design = compile_source(source, host=host, guard_queues=args.guard_queues, expand_load_pdis=expansion)
     with complaining(UnknownNameError, usage):
         op = design.operation(args.sequence)
-    code = _control_code(args) if args.txn is not None else None
+    code = _control_code(args.txn, args.section) if args.txn is not None else None
     scalars, specs = pairs("--set", args.set), pairs("--arg", args.arg)
 
     def needs(numbers: dict[str, int | float]) -> dict[int, int]:
@@ -259,25 +276,48 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
 
     if args.txn is None:
         raise usage("give a DESIGN, or a stream to run on a bare device: --txn FILE")
-    for flag in ("sequence", "set", "scratchpad", "kernel", "kernels"):
-        if getattr(args, flag):
-            raise usage(f"--{flag} needs a DESIGN")
-    code = _control_code(args)
+    _refuse(args, ("sequence", "set", "scratchpad", "kernel", "kernels"), "needs a DESIGN")
+    code = _control_code(args.txn, args.section)
     model = _model(args.device, code)
     arrays = numbered_arguments(needed_bytes(code, model), numbered("--arg", args.arg), numbered("--bytes", args.bytes))
     device = BareDevice(model, _levels(args), Model.named(args.model), timing_with(model.arch, _parameters(args)))
     return SimulatorRun(device, partial(device.run, code, arrays), {str(n): a for n, a in arrays.items()})
 
 
-def _control_code(args: Namespace) -> ControlCode:
+def _on_package(args: Namespace) -> SimulatorRun:
+    """Instructions on a device that a package has configured."""
+    from tilewright.sim.host_needs import needed_bytes
+    from tilewright.xrt.kernels import find_kernel
+    from tilewright.xrt.packages import XclbinPackage
+    from tilewright.xrt.partition import Partition, Settings, carry_out
+
+    if args.insts is None:
+        raise usage("--xclbin needs the instructions that are to run: --insts FILE")
+    _refuse(args, ("design", "txn", "device"), "and --xclbin exclude each other")
+    _refuse(args, ("sequence", "set", "scratchpad", "kernel"), "needs a DESIGN")
+    package = XclbinPackage.read(read_bytes(args.xclbin), args.xclbin)
+    if not package.kernels:
+        raise InputError(f"{args.xclbin}: error: there is no kernel in it")
+    kernel, _ = find_kernel(package, args.xclbin_kernel_name or package.kernels[0].name)
+    code = _control_code(args.insts, args.section)
+    settings = Settings(_levels(args), args.model, _parameters(args), args.kernels)
+    device = Partition(package, settings).device(kernel, code)
+    needs = needed_bytes(code, device.runner.machine.model)
+    arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    # the shapes that were given are kept in what is written: the simulator has the same memory as bytes
+    flat = {n: (str(n), array.reshape(-1).view("uint8")) for n, array in arrays.items()}
+    return SimulatorRun(device, partial(carry_out, device, code, flat), {str(n): a for n, a in arrays.items()})
+
+
+def _control_code(file: str, section: str | None) -> ControlCode:
     from tilewright.txn.containers import read_container
     from tilewright.txn.stream import TxnError
 
     try:
-        code = read_container(read_bytes(args.txn)).code(args.section)
+        code = read_container(read_bytes(file)).code(section)
         code.decode()  # what is damaged is said now, with the file's name
     except TxnError as error:
-        raise error.with_file(args.txn) from None
+        raise error.with_file(file) from None
     return code
 
 
@@ -307,7 +347,7 @@ def write_files(record: RunRecord, args: Namespace, sources: Mapping[str, str]) 
     if args.report is not None:
         from tilewright.report.page import page_html
 
-        title = Path(args.design if args.design is not None else args.txn).name
+        title = Path(next(filter(None, (args.design, args.txn, args.xclbin)))).name
         write_text(args.report, page_html(record, title, sources))
 
 

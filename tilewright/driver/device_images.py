@@ -81,7 +81,9 @@ class DeviceImage:
 
     @cached_property
     def uuid(self) -> UUID:
-        return content_uuid([self.pdi.write()])
+        # images of cores without machine code may be alike, and are for different designs all the same
+        programs = [str(core).encode("utf-8", "surrogateescape") for core in self.cores_without_code]
+        return content_uuid([self.pdi.write(), *programs])
 
     @property
     def cores(self) -> list[CoreOp]:
@@ -187,17 +189,22 @@ def _elf_kernels(device: DeviceOp, pdis: Mapping[int, bytes], sequence: str) -> 
         return
     arguments = max(LEAST_ELF_ARGUMENTS, *(len(it.body.block.args) for it in every))
     instances = [_instance(device, it) for it in chosen]
-    yield ConfigKernel(device.sym_name.data, ["char *"] * arguments, pdis, instances)
+    yield ConfigKernel(_name(device.sym_name.data), ["char *"] * arguments, pdis, instances)
 
 
 def _instance(device: DeviceOp, sequence: RuntimeSequenceOp) -> KernelInstance:
-    name, packets = sequence.sym_name.data, sequence.control_packets
+    name, packets = _name(sequence.sym_name.data), sequence.control_packets
     if packets is None:
         return KernelInstance(name, elf_words(device, sequence))
     data = words_to_bytes([word & 0xFFFFFFFF for word in packets.words])
     about = {"xrt_id": packets.argument, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
     buffers = {"external_buffers": {"buffer_ctrl": about}}
     return KernelInstance(name, elf_words(device, sequence), data, buffers)
+
+
+def _name(symbol: str) -> str:
+    """A symbol as files have it: a character for each byte."""
+    return symbol.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def elf_words(device: DeviceOp, sequence: RuntimeSequenceOp) -> bytes:

@@ -13,6 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from tilewright.support.structure import ContainerError
 from tilewright.txn.codec import as_words, decode, encode
 from tilewright.txn.dpu import DpuSequence, is_dpu
 from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
@@ -28,6 +29,8 @@ FIRST_ARGUMENT = 3
 PAGED_ABI = 0x40
 """The OS/ABI of files whose control code is for another controller, which reads pages of its own instructions."""
 ABI_WITH_PACKED_ADDENDS = 1
+ABI_WITH_IMAGES = 0x10
+"""From this version on a file has kernels of its own, whose arguments are buffers from the first on."""
 SCRATCHPAD, CONTROL_PACKET = "scratch-pad-mem", "control-packet"
 SCRATCHPAD_CONTROL = "scratch-pad-ctrl"
 """The scratchpad that a stream asks for, as against the one that code for preemption saves the array in."""
@@ -63,11 +66,13 @@ class Patch:
     addend: int
     size: int
     """Bytes of the buffer that are needed; for a scalar the bits that are replaced."""
+    first: int = FIRST_ARGUMENT
+    """The number that the loader has for the sequence's first argument."""
 
     @property
     def argument(self) -> int | None:
         """The number of the argument among the sequence's, if the buffer is one."""
-        return int(self.buffer) - FIRST_ARGUMENT if self.buffer.isdigit() else None
+        return int(self.buffer) - self.first if self.buffer.isdigit() else None
 
     @property
     def end(self) -> int:
@@ -150,7 +155,10 @@ class Container:
 def read_container(data: bytes) -> Container:
     """What is in a file, told by its first bytes; `TxnError` if it is damaged or nothing of the kind."""
     if data.startswith(MAGIC):
-        return _from_elf(Elf(data))
+        try:
+            return _from_elf(Elf(data))
+        except ContainerError as error:
+            raise TxnError(error.offset, error.reason) from None
     return Container({"": _from_words(data)})
 
 
@@ -180,7 +188,7 @@ def _from_elf(elf: Elf) -> Container:
     for relocation in elf.relocations():
         patches.setdefault(relocation.symbol.section, []).append(_patch(elf, relocation))
     buffers = {
-        section.name: FileBuffer(elf.contents(section), patches.get(section.number, ()))
+        section.name: FileBuffer(elf.contents(section).data, patches.get(section.number, ()))
         for section in elf.sections
         if section.name.startswith(BUFFER_SECTIONS)
     }
@@ -201,7 +209,7 @@ def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping
     scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
     if scratchpad:
         own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))  # zeroes at first
-    return ControlCode(section.name, elf.contents(section), patches, own, lambda at: section.offset + at)
+    return ControlCode(section.name, elf.contents(section).data, patches, own, lambda at: section.header.offset + at)
 
 
 def _buffer_name(section: str, code: str) -> str:
@@ -221,10 +229,11 @@ def _patch(elf: Elf, relocation: Relocation) -> Patch:
         raise TxnError(relocation.at, f"a relocation of type {number}, which streams of TXN operations do not have")
     if symbol.section >= len(elf.sections):
         raise TxnError(relocation.at, f"a relocation in section {symbol.section}, of {len(elf.sections)}")
-    patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size)
+    first = 0 if elf.abi_version >= ABI_WITH_IMAGES else FIRST_ARGUMENT
+    patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size, first)
     section = elf.sections[symbol.section]
     # Checked here, once: `Patch.apply` then writes without looking.
-    if patch.offset % 4 or patch.end > section.size:
-        text = f"a relocation at byte {patch.offset} of {section.name}, which has {section.size}"
+    if patch.offset % 4 or patch.end > section.header.size:
+        text = f"a relocation at byte {patch.offset} of {section.name}, which has {section.header.size}"
         raise TxnError(relocation.at, text)
     return patch

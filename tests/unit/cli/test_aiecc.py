@@ -26,7 +26,7 @@ from tilewright.cli.errors import CommandLineError
 from tilewright.cli.main import main
 from tilewright.containers import ElfFile, Xclbin
 from tilewright.containers.embedded_design import read_embedded
-from tilewright.containers.structure import Span
+from tilewright.support.structure import Span
 from tilewright.txn.containers import read_container
 
 SEQUENCE = """
@@ -429,6 +429,7 @@ def test_a_variable_that_is_not_set_takes_no_input_away() -> None:
         pytest.param([], "no input file specified", id="no input"),
         pytest.param(["--cut=placed.mlir", "a.mlir"], "--cut requires --checkpoint", id="cut to nowhere"),
         pytest.param(["--expand-load-pdis", "--get-ctrlpkt", "a.mlir"], "mutually exclusive", id="exclusive"),
+        pytest.param(["--get-full-elf", "--get-ctrlpkt", "a.mlir"], "also require --load-pdi-to-ctrl-pkt", id="both"),
         pytest.param(["--expand-load-pdis", "--load-pdi-to-ctrl-pkt", "a.mlir"], "mutually exclusive", id="ways"),
         pytest.param(["--sa-seed=x", "a.mlir"], "invalid for integer argument", id="no integer"),
         pytest.param(["--placer=x", "a.mlir"], "Cannot find option named 'x'", id="no such placer"),

@@ -13,10 +13,15 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.utils.hints import isa
 
+from tilewright import containers
+from tilewright.containers import Xclbin
+from tilewright.containers.embedded_design import read_embedded
+from tilewright.containers.xclbin import is_xclbin
 from tilewright.device import Arch
 from tilewright.device.timing import timing_with
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.driver.compiled_design import Design, design_from_text
+from tilewright.driver.packaged_design import runnable
 from tilewright.driver.run_result import RunResult
 from tilewright.errors import CallError, Error, near_match
 from tilewright.iron.utils.hostruntime import bfloat16_safe_allclose
@@ -45,6 +50,10 @@ class KernelResult:
     def is_success(self) -> bool:
         """Whether it came to its end: a run that does not raises an error."""
         return True
+
+    def has_trace(self) -> bool:
+        """Whether trace units wrote something."""
+        return self.trace_buffer is not None
 
     @property
     def cycles(self) -> int:
@@ -88,6 +97,7 @@ class NPUKernel:
         self.trace_config = trace_config
         self.dispatch_params, self.dispatch_lib_path = dispatch_params, dispatch_lib_path
         self._design = design
+        self._kernels: dict[str, Any] = {}
 
     @property
     def design(self) -> Design:
@@ -96,7 +106,7 @@ class NPUKernel:
             if self.xclbin_path is None:
                 raise ValueError("NPUKernel: there is no design to run: xclbin_path is None")
             path = Path(self.xclbin_path)
-            self._design = design_from_text(_design_text(path), str(path))
+            self._design, self._kernels = _design_in(path)
             if self.dispatch_params is not None and set(self.dispatch_params) != set(scalars := self._design.scalars()):
                 raise CallError(f"calls of {path} give {scalars or 'no numbers'}, not {list(self.dispatch_params)}")
         return self._design
@@ -115,7 +125,7 @@ class NPUKernel:
         design = self.design
         arguments = _ordered(design, tensors, scalars)
         with _traced(design, arguments, self.trace_config) as buffer:
-            result = design.run(*arguments, txn=words)
+            result = design.run(*arguments, txn=words, kernels=self._kernels)
         # scripts of upstream take nanoseconds
         clock = timing_with(design.device(design.device_of()).model.arch, None).clock_hz
         return KernelResult(result.cycles * 1e9 / clock, result, buffer)
@@ -151,14 +161,21 @@ def _traced(design: Design, arguments: list[Any], config: TraceConfig | None) ->
         config.physical_mlir_path = str(described)
 
 
-def _design_text(path: Path) -> str:
+def _design_in(path: Path) -> tuple[Design, dict[str, Any]]:
+    """The design in a package, with the kernels that it brings, or in a file that `compile` wrote."""
     data = path.read_bytes()
+    if is_xclbin(data):
+        found = containers.read(data)
+        embedded = read_embedded(found) if isinstance(found, Xclbin) else None
+        if embedded is None:
+            raise ValueError(
+                f"{path} brings no design that tilewright compiled: `tilewright run --xclbin` runs its parts"
+            )
+        return runnable(embedded, str(path))
     try:
-        return data.decode("utf-8")
+        return design_from_text(data.decode("utf-8"), str(path)), {}
     except UnicodeDecodeError:
-        raise ValueError(
-            f"{path} is no design that tilewright compiled: real xclbin files cannot be simulated"
-        ) from None
+        raise ValueError(f"{path} is no design that tilewright compiled") from None
 
 
 def _ordered(design: Design, tensors: Sequence[Any], scalars: Mapping[str, Any]) -> list[Any]:
@@ -195,9 +212,18 @@ class HostRuntime:
         return simulated_device()
 
     @property
+    def _device(self) -> Any:  # programs for XRT take it from here
+        from tilewright.xrt.devices import device
+
+        return device(0)
+
+    @property
     def npu_str(self) -> str:
         """The generation of the device: `npu1` or `npu2`."""
         return NPU_NAMES[simulated_device().arch]
+
+    def evict_context(self, xclbin_path: str | Path) -> None:
+        """Nothing is held that could be stale."""
 
     def load(self, npu_kernel: NPUKernel) -> NPUKernel:
         return npu_kernel

@@ -1,0 +1,2 @@
+#pragma once
+#include "xrt/experimental/xrt_aie.h"
