@@ -1,4 +1,4 @@
-"""What the addresses in a function of a core are sure to be multiples of."""
+"""Addresses in a function of a core: how many of their lower bits are sure to be 0."""
 
 from __future__ import annotations
 

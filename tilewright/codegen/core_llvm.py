@@ -84,7 +84,7 @@ def core_llvm(
     `alignments` is what the addresses of buffers are multiples of. A function whose own variables do not fit into
     `stack_bytes` is refused, unless that is 0.
     """
-    program = Program(arch, alignments or {}, stack_bytes)
+    program = CoreModule(arch, alignments or {}, stack_bytes)
     for name in entries:
         program.add_entry(module, name)
     return _text(program.unit.module, TRIPLES[arch])
@@ -106,7 +106,7 @@ def _text(module: ir.Module, triple: str) -> str:
     return "\n".join([f'target triple = "{triple}"', "", *parts]) + "\n"
 
 
-class Program:
+class CoreModule:
     """The functions and globals of one core under construction."""
 
     def __init__(self, arch: Arch, alignments: Mapping[str, int], stack_bytes: int):
@@ -141,9 +141,8 @@ class Program:
             variable.initializer = ir.Constant(variable.value_type, _extended(numbers, count, element))
         elif not is_public:
             variable.initializer = ir.Constant(variable.value_type, None)
-        variable.linkage = "" if variable.initializer is not None and is_public else "internal"
-        if variable.initializer is None:
-            variable.linkage = "external"
+        # Without contents it is somewhere else, such as a buffer.
+        variable.linkage = "external" if variable.initializer is None else "" if is_public else "internal"
         variable.global_constant = op.constant is not None
         known = self.alignments.get(name)
         variable.align = min(known or VECTOR_ALIGNMENT, VECTOR_ALIGNMENT)
@@ -167,7 +166,7 @@ class Program:
 
     def _define(self, op: FuncOp, function: ir.Function) -> None:
         try:
-            CoreLowering(self, op, function).build()
+            CoreFunctionLowering(self, op, function).build()
         except Untranslatable as error:
             fail_op(op, f"has no translation for a core: {error}")
 
@@ -202,13 +201,13 @@ def passed_type(op: Operation, type: Attribute) -> ir.Type:
     return with_element(native, BFloatType()) if isinstance(element_type(type), BFloat16Type) else native
 
 
-class CoreLowering(Lowering):
+class CoreFunctionLowering(Lowering):
     """Builds one function of a core."""
 
     checks = counts_cycles = False
     translation = "translation for a core"
 
-    def __init__(self, program: Program, op: FuncOp, function: ir.Function):
+    def __init__(self, program: CoreModule, op: FuncOp, function: ir.Function):
         super().__init__(program.unit, function, ir.Constant(POINTER, None))
         self.program, self.op = program, op
         self.room_bytes = 0
@@ -307,7 +306,7 @@ class CoreLowering(Lowering):
         self[op.results[0]] = whole_buffer(base, index(size), type)
 
 
-def _get_global(lowering: CoreLowering, op: GetGlobalOp) -> None:
+def _get_global(lowering: CoreFunctionLowering, op: GetGlobalOp) -> None:
     found = lookup_symbol(op, op.name_)
     if not isinstance(found, GlobalOp):
         fail_op(op, f"refers to @{op.name_.string_value()}, which is no memref.global")
@@ -315,7 +314,7 @@ def _get_global(lowering: CoreLowering, op: GetGlobalOp) -> None:
     lowering[op.memref] = whole_buffer(base, index(ENDLESS_BYTES), memref_type(op.memref))
 
 
-def _nothing(lowering: CoreLowering, op: Operation) -> None:
+def _nothing(lowering: CoreFunctionLowering, op: Operation) -> None:
     """Says something that the addresses of buffers say better."""
     if op.results:
         lowering[op.results[0]] = lowering.get(op.operands[0])

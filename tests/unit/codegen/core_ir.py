@@ -108,9 +108,9 @@ class HostedCore:
     def _run(self, name: str) -> None:
         initialize_targets()
         machine = llvm.Target.from_default_triple().create_target_machine(codemodel="jitdefault")
-        module = llvm.parse_assembly(hosted(self.text), llvm.create_context())
+        module: Any = llvm.parse_assembly(hosted(self.text), llvm.create_context())
         module.verify()
-        engine = llvm.create_mcjit_compiler(module, machine)
+        engine: Any = llvm.create_mcjit_compiler(module, machine)
         for variable in module.global_variables:
             if variable.name in self.memory:
                 engine.add_global_mapping(variable, self.memory[variable.name].ctypes.data)

@@ -75,7 +75,7 @@ def on_code_for_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(programs)
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_statements_compute_and_wait_alike(program: list[Statement]) -> None:
     start = [pow(7, number + 3, 101) for number in range(CELLS)]
     expected = list(start)
@@ -148,7 +148,7 @@ def vector_programs(draw: st.DrawFn) -> tuple[str, dict[str, Array]]:
 
 
 @given(vector_programs())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_vectors_compute_alike(program: tuple[str, dict[str, Array]]) -> None:
     body, buffers = program
     copies = [{name: array.copy() for name, array in buffers.items()} for _ in range(2)]
