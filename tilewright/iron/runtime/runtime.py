@@ -24,6 +24,7 @@ from tilewright.iron.runtime.data import argument
 from tilewright.iron.runtime.dispatch import argument_names
 from tilewright.iron.runtime.dmataskhandle import Task
 from tilewright.iron.runtime.endpoint import RuntimeEndpoint
+from tilewright.iron.runtime.parameters import sync_parameters as sync_parameters
 from tilewright.iron.runtime.parameters import write_parameter
 from tilewright.iron.runtime.sequence import ActiveSequence
 from tilewright.iron.runtime.taskgroup import TaskGroup
