@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tilewright.containers import aie_partition, cdo, elf, pdi, xclbin, xclbin_sections
-from tilewright.containers.structure import Record
+from tilewright.containers import aie_partition, cdo, pdi, xclbin, xclbin_sections
+from tilewright.support.structure import Record
+from tilewright.txn import elf
 
 PAGE = Path(__file__).parent / "containers.md"
 MARK = "<!-- made by docs/containers.py -->"

@@ -47,7 +47,6 @@ REASONS = {
     "tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_ordered": "one protocol, beside the others",
     "tilewright.report.perfetto": "a format of its own, beside the page and the summary",
     "tilewright.sim.fast.loop": "native code, which its importer calls from Python",
-    "tilewright.txn.elf": "a file format of its own",
 }
 """Modules with one importer that stay for a reason of their own."""
 NAME_REASONS = {

@@ -39,16 +39,12 @@ that `isinstance` holds between them."""
 _RUNTIME = "`aie.utils.DefaultNPURuntime` is the simulated NPU, and `aie.utils.tensor` makes its tensors"
 _TRACE = "`aie.utils.trace.parse_trace` and `tilewright trace decode` decode traces"
 ABSENT = {
-    "aie.compiler.txn2mlir": "`tilewright txn dis` reads TXN binaries, and `tilewright txn lift` makes MLIR of them",
     "aie.execution_engine": "functions of a module run in a design, by `tilewright run`",
     "aie.iron.kernels": "`tilewright kernels` lists the kernels that there are; others are an `ExternalFunction`",
     "aie.runtime": "functions of a module run in a design, by `tilewright run`",
-    "aie.tools": "`tilewright opt`, `translate` and `aiecc` are the tools",
-    "aie.utils.compile.compile_cxx_core_function": "give the source to `ExternalFunction(source_file=...)`",
-    "aie.utils.compile.utils.compile_cxx_core_function": "give the source to `ExternalFunction(source_file=...)`",
-    "aie.utils.compile.utils.compile_external_kernel": "an `ExternalFunction` is compiled when a design runs",
+    "aie.tools": "`aiecc`, `aie_opt` and `aie_translate` are there; `tilewright --help` lists other tools",
     "aie.utils.hostruntime.hrxruntime": f"it needs HRX and an NPU; {_RUNTIME}",
-    "aie.utils.hostruntime.xrtruntime": f"it needs XRT and an NPU; {_RUNTIME}",
+    "aie.utils.hostruntime.xrtruntime.tensor.XrtTransport": "host and simulated NPU share the memory of tensors",
     "aie.utils.ml.DataShaper.get_dim_steps": "`aie.helpers.taplib` has steps of access patterns",
     "aie.utils.trace.event_ir": _TRACE,
     "aie.utils.trace.parse": _TRACE,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from functools import cache
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import container_files
@@ -103,7 +105,7 @@ def packages() -> list[bytes]:
     """What `inspect` reads: xclbin with and without its text, PDIs of both forms, CDO, ELF and instruction files."""
     from tilewright.containers.packaging import xclbin_from_parts
     from tilewright.containers.pdi import Pdi
-    from tilewright.containers.structure import Span
+    from tilewright.support.structure import Span
 
     parts = container_files.PARTITION, container_files.KERNELS, container_files.MEMORY
     pdi = Pdi.read(Span(container_files.pdi()))
@@ -117,6 +119,31 @@ def packages() -> list[bytes]:
     ]
     config = elf_file({".pdi.1": container_files.pdi(), ".ctrltext.0": binary(loopback(16))}, abi_version=0x10)
     return [*forms, config, b64encode(binary(loopback(16))), *containers()]
+
+
+@cache
+def package_documents() -> dict[str, Any]:
+    """The JSON files that `package` reads, by name."""
+    partition = json.loads(json.dumps(container_files.PARTITION))
+    for pdi in partition["aie_partition"]["PDIs"]:
+        pdi["file_name"] = "a.pdi"
+    run = {
+        "id": "run",
+        "TXN_ctrl_code_file": "code.bin",
+        "ctrl_packet_file": "a.pdi",
+        "patch_info_file": "buffers.json",
+    }
+    kernel = {"name": "k", "arguments": [{"name": "a", "type": "char *", "offset": "0x0"}],
+              "PDIs": [{"id": 1, "PDI_file": "a.pdi"}], "instance": [run]}  # fmt: skip
+    patches = [{"offset": 16, "size": 6, "operation": "read_add_write"}]
+    buffer = {"xrt_id": 1, "size_in_bytes": 64, "ctrl_pkt_buffer": 1, "control_packet_patch_locations": patches}
+    return {
+        "partition": partition,
+        "kernels": container_files.KERNELS,
+        "memory": container_files.MEMORY,
+        "config": {"xrt-kernels": [kernel]},
+        "buffers": {"external_buffers": {"b": buffer}},
+    }
 
 
 def _design_paths() -> list[Path]:

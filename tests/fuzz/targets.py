@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cache, partial
 from random import Random
 
+import container_files
 import numpy as np
 from bare_streams import loopback
 from container_files import with_checksum
@@ -271,6 +272,35 @@ def inspect(random: Random) -> Case:
     return Case(files, ["inspect", "file.bin", *flags])
 
 
+def package(random: Random) -> Case:
+    """The steps of `package`, with one of the files that they take damaged; parts come out in a folder of their own."""
+    files = {f"{name}.json": json.dumps(document).encode() for name, document in corpus.package_documents().items()}
+    files |= {"a.pdi": container_files.pdi(), "code.bin": corpus.binary(loopback(16)), "base.bin": corpus.packages()[0]}
+    files |= {"core.elf": container_files.core_elf(), PROGRAM: random.choice(corpus.designs()).encode()}
+    files |= {f"{part}.bin": getattr(container_files, f"{part.upper()}_CDO") for part in ("elfs", "init", "enable")}
+    xclbin = ["xclbin", "--partition=partition.json", "--kernels=kernels.json", "-o", "out/x"]
+    argv = random.choice(
+        (
+            ["pdi", "elfs.bin", "init.bin", "enable.bin", "-o", "out/x"],
+            [*xclbin, "--memory=memory.json"],
+            [*xclbin, "--input=base.bin"],
+            ["elf", "--config=config.json", "-o", "out/x"],
+            ["elf", "--insts=code.bin", "--buffers=buffers.json", "--control-packets=a.pdi", "-o", "out/x"],
+            ["cdo", PROGRAM, "--elf", "0,2=core.elf", "-o", "out"],
+        )
+    )
+    read = [name for name in files if any(name in word for word in argv)]
+    read += ["a.pdi"] * ("xclbin" in argv) + ["a.pdi", "code.bin"] * ("--config=config.json" in argv)
+    name = random.choice(read)
+    if name.endswith((".json", ".mlir")):
+        files[name] = damaged_text([files[name].decode()], random, 0.7).encode(errors="surrogateescape")
+    elif random.random() < 0.3:
+        files[name] = _damaged_package(random)
+    else:
+        files[name] = _resummed(damaged_bytes(files[name], random), random)
+    return Case(files | {"out/kept": b""}, ["package", *argv, *_some(random, ["--json"])])
+
+
 def run_stream(random: Random) -> Case:
     """`run --txn`: a stream on a bare device."""
     flags = ["--max-cycles", str(MAX_CYCLES), "--model", random.choice(("fast", "plain"))]
@@ -412,6 +442,7 @@ TARGETS = {
         Target("txn-tools", txn_tools, 100_000),
         Target("containers", rebuild, 100_000),
         Target("inspect", inspect, 20_000),
+        Target("package", package, 20_000),
         Target("timing", timing, 7_000),
         Target("arguments", arguments, 15_000),
         Target("python", call, 12_000),

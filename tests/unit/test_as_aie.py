@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from helpers import ROOT
@@ -29,7 +31,8 @@ SERVED = """
     aie.utils.hostruntime.hostruntime aie.utils.hostruntime.tensor_class aie.utils.jit aie.utils.ml
     aie.utils.npukernel aie.utils.regdb aie.utils.test aie.utils.trace.events aie.utils.trace.utils
     aie.utils.verify aie._mlir_libs
-    aie.compiler.aiecc.main
+    aie.compiler.aiecc.main aie.compiler.txn2mlir.main aie.tools
+    aie.utils.hostruntime.xrtruntime.hostruntime aie.utils.hostruntime.xrtruntime.tensor
 """
 
 
@@ -83,7 +86,7 @@ def test_one_table_says_what_serves_a_name(parts: list[str]) -> None:
         ("from aie.dialects.aie import nothing", ImportError, "no 'aie.dialects.aie.nothing'"),
         ("import aie.dialects.aie as d; d.nothing", AttributeError, "no 'aie.dialects.aie.nothing'"),
         ("import aie.nothing.at_all", ModuleNotFoundError, "no 'aie.nothing'"),
-        ("from aie.utils.hostruntime.xrtruntime.tensor import XRTTensor", ModuleNotFoundError, "needs XRT"),
+        ("from aie.utils.hostruntime.hrxruntime.tensor import HRXTensor", ModuleNotFoundError, "needs HRX"),
         ("from aie.execution_engine import ExecutionEngine", ModuleNotFoundError, "mlir-aie's, and tilewright does"),
     ],
 )
@@ -189,3 +192,34 @@ def test_pytest_takes_it_as_a_plugin(tmp_path: Path) -> None:
     plugin = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tilewright.as_aie")
     done = python(*plugin, "test_it.py", cwd=tmp_path)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+
+
+def test_no_two_functions_share_an_object_file_by_mistake(as_aie: ModuleType) -> None:
+    iron, kernels = import_module("aie.iron"), import_module("aie.iron.kernels")
+
+    def scale(text: str, file: str | None = None) -> Any:
+        return iron.ExternalFunction("times", file, source_string=text)
+
+    iron.ExternalFunction.forget_all()
+    first, second = scale("// one"), scale("// two")
+    assert first.object_file_name == "times.o" and re.fullmatch("times_[0-9a-f]{8}.o", second.object_file_name)
+    assert scale("// one", "shared.o") == scale("// one", "shared.o")
+    with pytest.raises(ValueError, match="'times' would collide"):
+        scale("// two", "shared.o")
+    iron.ExternalFunction.forget_all()  # as each design does
+    assert scale("// two", "shared.o").object_file_name == "shared.o"
+
+    kernels._common._EXTERN_CACHE.clear()
+    kernels.mm(dim_m=16, use_chess=True)
+    with pytest.raises(ValueError, match="Chess kernel 'matmul_i16_i16'"):
+        kernels.mm(dim_m=8, use_chess=True)
+
+
+@pytest.mark.parametrize(
+    "runtime, text", [("bogus", "Invalid NPU_RUNTIME='bogus'"), ("hrx", "libhrx"), ("xrt", ""), ("auto", "")]
+)
+def test_the_runtime_that_the_environment_asks_for(runtime: str, text: str) -> None:
+    """One that is not here is an error, not another one in its place."""
+    done = python("-c", "import tilewright.as_aie, aie.utils; aie.utils.DefaultNPURuntime", NPU_RUNTIME=runtime)
+    assert text in done.stderr and bool(text) == bool(done.returncode)
+    assert python("-c", "import tilewright.iron.utils", NPU_RUNTIME=runtime).returncode == 0

@@ -27,6 +27,7 @@ CASES = {
     "txn-container": 500,
     "containers": 500,
     "inspect": 80,
+    "package": 150,
 }
 FEW = 12
 """Of targets that take long."""

@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "support": {"errors"},
     "ir": {"errors", "support"},
     "device": {"errors"},
-    "txn": {"errors", "device"},
+    "txn": {"errors", "support", "device"},
     "dialects": {"device", "ir"},
     "rewrite": {"device", "ir", "dialects"},
     **{f"passes.{area}": VOCABULARY | {"rewrite"} for area in AREAS},
@@ -43,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"containers", "rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
     "xrt": VOCABULARY | {"containers", "native", "sim", "driver"},
     "pyxrt": {"xrt"},
-    "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report"},
+    "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt"},
     "designs": VOCABULARY | {"iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},

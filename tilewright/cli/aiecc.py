@@ -31,6 +31,7 @@ from tilewright.ir.diagnostics import (
     fail,
 )
 from tilewright.ir.escapes import visible
+from tilewright.native.peano import has_peano
 from tilewright.rewrite.pass_bases import ops_of
 
 
@@ -224,8 +225,8 @@ class Build:
         """Name the outputs that were asked for and are not made, after all others are written."""
         arguments = self.arguments
         for name in self.selectors:
-            if name == "core-elfs" and cores and not arguments.without_programs:
-                remedy = "mlir-aie's aiecc compiles them; `tilewright run` runs the design without"
+            if name == "core-elfs" and cores and not arguments.without_programs and not has_peano(arguments.peano):
+                remedy = "name its folder with --peano or PEANO_INSTALL_DIR; `tilewright run` runs the design without"
                 count = f"{len(cores)} cores" if len(cores) > 1 else "a core"
                 self._complain(cores[0], f"cannot make the programs of {count}: {PROGRAMS_TOOL}", remedy)
             elif name == "host" and not arguments.host_files:

@@ -76,6 +76,9 @@ class AieccArguments(DriverOptions):
     device_name: str = ""
     sequence_name: str = ""
     core_elfs: list[str] = field(default_factory=list[str])
+    peano: str = ""
+    opt_level: str = "2"
+    jobs: str = "0"
     fold_ddr_offsets: bool = True
 
     without_programs: bool = False
@@ -170,6 +173,13 @@ SELECTION = {
     "xclbin-input": _text("xclbin_input", "a container that gets this design as one more kernel", "FILE"),
     "no-design": Flag("no_design", "containers with nothing but what upstream's have: no section for the simulator"),
 }
+PROGRAMS = {
+    "peano": _text("peano", "the compiler for cores (what PEANO_INSTALL_DIR names if not given)", "DIRECTORY"),
+    "O": _text("opt_level", "how much it optimizes: 0 to 3 (2 if not given)", "LEVEL"),
+    "opt-level": _text("opt_level", SAME, "LEVEL"),
+    "j": _text("jobs", "how many cores it compiles side by side (0, as many as there are processors)", "N"),
+    "nthreads": _text("jobs", SAME, "N"),
+}
 LOWERING = {
     "dynamic-objFifos": Flag("dynamic_fifos", "keep loops of cores that use FIFOs (on unless set to false)"),
     "packet-sw-objFifos": Flag("packet_fifos", "FIFOs move data in packets instead of circuits"),
@@ -222,23 +232,18 @@ RUNNING = {
 OLDER_FLAGS = {flag: Flag(NEVER, f"--get-{name}") for flag, name in OLDER.items()}
 IDLE = {
     "no-aiesim": _idle("there is no folder for the vendor's simulator unless asked for"),
-    "compile": _idle("cores are not compiled here"),
-    "link": _idle("programs of cores are not linked here"),
+    "compile": _idle("cores are compiled where Peano is there"),
+    "link": _idle("cores are compiled where Peano is there"),
+    "no-xchesscc": _idle("cores are compiled where Peano is there"),
+    "no-xbridge": _idle("cores are compiled where Peano is there"),
     "xchesscc": _idle("for compilers of cores"),
-    "no-xchesscc": _idle("for compilers of cores"),
     "chesscc": _idle("for compilers of cores"),
-    "xbridge": _idle("for linkers of cores"),
-    "no-xbridge": _idle("for linkers of cores"),
-    "peano": _idle("for compilers of cores", "DIRECTORY"),
+    "xbridge": _idle("for compilers of cores"),
     "aietools": _idle("for compilers of cores", "DIRECTORY"),
     "unified": _idle("for compilers of cores"),
     "no-unified": _idle("for compilers of cores"),
     "bf16-emulation": _idle("for compilers of cores"),
     "vectorize": _idle("for compilers of cores"),
-    "O": _idle("for compilers of cores", "LEVEL"),
-    "opt-level": _idle("for compilers of cores", "LEVEL"),
-    "j": _idle("stages run one after the other", "N"),
-    "nthreads": _idle("stages run one after the other", "N"),
     "host-target": _idle("for compilers of host programs", "TRIPLE"),
     "sysroot": _idle("for compilers of host programs", "DIRECTORY"),
     "link_against_hsa": _idle("for compilers of host programs"),
@@ -252,6 +257,7 @@ GROUPS = {
     "OUTPUTS": OUTPUTS,
     "THEIR NAMES, and what these are if not given": NAMES,
     "OF WHAT": SELECTION,
+    "PROGRAMS OF CORES": PROGRAMS,
     "LOWERING": LOWERING,
     "RUNNING": RUNNING,
     "OLDER NAMES of outputs": OLDER_FLAGS,
@@ -322,7 +328,7 @@ def _split(words: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def _with_value(word: str, name: str, values: list[str]) -> list[str]:
     # `--peano ${PEANO_INSTALL_DIR} aie.mlir`, where there is no Peano: what follows is the input
-    if name in IDLE and values and values[0].endswith(".mlir"):
+    if name in (*IDLE, "peano") and values and values[0].endswith(".mlir"):
         return [f"{word}=", *values]
     return [word, *values]
 
@@ -341,6 +347,10 @@ def _is_about(word: str, names: tuple[str, ...]) -> bool:
 def _check(arguments: AieccArguments) -> None:
     if arguments.only_print:
         return
+    if not re.fullmatch("[0-3]", arguments.opt_level):
+        raise CommandLineError(f"{PROGRAM}: for the -O option: '{arguments.opt_level}' is no level from 0 to 3")
+    if not re.fullmatch(r"\d{1,4}", arguments.jobs, re.ASCII):
+        raise CommandLineError(f"{PROGRAM}: for the -j option: '{arguments.jobs}' value invalid for uint argument!")
     for flag, number in (("cores-per-col", arguments.cores_per_col), ("sa-seed", arguments.sa_seed)):
         if not re.fullmatch(r"-?\d+", number, re.ASCII):
             problem = f"'{number}' value invalid for integer argument!"

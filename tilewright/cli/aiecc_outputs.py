@@ -25,24 +25,28 @@ from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.containers.control_elf import instructions_elf
 from tilewright.containers.embedded_design import EmbeddedDesign
 from tilewright.containers.packaging import KernelNames
-from tilewright.containers.structure import ContainerError
 from tilewright.containers.xclbin import Xclbin
+from tilewright.device import TileId
+from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.blockwrite_data import words_to_bytes
 from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import Design, devices_in, sequences_in
+from tilewright.driver.core_programs import core_name
 from tilewright.driver.device_images import DeviceImage, full_elf
 from tilewright.driver.packaged_design import packaged_design
 from tilewright.driver.translations import sequence_in
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, emit_diagnostic, fail
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
+from tilewright.native.peano import has_peano
 from tilewright.passes.control.convert_aie_to_transaction import ConvertAieToTransactionPass
 from tilewright.passes.pipelines import passes_of
 from tilewright.passes.sequence.lower_scratchpad_parameters import parameters_text
 from tilewright.rewrite.pass_bases import ops_of
 from tilewright.support.output_files import FileNames
+from tilewright.support.structure import ContainerError
 
 
 class Item(NamedTuple):
@@ -375,6 +379,22 @@ def _instruction_elfs(stages: Stages) -> Iterator[DriverOutput]:
         yield DriverOutput("design.elf", LOWERED, items)
 
 
+def _core_programs(stages: Stages) -> Iterator[DriverOutput]:
+    def items(module: ModuleOp) -> Iterator[Item]:
+        for device in stages.devices(module):
+            for core in ops_of(device.body.ops, CoreOp):
+                if core.place is not None and core.elf_file is None:
+                    stem = f"elfs_{core_name(device, core.place)}"
+                    path = place(stages, f"{stem}/{stem}.elf")
+                    yield Item(path, core, partial(program, device, core.place))
+
+    def program(device: DeviceOp, where: TileId) -> bytes:
+        return stages.programs(device)[where].read_bytes()
+
+    if has_peano(stages.arguments.peano) and not stages.arguments.without_programs:
+        yield DriverOutput("elfs_{0}.elf", PHYSICAL, items)
+
+
 MAKERS: dict[str, Callable[[Stages], Iterator[DriverOutput]]] = {
     "npu-insts": _instructions,
     "locmap": _location_maps,
@@ -384,6 +404,7 @@ MAKERS: dict[str, Callable[[Stages], Iterator[DriverOutput]]] = {
     "txn": _transactions,
     "ctrlpkt": _packets,
     "cdo": _cdo_files,
+    "core-elfs": _core_programs,
     "elf": _instruction_elfs,
     "pdi": _device_images,
     "xclbin": _containers,

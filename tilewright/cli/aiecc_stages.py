@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,12 +21,15 @@ from tilewright.dialects.aie.core import CoreOp, EndOp
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.driver.compiled_design import devices_in, sequences_in
+from tilewright.driver.core_programs import CompileOptions, compile_cores, core_name
 from tilewright.driver.device_images import core_files
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, showing_operations
+from tilewright.ir.escapes import visible
 from tilewright.ir.pass_manager import run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.ir.verifier import operation_text, verify
+from tilewright.native.peano import find_peano, has_peano
 from tilewright.passes.pipelines import driver_stages, pipeline_of, with_options
 from tilewright.rewrite.pass_bases import ops_of
 
@@ -35,7 +39,7 @@ PACKETS_SENT = "ctrlpkt_to_dma.mlir"
 KEEP_PACKETS = {"aie-ctrl-packet-to-dma": "keep-words"}
 RESET_DEVICES = "empty_"
 """What devices are called that a pass adds to reset the array: they are part of every selection."""
-PROGRAMS_TOOL = "Peano and Chess compile the programs of cores, and neither is run here"
+PROGRAMS_TOOL = "Peano and Chess compile the programs of cores, and there is no Peano"
 
 
 class Stages:
@@ -57,6 +61,7 @@ class Stages:
         self.seconds: dict[str, float] = {}
         self._made: dict[str, ModuleOp] = {}
         self._failed: dict[str, DiagnosedError] = {}
+        self._programs: dict[str, dict[TileId, Path]] = {}
 
     def _predecessors(self) -> dict[str, str]:
         """The stage that each stage goes on from."""
@@ -164,7 +169,35 @@ class Stages:
     def programs(self, device: DeviceOp) -> dict[TileId, Path]:
         """The files of the programs that there are for a device's cores, wherever these are looked for from."""
         given, folders = core_elf_arguments(self.arguments.core_elfs)
-        return {place: path.absolute() for place, path in core_files(device, given, folders, Path()).items()}
+        name = device.sym_name.data
+        if name not in self._programs:
+            found = {place: path.absolute() for place, path in core_files(device, given, folders, Path()).items()}
+            self._programs[name] = found | self._compiled(device, [*found])
+        return self._programs[name]
+
+    def _compiled(self, device: DeviceOp, known: Sequence[TileId]) -> dict[TileId, Path]:
+        """Programs of the cores that there are no files for, where Peano is there."""
+        arguments, work = self.arguments, self.arguments.work_directory.absolute()
+        cores = [core for core in ops_of(device.body.ops, CoreOp) if core.place is not None]
+        rest = [core for core in cores if core.place not in known]
+        if not rest or arguments.without_programs or not has_peano(arguments.peano):
+            return {}
+        options = CompileOptions(
+            int(arguments.opt_level),
+            int(arguments.jobs),
+            work if arguments.dump_intermediates else None,
+            [work, Path(arguments.input).absolute().parent],
+            self.on_program,
+        )
+        made = compile_cores(device, rest, find_peano(arguments.peano), options)
+        # a folder for each, as upstream's driver has it
+        stems = {place: f"elfs_{core_name(device, place)}" for place in made}
+        write_folder(work, {f"{stem}/{stem}.elf": made[place] for place, stem in stems.items()})
+        return {place: work / stem / f"{stem}.elf" for place, stem in stems.items()}
+
+    def on_program(self, text: str) -> None:
+        if self.arguments.verbose or self.arguments.progress:
+            print(visible(f"aiecc: {text}"), file=sys.stderr)
 
     def load_programs(self, module: ModuleOp) -> None:
         """Have cores name the files of their programs."""
@@ -190,8 +223,9 @@ def _refuse(core: CoreOp, place: str) -> None:
     # the place alone: what is there is not at fault
     where = core.location
     text = f"the program of core ({place.replace(',', ', ')}) is part of what was asked for: {PROGRAMS_TOOL}"
-    remedy = f"compile it with mlir-aie's aiecc --get-core-elfs and name it: --core-elf {place}=FILE"
-    fail(where, text, (where, remedy), (where, "--no-compile leaves programs out"))
+    remedy = "name its folder with --peano or PEANO_INSTALL_DIR"
+    given = f"a program that you have is named with --core-elf {place}=FILE"
+    fail(where, text, (where, remedy), (where, given), (where, "--no-compile leaves programs out"))
 
 
 def _empty(core: CoreOp) -> None:

@@ -47,6 +47,7 @@ add_arguments = arguments(
         "--library": value("NAME", "call it libNAME.so; without, it has the name of DESIGN"),
         "--xclbin": switch("also make a package for XRT"),
         "--core-elf": values("COL,ROW=FILE", "of the package: machine code of a core, or a folder with some"),
+        "--peano": value("DIR", "of the package: the compiler for cores (default: $PEANO_INSTALL_DIR)"),
         "--keep-buffers": switch("let the C++ functions take the host's buffers too, as void *, in their order"),
         "--lint": {
             "choices": LINT,

@@ -32,6 +32,7 @@ from tilewright.cli.files import (
     write_folder,
 )
 from tilewright.cli.parsers import Settings, Tool, arguments, switch, tools, value, values
+from tilewright.ir.escapes import visible
 
 if TYPE_CHECKING:
     from tilewright.containers import Container
@@ -57,6 +58,7 @@ DEVICE: dict[str, Settings] = {"--device": value("NAME", "which device of the de
 CODE: dict[str, Settings] = {
     "--core-elf": values("COL,ROW=FILE", "machine code of a core; or a folder with files such as main_core_0_2.elf"),
     "--elf": values("COL,ROW=FILE", "the same"),
+    "--peano": value("DIR", "the compiler for cores (default: $PEANO_INSTALL_DIR)"),
 }
 KERNEL: dict[str, Settings] = {
     "--xclbin-kernel-name": value("NAME", "the kernel that hosts ask for (default: MLIR_AIE)", default="MLIR_AIE"),
@@ -74,7 +76,6 @@ TOOLS = {
                 **DEVICE,
                 "--sequence": value("NAME", "which runtime sequence (default: the first)"),
                 **CODE,
-                "--peano": value("DIR", "the compiler for cores (default: $PEANO_INSTALL_DIR)"),
                 **KERNEL,
                 "--no-design": switch("only what mlir-aie's packages have: no section for the simulator"),
                 "--insts": value("FILE", "also write the instructions of the sequence"),
@@ -231,17 +232,17 @@ def _embedded(design: Design, image: DeviceImage) -> EmbeddedDesign:
 
 
 def core_programs(device: DeviceOp, args: Namespace) -> dict[TileId, bytes]:
-    """Machine code by core: from the files that are named, and from those that the design names."""
+    """Machine code by core: from the files that are named, from those that the design names, and from Peano."""
     from tilewright.dialects.aie.core import CoreOp
-    from tilewright.driver.device_images import core_files
+    from tilewright.driver.core_programs import CompileOptions, core_elfs
 
     given, folders = core_elf_arguments([*args.core_elf, *args.elf])
     directory = Path(args.design).parent
-    found = core_files(device, given, folders, directory)
     places = [core.place for core in device.body.ops if isinstance(core, CoreOp)]
     if unknown := [place for place in given if place not in places]:
         raise CommandLineError(f"--core-elf: there is no core ({unknown[0].column}, {unknown[0].row})")
-    return {place: read_bytes(str(path)) for place, path in found.items()}
+    options = CompileOptions(search=[directory], say=lambda text: print(visible(text), file=sys.stderr))
+    return dict(core_elfs(device, given, folders, directory, args.peano, options).elfs)
 
 
 def core_elf_arguments(words: Sequence[str]) -> tuple[dict[TileId, Path], list[Path]]:

@@ -223,6 +223,14 @@ def linker_script(ctx: Context, module: ModuleOp, arguments: TranslateArguments)
     return linker_files.linker_script(device_in(module, arguments.device_name), tile_of(arguments))
 
 
+def core_to_llvmir(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
+    from tilewright.codegen.linker_files import core_at
+    from tilewright.driver.core_programs import core_ir
+
+    device = device_in(module, arguments.device_name)
+    return core_ir(device, core_at(device, tile_of(arguments)))
+
+
 def bcf(ctx: Context, module: ModuleOp, arguments: TranslateArguments) -> Output:
     from tilewright.codegen import linker_files
 
@@ -267,6 +275,7 @@ TRANSLATE: dict[str, Translation] = {
     "aie-generate-corelist": core_list,
     "aie-flows-to-json": routes_json,
     "aie-generate-json": shim_allocations,
+    "aie-core-to-llvmir": core_to_llvmir,
     "aie-generate-ldscript": linker_script,
     "aie-generate-mmap": memory_map,
     "aie-generate-target-arch": target_architecture,

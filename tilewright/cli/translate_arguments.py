@@ -57,6 +57,7 @@ TRANSLATIONS = dict(
         _translation("aie-flows-to-json", "routed flows and how busy switches are, as JSON"),
         _translation("aie-generate-bcf", "what the vendor's linker has to know of a core's memories"),
         _translation("aie-generate-ldscript", "the script with which LLVM's linker links the program of a core"),
+        _translation("aie-core-to-llvmir", "the program of a core as LLVM IR, for the compiler for cores"),
         _translation("aie-generate-mmap", "where each tile sees buffers, its own and its neighbours'"),
         _translation("aie-generate-corelist", "the cores and the ELF files of their programs, as a Python list"),
         _translation("aie-generate-json", "the shim DMA channels that have names, as JSON"),
@@ -80,8 +81,8 @@ OPTIONS = {
         "upstream_text", "C++ without the checks and the include guard that mlir-aie does not write"
     ),
     "txn-cpp-keep-buffers": Flag("keep_buffers", "C++ functions that take host buffers too, as void *, in their order"),
-    "tilecol": Flag("tile_column", "column of the core to link (0 if not given)", "INT"),
-    "tilerow": Flag("tile_row", "row of the core to link (0 if not given)", "INT"),
+    "tilecol": Flag("tile_column", "column of the core (0 if not given)", "INT"),
+    "tilerow": Flag("tile_row", "row of the core (0 if not given)", "INT"),
     "work-dir-path": Flag("work_directory", "where CDO files go and ELF files are (here if not given)", "DIRECTORY"),
     "cdo-unified": Flag("cdo_unified", "one CDO file, not one each for programs, settings and the start of cores"),
     "cdo-debug": Flag("cdo_listing", "print what is in CDO files"),

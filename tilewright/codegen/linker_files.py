@@ -6,7 +6,7 @@ are those of AIETargetLdScript.cpp and AIETargetBCF.cpp of mlir-aie at 3ca0193ce
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tilewright.device import DeviceModel, Side, TileId
@@ -131,7 +131,8 @@ def core_list_text(device: DeviceOp) -> str:
     return f"[{''.join(rows)}]\n"
 
 
-def linker_script(device: DeviceOp, place: TileId) -> str:
+def linker_script(device: DeviceOp, place: TileId, files: Sequence[str] | None = None) -> str:
+    """The script for a core, which links it with `files`, or without them with those that the core names."""
     memories = MemoryMap(device)
     core = _core_at(device, memories, place)
     gap = memories.largest_gap(place)
@@ -145,7 +146,7 @@ def linker_script(device: DeviceOp, place: TileId) -> str:
     for window in memories.windows(place):
         lines += _script_window(window, memories.model.local_memory_bytes)
     lines += ["  .bss : { *(.bss*) } > data", "}"]
-    lines += [f"INPUT({file})" for file in _linked_files(core)]
+    lines += [f"INPUT({file})" for file in (_linked_files(core) if files is None else files)]
     lines.append(f"PROVIDE(main = core_{place.column}_{place.row});")
     return "".join(f"{line}\n" for line in lines)
 
@@ -196,6 +197,11 @@ def _bcf_window(window: Window, place: TileId, size_bytes: int) -> Iterator[str]
         else:
             yield f"// skip initialization of {name} which is initialized in the neighboring tile"
         yield ""
+
+
+def core_at(device: DeviceOp, place: TileId) -> CoreOp:
+    """The core of a tile; says how to name another one if there is none."""
+    return _core_at(device, MemoryMap(device), place)
 
 
 def _core_at(device: DeviceOp, memories: MemoryMap, place: TileId) -> CoreOp:

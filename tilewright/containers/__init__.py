@@ -13,8 +13,8 @@ from tilewright.containers.cdo import Cdo, is_cdo
 from tilewright.containers.elf import ElfFile, is_elf
 from tilewright.containers.instructions import InstructionFile
 from tilewright.containers.pdi import Pdi, is_pdi
-from tilewright.containers.structure import ContainerError, Span
 from tilewright.containers.xclbin import Xclbin, is_xclbin
+from tilewright.support.structure import ContainerError, Span
 
 Container: TypeAlias = Xclbin | Pdi | Cdo | ElfFile | InstructionFile
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from struct import Struct
+from struct import error as StructError
 from uuid import UUID
 
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import (
+from tilewright.support.structure import (
+    ContainerError,
     Json,
     Opaque,
     Record,
     Span,
+    latin_1,
     padded,
     raw,
     reserved,
@@ -170,10 +173,14 @@ class PartitionHeap:
         return at
 
     def name(self, text: str) -> int:
-        return self.add(text.encode("latin-1") + b"\0")
+        return self.add(latin_1(text) + b"\0")
 
     def numbers(self, values: list[int], code: str) -> int:
-        return self.add(Struct(f"<{len(values)}{code}").pack(*values))
+        try:
+            return self.add(Struct(f"<{len(values)}{code}").pack(*values))
+        except StructError:
+            bits = 8 * Struct(f"<{code}").size
+            raise ContainerError(None, f"of the numbers {values!r:.80} not all have {bits} bits") from None
 
 
 def _read_pdi(span: Span, at: int) -> PartitionPdi:

@@ -14,7 +14,10 @@ import numpy as np
 
 from tilewright import txn
 from tilewright.containers.effects import MEMORY, PROGRAM, area_of, model_of, uses
-from tilewright.containers.structure import (
+from tilewright.device import DeviceModel
+from tilewright.device.layout import WORD_BYTES
+from tilewright.device.register_names import name_address
+from tilewright.support.structure import (
     Json,
     Opaque,
     Record,
@@ -24,9 +27,6 @@ from tilewright.containers.structure import (
     u32,
     words_of,
 )
-from tilewright.device import DeviceModel
-from tilewright.device.layout import WORD_BYTES
-from tilewright.device.register_names import name_address
 
 IDENTIFICATION, OLD_IDENTIFICATION = 0x004F4443, 0x584C4E58
 """`CDO` and, in files of older tools, `XLNX`."""

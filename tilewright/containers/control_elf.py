@@ -19,30 +19,21 @@ from tilewright import txn
 from tilewright.containers.elf import (
     CONFIG_VERSION,
     FUNCTION,
-    LOAD,
-    MAGIC,
     OBJECT,
     TXN_ABI,
-    DynamicRecord,
     ElfFile,
-    ElfHeader,
     ElfSection,
     Note,
     Notes,
-    ProgramHeader,
     Records,
-    RelaRecord,
-    SectionRecord,
-    SectionType,
     StringTable,
-    SymbolRecord,
     WordContent,
 )
-from tilewright.containers.packaging import get, listed, number, text_in
-from tilewright.containers.structure import ContainerError, Content, RawContent, Record, round_up
+from tilewright.containers.packaging import get, listed, mapping, name_in, number, text_in
 from tilewright.device import DEVICES, DeviceName, TileType
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES
+from tilewright.support.structure import ContainerError, Content, RawContent, Record, latin_1, round_up
 from tilewright.txn.codec import lay_out
 from tilewright.txn.containers import (
     CONTROL_DATA,
@@ -55,6 +46,18 @@ from tilewright.txn.containers import (
     PatchKind,
     pdi_section,
 )
+from tilewright.txn.elf import (
+    LOAD,
+    MAGIC,
+    DynamicRecord,
+    ElfHeader,
+    ProgramHeader,
+    RelaRecord,
+    SectionRecord,
+    SectionType,
+    SymbolRecord,
+)
+from tilewright.txn.stream import Words
 
 INSTRUCTIONS_VERSION = 2
 EXECUTABLE, NO_MACHINE = 2, 1
@@ -153,7 +156,7 @@ def _config_kernel(source: Mapping[str, Any], read: Callable[[str], bytes]) -> C
     instances = [_config_instance(it, read) for it in listed(source.get("instance", []), "instance")]
     if len({it.name for it in instances}) < len(instances):
         raise ContainerError(None, f"two instances of kernel {text_in(source, 'name')!r:.60} have one id")
-    return ConfigKernel(text_in(source, "name"), types, pdis, instances)
+    return ConfigKernel(name_in(source, "name"), types, pdis, instances)
 
 
 def _config_instance(source: Mapping[str, Any], read: Callable[[str], bytes]) -> KernelInstance:
@@ -163,11 +166,11 @@ def _config_instance(source: Mapping[str, Any], read: Callable[[str], bytes]) ->
     buffers: Mapping[str, Any] = {}
     if patches:
         try:
-            buffers = loads(read(patches))
+            buffers = mapping(loads(read(patches)), "what is known of buffers")
         except (JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise ContainerError(None, f"{patches!r:.200} is no JSON") from None
     return KernelInstance(
-        text_in(source, "id"), read(text_in(source, "TXN_ctrl_code_file")), read(packets) if packets else b"", buffers
+        name_in(source, "id"), read(text_in(source, "TXN_ctrl_code_file")), read(packets) if packets else b"", buffers
     )
 
 
@@ -217,7 +220,7 @@ class _Descriptor(NamedTuple):
 
 
 def _patches(
-    stream: txn.Stream, words: txn.Words, first_argument: int, names: Mapping[int, str], pdis: set[int]
+    stream: txn.Stream, words: Words, first_argument: int, names: Mapping[int, str], pdis: set[int]
 ) -> Iterator[Patch]:
     """Patches of a stream, in order. Address bits of descriptors in `words` are cleared: the host adds to them."""
     starts, _ = lay_out(stream)
@@ -267,7 +270,7 @@ _PLACES = {
 
 
 def _argument_patch(
-    op: txn.Operation, descriptor: _Descriptor, words: txn.Words, first_argument: int, names: Mapping[int, str]
+    op: txn.Operation, descriptor: _Descriptor, words: Words, first_argument: int, names: Mapping[int, str]
 ) -> Iterator[Patch]:
     if op.argument_index > MOST_ARGUMENTS:
         raise ContainerError(descriptor.at, f"a patch for argument {op.argument_index}; there are {MOST_ARGUMENTS}")
@@ -305,7 +308,7 @@ class _Names(StringTable):
         """Where the name begins."""
         at = self.size
         self.texts.insert(-1, name)
-        self.size += len(name) + 1
+        self.size += len(latin_1(name)) + 1
         return at
 
 

@@ -13,13 +13,14 @@ from tilewright.containers import Container
 from tilewright.containers.aie_partition import AiePartition
 from tilewright.containers.cdo import Cdo
 from tilewright.containers.effects import model_of
-from tilewright.containers.elf import ControlText, ElfFile, PdiContent, has_bytes
+from tilewright.containers.elf import ControlText, ElfFile, PdiContent
 from tilewright.containers.instructions import InstructionFile
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import Content, Json
 from tilewright.containers.xclbin import Xclbin
 from tilewright.device import DeviceModel
+from tilewright.support.structure import Content, Json
 from tilewright.txn.analysis import differences as stream_differences
+from tilewright.txn.elf import has_bytes
 
 MOST_ALIGNED = 1_000_000
 """Pairs of operations up to which moved ones are looked for."""

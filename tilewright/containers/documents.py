@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias, cast
 
-from tilewright.containers.structure import Json, Opaque, Span
+from tilewright.support.structure import Json, Opaque, Span
 
 DEEPEST = 64
 """Levels of a text that is read as a tree."""

@@ -1,8 +1,7 @@
 """ELF files of 32 bits: programs of cores, and control code with what a host needs to load it.
 
-Sources: the generic ABI for the structures; for control code, `symbol.h` and the ELF writers of aiebu, and
-`xrt_elf.cpp` of XRT. Files are written anew with every part where its header says; `tilewright.txn.elf` reads what
-runs of control code need from the same files.
+Structures are those of `txn.elf`, which runs of control code read too. Sources for control code: `symbol.h` and the ELF
+writers of aiebu, and `xrt_elf.cpp` of XRT. Files are written anew with every part where its header says.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tilewright import txn
 from tilewright.containers.pdi import Pdi, is_pdi
-from tilewright.containers.structure import (
+from tilewright.support.structure import (
     ContainerError,
     Content,
     Json,
@@ -26,18 +24,26 @@ from tilewright.containers.structure import (
     Record,
     Span,
     bytes_of,
-    i32,
+    latin_1,
     padded,
-    raw,
-    u8,
-    u16,
-    u32,
     words_of,
 )
+from tilewright.txn.elf import (
+    ABI_AT,
+    LOAD,
+    MAGIC,
+    DynamicRecord,
+    Elf,
+    ElfHeader,
+    ProgramHeader,
+    RelaRecord,
+    RelRecord,
+    SectionRecord,
+    SectionType,
+    SymbolRecord,
+    has_bytes,
+)
 
-MAGIC = b"\x7fELF"
-CLASS_AT, DATA_AT, ABI_AT = 4, 5, 7
-CLASS_32, LITTLE_ENDIAN = 1, 1
 RELOCATABLE = 1
 EM_AIE = 264
 ARCHITECTURES = {1: "aie", 2: "aie2", 3: "aie2p"}
@@ -47,99 +53,8 @@ CONTROL_ABIS = {64: "aie2ps", 69: "aie2", 70: "aie2ps"}
 TXN_ABI = 69
 CONFIG_VERSION = 0x10
 """The ABI version from which on a file has its PDIs with it."""
-MOST_HEADERS = 1 << 16
-
-
-class SectionType(int, Enum):
-    NULL = 0
-    PROGBITS = 1
-    SYMTAB = 2
-    STRTAB = 3
-    RELA = 4
-    DYNAMIC = 6
-    NOTE = 7
-    NOBITS = 8
-    REL = 9
-    DYNSYM = 11
-    GROUP = 17
-
-
-LOAD = 1
 SEGMENT_TYPES = {0: "NULL", 1: "LOAD", 2: "DYNAMIC", 3: "INTERP", 4: "NOTE", 6: "PHDR", 0x6474E551: "GNU_STACK"}
 FUNCTION, OBJECT = 2, 1
-
-
-@dataclass
-class ElfHeader(Record):
-    identity: bytes = raw(16, note="magic, class, byte order, version, OS/ABI, ABI version")
-    type: int = u16(note="1 relocatable, 2 executable")
-    machine: int = u16(note="264 is EM_AIE")
-    version: int = u32(1)
-    entry: int = u32()
-    program_headers: int = u32(note="offset")
-    section_headers: int = u32(note="offset")
-    flags: int = u32(note="of cores: 1 AIE, 2 AIE2, 3 AIE2P")
-    header_bytes: int = u16(52)
-    program_header_bytes: int = u16(32)
-    program_header_count: int = u16()
-    section_header_bytes: int = u16(40)
-    section_header_count: int = u16()
-    names: int = u16(note="section with the names of sections")
-
-
-@dataclass
-class ProgramHeader(Record):
-    type: int = u32(LOAD)
-    offset: int = u32()
-    virtual_address: int = u32()
-    physical_address: int = u32()
-    file_bytes: int = u32()
-    memory_bytes: int = u32()
-    flags: int = u32(note="1 execute, 2 write, 4 read")
-    alignment: int = u32()
-
-
-@dataclass
-class SectionRecord(Record):
-    name: int = u32(note="offset in the section of names")
-    type: int = u32()
-    flags: int = u32()
-    address: int = u32()
-    offset: int = u32()
-    size: int = u32()
-    link: int = u32()
-    info: int = u32()
-    alignment: int = u32()
-    entry_bytes: int = u32()
-
-
-@dataclass
-class SymbolRecord(Record):
-    name: int = u32(note="offset in the linked section")
-    value: int = u32()
-    size: int = u32(note="in control code: bytes of the transfer, or the mask of a scalar")
-    info: int = u8(note="binding << 4 | type")
-    other: int = u8()
-    section: int = u16()
-
-
-@dataclass
-class RelaRecord(Record):
-    offset: int = u32()
-    info: int = u32(note="symbol << 8 | type")
-    addend: int = i32()
-
-
-@dataclass
-class RelRecord(Record):
-    offset: int = u32()
-    info: int = u32(note="symbol << 8 | type")
-
-
-@dataclass
-class DynamicRecord(Record):
-    tag: int = i32()
-    value: int = u32()
 
 
 R = TypeVar("R", bound=Record)
@@ -168,7 +83,7 @@ class StringTable:
     texts: list[str]
 
     def write(self) -> bytes:
-        return b"\0".join(text.encode("latin-1") for text in self.texts)
+        return b"\0".join(map(latin_1, self.texts))
 
     def to_json(self) -> Json:
         return [text for text in self.texts if text]
@@ -279,16 +194,17 @@ class ElfFile:
     @classmethod
     def read(cls, span: Span) -> ElfFile:
         """A whole file; `ContainerError` with the offset if it is none, or damaged."""
-        header = ElfHeader.read(span, 0, "the ELF header")
-        _check_identity(span, header)
-        segments = _headers(span, ProgramHeader, header.program_headers, header.program_header_count,
-                            header.program_header_bytes, 42, "a program header")  # fmt: skip
-        records = _headers(span, SectionRecord, header.section_headers, header.section_header_count,
-                           header.section_header_bytes, 46, "a section header")  # fmt: skip
-        for number, segment in enumerate(segments):
+        elf = Elf(span.data)
+        header = elf.header
+        if header.machine != EM_AIE and elf.os_abi not in CONTROL_ABIS:
+            raise span.error(18, f"an ELF file for machine {header.machine}: neither a core's (264) nor control code")
+        for number, segment in enumerate(elf.segments):
             span.part(segment.offset, segment.file_bytes, f"segment {number}")
-        made = cls(header, segments, [], size=len(span))
-        made.sections = [*_sections(span, header, records)]
+        made = cls(header, elf.segments, [], size=len(span))
+        made.sections = [
+            ElfSection(it.name, it.header, _content(it.name, it.header, elf.contents(it), header))
+            for it in elf.sections
+        ]
         made.gaps = [*_gaps(span, made)]
         return made
 
@@ -406,10 +322,6 @@ def is_elf(data: bytes) -> bool:
     return data.startswith(MAGIC)
 
 
-def has_bytes(header: SectionRecord) -> bool:
-    return header.type not in (SectionType.NULL, SectionType.NOBITS)
-
-
 def kernel_name(symbol: str) -> str:
     """The name in a mangled one: `_Z7add_twoPc` is `add_two`."""
     found = re.match(r"_Z(\d{1,4})", symbol)
@@ -420,44 +332,10 @@ def _type_name(number: int) -> str | int:
     return SectionType(number).name if number in SectionType._value2member_map_ else number
 
 
-def _check_identity(span: Span, header: ElfHeader) -> None:
-    identity = header.identity
-    if not identity.startswith(MAGIC):
-        raise span.error(0, "no ELF file")
-    if identity[CLASS_AT] != CLASS_32:
-        raise span.error(CLASS_AT, "an ELF file of 64 bits: those for cores and controllers have 32")
-    if identity[DATA_AT] != LITTLE_ENDIAN:
-        raise span.error(DATA_AT, "a big-endian ELF file: those for cores and controllers are little-endian")
-    if header.machine != EM_AIE and identity[ABI_AT] not in CONTROL_ABIS:
-        raise span.error(18, f"an ELF file for machine {header.machine}: neither a core's (264) nor control code")
-
-
-def _headers(span: Span, record: type[R], at: int, count: int, size: int, place: int, what: str) -> list[R]:
-    if count and size != record.size_bytes():
-        raise span.error(place, f"{what} takes {record.size_bytes()} bytes, not {size}")
-    return [record.read(span, at + size * number, what) for number in range(count)]
-
-
-def _sections(span: Span, header: ElfHeader, records: list[SectionRecord]) -> Iterator[ElfSection]:
-    if records and header.names >= len(records):
-        raise span.error(50, f"the names of sections are in section {header.names}, of {len(records)}")
-    table = records[header.names] if records else SectionRecord()
-    names = span.part(table.offset, table.size, "the names of sections")
-    names = Span(names.data + b"\0", names.start)  # a name may begin at the very end, where linkers write nameless ones
-    for number, record in enumerate(records):
-        at = header.section_headers + number * header.section_header_bytes
-        if record.name >= len(names):
-            raise span.error(at, f"a name at byte {record.name} of {len(names) - 1}")
-        name = names.name(record.name, "the name of a section")
-        if not has_bytes(record):
-            yield ElfSection(name, record, RawContent(b"", "nothing"))
-            continue
-        data = span.part(record.offset, record.size, f"section {name or number}")
-        yield ElfSection(name, record, _content(name, record, data, header))
-
-
 def _content(name: str, record: SectionRecord, span: Span, header: ElfHeader) -> Content:
     """The content of a section; bytes that are not read further where it is nothing that we know."""
+    if not has_bytes(record):
+        return RawContent(b"", "nothing")
     reader = _READERS.get(record.type)
     if reader is not None:
         made = reader(span)

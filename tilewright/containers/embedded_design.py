@@ -16,9 +16,9 @@ from typing import Any, cast
 from uuid import UUID
 
 from tilewright.containers.elf import ElfFile
-from tilewright.containers.structure import ContainerError, Record, Span, raw, reserved, u32
 from tilewright.containers.xclbin import SectionKind, Xclbin, XclbinSection
 from tilewright.containers.xclbin_sections import VenderMetadata
+from tilewright.support.structure import ContainerError, Record, Span, raw, reserved, u32
 
 MAGIC = b"TWDESIGN"
 VERSION = 1

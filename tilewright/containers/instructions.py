@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tilewright import txn
-from tilewright.containers.structure import ContainerError, Json, Opaque, Span
+from tilewright.support.structure import ContainerError, Json, Opaque, Span
 from tilewright.txn.codec import as_words
 from tilewright.txn.dpu import DpuSequence, is_dpu
 from tilewright.txn.text import TextError, assemble, disassemble

@@ -16,7 +16,6 @@ from uuid import UUID
 from tilewright.containers.aie_partition import CDO_TYPES, AiePartition, CdoGroup, PartitionPdi
 from tilewright.containers.documents import Document, Element, Writing, escaped_attribute
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import ContainerError
 from tilewright.containers.xclbin import AxlfHeader, SectionKind, Xclbin, XclbinSection
 from tilewright.containers.xclbin_sections import (
     DPU,
@@ -33,6 +32,7 @@ from tilewright.containers.xclbin_sections import (
     MemTopology,
     PsKernelProperties,
 )
+from tilewright.support.structure import ContainerError
 
 LONGEST_LABEL = 15
 SCALAR, GLOBAL = 0, 1
@@ -213,13 +213,13 @@ class _Kernel:
     """A kernel as the JSON has it."""
 
     def __init__(self, source: Mapping[str, Any]):
-        self.name, self.type = text_in(source, "name"), text_in(source, "type", "dpu")
-        extended = cast("Mapping[str, Any]", source.get("extended-data", {}))
+        self.name, self.type = name_in(source, "name"), name_in(source, "type", "dpu")
+        extended = mapping(source.get("extended-data", {}), "extended-data")
         self.subtype = _named(SUBTYPES, extended.get("subtype", SUBTYPES[DPU]), "subtype")
         self.functional = _named(FUNCTIONALS, extended.get("functional", 0), "functional")
         self.kernel_id = number(extended.get("dpu_kernel_id", 0), "dpu_kernel_id")
         self.arguments = [_Argument(it) for it in listed(source.get("arguments", []), "arguments")]
-        self.instances = [text_in(it, "name") for it in listed(source.get("instances", []), "instances")]
+        self.instances = [name_in(it, "name") for it in listed(source.get("instances", []), "instances")]
 
     @property
     def properties(self) -> int:
@@ -234,10 +234,10 @@ class _Kernel:
 
 class _Argument:
     def __init__(self, source: Mapping[str, Any]):
-        self.name, self.type = text_in(source, "name"), text_in(source, "type")
-        self.memory = text_in(source, "memory-connection", "")
+        self.name, self.type = name_in(source, "name"), name_in(source, "type")
+        self.memory = name_in(source, "memory-connection", "")
         self.is_global = text_in(source, "address-qualifier", "SCALAR") == "GLOBAL"
-        self.offset = text_in(source, "offset", "0x0")
+        self.offset = name_in(source, "offset", "0x0")
 
     @property
     def size(self) -> int:
@@ -255,19 +255,19 @@ def _banks(memory: Mapping[str, Any]) -> Iterator[MemoryBank]:
             used=number(bank.get("m_used", 1), "m_used"),
             size_kib=number(bank.get("m_sizeKB", 0), "m_sizeKB"),
             base_address=number(bank.get("m_base_address", 0), "m_base_address"),
-            tag=text_in(bank, "m_tag"),
+            tag=name_in(bank, "m_tag"),
         )
 
 
 def _partition(source: Mapping[str, Any], pdi: Callable[[str], Pdi]) -> AiePartition:
-    body = cast("Mapping[str, Any]", get(source, "aie_partition"))
-    place = cast("Mapping[str, Any]", get(body, "partition"))
+    body = mapping(get(source, "aie_partition"), "aie_partition")
+    place = mapping(get(body, "partition"), "partition")
     return AiePartition(
         number(place.get("column_width", 0), "column_width"),
-        [number(it, "start_columns") for it in cast("list[Any]", place.get("start_columns", []))],
+        _numbers(place, "start_columns"),
         [
             PartitionPdi(
-                UUID(text_in(it, "uuid")),
+                _uuid(text_in(it, "uuid")),
                 pdi(text_in(it, "file_name")),
                 [_group(group) for group in listed(it.get("cdo_groups", []), "cdo_groups")],
             )
@@ -281,11 +281,11 @@ def _partition(source: Mapping[str, Any], pdi: Callable[[str], Pdi]) -> AieParti
 
 def _group(source: Mapping[str, Any]) -> CdoGroup:
     return CdoGroup(
-        text_in(source, "name"),
+        name_in(source, "name"),
         _named(CDO_TYPES, source.get("type", "PRIMARY"), "type"),
         number(source.get("pdi_id", 0), "pdi_id"),
-        [number(it, "dpu_kernel_ids") for it in cast("list[Any]", source.get("dpu_kernel_ids", []))],
-        [number(it, "pre_cdo_groups") for it in cast("list[Any]", source.get("pre_cdo_groups", []))],
+        _numbers(source, "dpu_kernel_ids"),
+        _numbers(source, "pre_cdo_groups"),
     )
 
 
@@ -358,6 +358,26 @@ def number(value: Any, what: str) -> int:
         raise ContainerError(None, f"{what} is {value!r:.60}, which is no number") from None
 
 
+def _numbers(source: Mapping[str, Any], name: str) -> list[int]:
+    found = source.get(name, [])
+    if not isinstance(found, list):
+        raise ContainerError(None, f"{name} is no list of numbers")
+    return [number(it, name) for it in cast("list[Any]", found)]
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise ContainerError(None, f"{text!r:.60} is no uuid") from None
+
+
+def mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ContainerError(None, f"{what} is no object")
+    return cast("Mapping[str, Any]", value)
+
+
 def _named(names: tuple[str, ...], value: Any, what: str) -> int:
     return names.index(value) if value in names else number(value, what)
 
@@ -375,6 +395,11 @@ def text_in(source: Any, name: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise ContainerError(None, f"{name} is {value!r:.60}, which is no text")
     return value
+
+
+def name_in(source: Any, name: str, default: str | None = None) -> str:
+    """A text that files have as it is in JSON: a character for each byte of its UTF-8."""
+    return text_in(source, name, default).encode("utf-8", "surrogatepass").decode("latin-1")
 
 
 def listed(value: Any, what: str) -> list[Mapping[str, Any]]:

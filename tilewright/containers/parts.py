@@ -10,11 +10,12 @@ from tilewright.containers.aie_partition import AiePartition
 from tilewright.containers.cdo import Cdo
 from tilewright.containers.documents import Document, Writing
 from tilewright.containers.effects import model_of, uses
-from tilewright.containers.elf import ControlText, ElfFile, PdiContent, has_bytes
+from tilewright.containers.elf import ControlText, ElfFile, PdiContent
 from tilewright.containers.instructions import InstructionFile
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import Content
 from tilewright.containers.xclbin import Xclbin
+from tilewright.support.structure import Content
+from tilewright.txn.elf import has_bytes
 from tilewright.txn.text import disassemble
 
 

@@ -22,7 +22,8 @@ from tilewright.containers.cdo import (
     read_header,
     reencoded,
 )
-from tilewright.containers.structure import (
+from tilewright.device.layout import WORD_BYTES
+from tilewright.support.structure import (
     Json,
     Opaque,
     Record,
@@ -36,7 +37,6 @@ from tilewright.containers.structure import (
     u32,
     words_of,
 )
-from tilewright.device.layout import WORD_BYTES
 
 BUS_WIDTH = bytes_of([0xDD, 0x11223344, 0x55667788, 0x99AABBCC])
 BOOT_MARK = bytes_of([0xAA995566])

@@ -14,7 +14,15 @@ from uuid import UUID
 from tilewright.containers.aie_partition import AiePartition, PartitionPdi
 from tilewright.containers.documents import Document, Pairs, property_text
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import (
+from tilewright.containers.xclbin_sections import (
+    Connectivity,
+    GroupConnectivity,
+    GroupTopology,
+    IpLayout,
+    MemTopology,
+    VenderMetadata,
+)
+from tilewright.support.structure import (
     Content,
     Json,
     Opaque,
@@ -30,14 +38,6 @@ from tilewright.containers.structure import (
     u16,
     u32,
     u64,
-)
-from tilewright.containers.xclbin_sections import (
-    Connectivity,
-    GroupConnectivity,
-    GroupTopology,
-    IpLayout,
-    MemTopology,
-    VenderMetadata,
 )
 
 MAGIC = b"xclbin2\0"

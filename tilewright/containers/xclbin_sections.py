@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, Self, TypeVar
 
 from tilewright.containers.documents import Pairs
-from tilewright.containers.structure import Json, Opaque, Record, Span, i32, reserved, text, u8, u32, u64
 from tilewright.device.layout import Field, Layout
+from tilewright.support.structure import Json, Opaque, Record, Span, i32, reserved, text, u8, u32, u64
 
 MEMORY_TYPES = ("MEM_DDR3", "MEM_DDR4", "MEM_DRAM", "MEM_STREAMING", "MEM_PREALLOCATED_GLOB", "MEM_ARE", "MEM_HBM",
                 "MEM_BRAM", "MEM_URAM", "MEM_STREAMING_CONNECTION", "MEM_HOST", "MEM_PS_KERNEL")  # fmt: skip

@@ -189,17 +189,22 @@ def _elf_kernels(device: DeviceOp, pdis: Mapping[int, bytes], sequence: str) -> 
         return
     arguments = max(LEAST_ELF_ARGUMENTS, *(len(it.body.block.args) for it in every))
     instances = [_instance(device, it) for it in chosen]
-    yield ConfigKernel(device.sym_name.data, ["char *"] * arguments, pdis, instances)
+    yield ConfigKernel(_name(device.sym_name.data), ["char *"] * arguments, pdis, instances)
 
 
 def _instance(device: DeviceOp, sequence: RuntimeSequenceOp) -> KernelInstance:
-    name, packets = sequence.sym_name.data, sequence.control_packets
+    name, packets = _name(sequence.sym_name.data), sequence.control_packets
     if packets is None:
         return KernelInstance(name, elf_words(device, sequence))
     data = words_to_bytes([word & 0xFFFFFFFF for word in packets.words])
     about = {"xrt_id": packets.argument, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
     buffers = {"external_buffers": {"buffer_ctrl": about}}
     return KernelInstance(name, elf_words(device, sequence), data, buffers)
+
+
+def _name(symbol: str) -> str:
+    """A symbol as files have it: a character for each byte."""
+    return symbol.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def elf_words(device: DeviceOp, sequence: RuntimeSequenceOp) -> bytes:
@@ -215,7 +220,9 @@ def core_files(
     found, name = dict[TileId, Path](), FileNames().stem(device.sym_name.data)
     for place, core in places.items():
         stem = f"core_{place.column}_{place.row}.elf"
-        names = [f"{name}_{stem}", f"elfs_{name}_{stem}", stem]
+        # newer drivers have a folder for each
+        inside = f"elfs_{name}_core_{place.column}_{place.row}/elfs_{name}_{stem}"
+        names = [f"{name}_{stem}", f"elfs_{name}_{stem}", inside, stem]
         in_folders = [folder / each for folder in folders for each in names if (folder / each).is_file()]
         if place in given:
             found[place] = given[place]

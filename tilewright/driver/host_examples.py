@@ -20,17 +20,17 @@ FIRST_BUFFER = 3
 
 
 @dataclass(frozen=True)
-class HostBuffer:
+class KernelBuffer:
     """A buffer of the host that a sequence takes."""
 
     name: str
     size_bytes: int
 
 
-def host_buffers_of(sequence: RuntimeSequenceOp) -> list[HostBuffer]:
+def host_buffers_of(sequence: RuntimeSequenceOp) -> list[KernelBuffer]:
     """The buffers that a sequence takes, in order; an error for one of no known size."""
     return [
-        HostBuffer(name, _bytes(sequence, argument.type))
+        KernelBuffer(name, _bytes(sequence, argument.type))
         for name, argument in zip(sequence.argument_names, sequence.body.block.args, strict=True)
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
@@ -16,7 +17,7 @@ from tilewright.ir.diagnostics import shortened
 from tilewright.iron.buffer import Buffer
 from tilewright.iron.builders.functions import FuncOp, call
 from tilewright.iron.builders.handles import OpView, Value
-from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.location import UPSTREAM, refuse
 from tilewright.iron.builders.types import array_dtype, array_shape, convert_type, is_array_type
 from tilewright.iron.resolvable import Emitted, NotResolvedError, current_resolution
 from tilewright.kernels.declaration import Declaration
@@ -36,6 +37,11 @@ class BaseKernel(Emitted[FuncOp]):
     def __repr__(self) -> str:
         types = shortened(", ".join(str(convert_type(wanted)) for wanted in self._arg_types))
         return f"{type(self).__name__}({self.name!r}, {types or 'no arguments'})"
+
+    @property
+    def symbol(self) -> str:
+        """What the program that is being resolved calls it."""
+        return self.name
 
     def arg_types(self) -> list[Any]:
         """The types of its arguments, as the program has them."""
@@ -103,18 +109,20 @@ class BaseKernel(Emitted[FuncOp]):
         """Declare it, once for all kernels of this name."""
         resolution = current_resolution()
         # a program has one declaration for a name, however many objects stand for it
-        known = resolution.built.setdefault(("kernel", self.name), self)
+        known = resolution.built.setdefault(("kernel", self.symbol), self)
         if known is self:
             super().resolve(loc, ip)
             return
         if [*map(convert_type, known.arg_types())] != [*map(convert_type, self._arg_types)]:
-            refuse(
-                f"two kernels are called '{self.name}' and take different arguments",
-                (known.where, "this is the other one: give one of them another name"),
-                at=self.where,
-            )
+            self._refuse_second(known, "take different arguments")
+        if isinstance(known, ExternalFunction) and isinstance(self, ExternalFunction) and not known.has_source_of(self):
+            self._refuse_second(known, "have different sources or flags")
         known.resolve(loc, ip)
         resolution.built[self] = known.op
+
+    def _refuse_second(self, first: BaseKernel, text: str) -> NoReturn:
+        note = (first.where, "this is the other one: give one of them another name")
+        refuse(f"two kernels are called '{self.name}' and {text}", note, at=self.where)
 
 
 def _is_flat_version(flat: Any, type: Any) -> bool:
@@ -159,7 +167,7 @@ class Kernel(BaseKernel):
         from tilewright.iron.dialects.aie import external_func
 
         return external_func(
-            self.name,
+            self.symbol,
             inputs=list(self._arg_types),
             link_with=self.object_file_name,
             link_with_mode=self.link_with_mode,
@@ -174,7 +182,7 @@ class ExternalFunction(Kernel):
     """
 
     _instances: ClassVar[set[ExternalFunction]] = set()
-    """Upstream's scripts clear it; nothing is kept here."""
+    """Those of programs for mlir-aie since the last design was built: it makes an object file of each."""
 
     def __init__(
         self,
@@ -223,6 +231,27 @@ class ExternalFunction(Kernel):
         self.source_file, self.source_string = source_file, source_string
         self.include_dirs, self.compile_flags = include_dirs or [], compile_flags or []
         self.use_chess, self.inline = use_chess, inline
+        if UPSTREAM in sys.modules:
+            self._settle_object_file(is_given=bool(object_file_name))
+
+    @classmethod
+    def forget_all(cls) -> None:
+        """Begin another design: object files of the one before are no concern of it."""
+        cls._instances.clear()
+
+    def _settle_object_file(self, is_given: bool) -> None:
+        """Share no object file with a function that has the name and another source, as mlir-aie has it."""
+        taken = (other for other in self._instances if other.name == self.name and other != self)
+        if any(other.object_file_name == self.object_file_name for other in taken):
+            if is_given:
+                refuse(
+                    f"ExternalFunction '{self.name}' would collide with one that is there already: both have "
+                    f"object_file_name='{self.object_file_name}', and their sources or flags differ",
+                    (None, "give one of them another object_file_name, or another name"),
+                )
+            path = Path(self.object_file_name or "")
+            self.object_file_name = str(path.with_stem(f"{path.stem}_{self.content_digest()[:8]}"))
+        self._instances.add(self)
 
     def _emit(self) -> FuncOp:
         function = super()._emit()
@@ -236,6 +265,13 @@ class ExternalFunction(Kernel):
         flags = [*self.compile_flags, *(f"-I{Path(folder).absolute()}" for folder in self.include_dirs)]
         symbol = None if self.original_name == self.name else self.original_name
         return Declaration(self.name, flags, self.source_string, file, symbol)
+
+    def has_source_of(self, other: ExternalFunction) -> bool:
+        """Whether both are compiled from the same text with the same flags."""
+        return self._compiled_from() == other._compiled_from()
+
+    def _compiled_from(self) -> tuple[str, list[str], list[str]]:
+        return self._source(), self.include_dirs, self.compile_flags
 
     def content_digest(self) -> str:
         """A hash of everything that makes it what it is, for caches."""

@@ -68,6 +68,10 @@ class DeviceSources:
     def arch(self) -> Arch:
         return self.device.model.arch
 
+    def object_files(self, function: FuncOp) -> list[str]:
+        """The object files that a function is linked from."""
+        return sorted(self._object_files(function))
+
     def kernel(self, function: FuncOp) -> CKernel | None:
         """The compiled function of a declaration; None if there is no source for it, `KernelError` if that is wrong."""
         declaration = Declaration.of(function)

@@ -60,8 +60,8 @@ def _is_short(low: ir.Value, high: ir.Value, step: ir.Value) -> bool:
 
 def _next_index(builder: ir.IRBuilder, variable: ir.Value, high: ir.Value, step: ir.Value) -> ir.Value:
     """The index of the next iteration; at the end the bound, where a step of more than 1 could overflow beyond it."""
-    following = builder.add(variable, step)
-    if number_of(step) == 1:
+    following, last, by = builder.add(variable, step), number_of(high), number_of(step)
+    if by == 1 or (last is not None and by is not None and last + by < 1 << high.type.width - 1):
         return following
     # Unsigned: the distance of two signed bounds may not fit into a signed number.
     more = builder.icmp_unsigned(">", builder.sub(high, variable), step)
@@ -101,6 +101,8 @@ def for_loop(lowering: Lowering, op: scf.ForOp) -> None:
 
 def _pass_time(lowering: Lowering, low: ir.Value, high: ir.Value, step: ir.Value) -> None:
     """A loop with nothing in it takes a cycle each time."""
+    if not lowering.counts_cycles:
+        return
     builder = lowering.builder
     trips = MEANING["arith.divsi"](LlvmIntegers(builder), builder.sub(high, low), step)
     trips = builder.select(builder.icmp_signed("<", low, high), trips, ir.Constant(low.type, 0))

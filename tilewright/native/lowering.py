@@ -105,8 +105,9 @@ class Lowering:
         self.values: dict[SSAValue, Value] = {}
         self.calls: list[FuncOp] = []
         """The functions whose bodies are being put in place of a call of them, from the outermost on."""
-        self.cycles = self.variable(I64)
-        self.builder.store(index(0), self.cycles)
+        if self.counts_cycles:
+            self.cycles = self.variable(I64)
+            self.builder.store(index(0), self.cycles)
         self._unspent = 0
 
     def leave(self, trap: int) -> None:

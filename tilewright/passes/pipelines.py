@@ -178,6 +178,18 @@ def _bool(value: bool) -> str:
     return str(value).lower()
 
 
+CORE_LOWERING = (
+    "aie-localize-locks",
+    "aie-normalize-address-spaces",
+    "aie-standard-lowering{{device={device} tilecol={column} tilerow={row}}}",
+    "aiex-standard-lowering",
+    "canonicalize",
+    "cse",
+)
+"""From a lowered design to the functions of one core, for its place and its device's name. The order is upstream's
+(`getCoreLLVMLoweringPipeline` of tools/aiecc/IRTransforms.h) up to where types become LLVM's."""
+
+
 LATE_OVERLAY = "aie-generate-column-control-overlay"
 EARLY_OVERLAY = (
     f"{LATE_OVERLAY}{{route-shim-to-tct=issuing-tiles route-shim-to-tile-ctrl=true emit-standalone-overlay=true}}"

@@ -13,6 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from tilewright.support.structure import ContainerError
 from tilewright.txn.codec import as_words, decode, encode
 from tilewright.txn.dpu import DpuSequence, is_dpu
 from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
@@ -154,7 +155,10 @@ class Container:
 def read_container(data: bytes) -> Container:
     """What is in a file, told by its first bytes; `TxnError` if it is damaged or nothing of the kind."""
     if data.startswith(MAGIC):
-        return _from_elf(Elf(data))
+        try:
+            return _from_elf(Elf(data))
+        except ContainerError as error:
+            raise TxnError(error.offset, error.reason) from None
     return Container({"": _from_words(data)})
 
 
@@ -184,7 +188,7 @@ def _from_elf(elf: Elf) -> Container:
     for relocation in elf.relocations():
         patches.setdefault(relocation.symbol.section, []).append(_patch(elf, relocation))
     buffers = {
-        section.name: FileBuffer(elf.contents(section), patches.get(section.number, ()))
+        section.name: FileBuffer(elf.contents(section).data, patches.get(section.number, ()))
         for section in elf.sections
         if section.name.startswith(BUFFER_SECTIONS)
     }
@@ -205,7 +209,7 @@ def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping
     scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
     if scratchpad:
         own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))  # zeroes at first
-    return ControlCode(section.name, elf.contents(section), patches, own, lambda at: section.offset + at)
+    return ControlCode(section.name, elf.contents(section).data, patches, own, lambda at: section.header.offset + at)
 
 
 def _buffer_name(section: str, code: str) -> str:
@@ -229,7 +233,7 @@ def _patch(elf: Elf, relocation: Relocation) -> Patch:
     patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size, first)
     section = elf.sections[symbol.section]
     # Checked here, once: `Patch.apply` then writes without looking.
-    if patch.offset % 4 or patch.end > section.size:
-        text = f"a relocation at byte {patch.offset} of {section.name}, which has {section.size}"
+    if patch.offset % 4 or patch.end > section.header.size:
+        text = f"a relocation at byte {patch.offset} of {section.name}, which has {section.header.size}"
         raise TxnError(relocation.at, text)
     return patch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,13 @@ class Storage:
         self.address = next(_addresses)
         for _ in range(pages - 1):
             next(_addresses)
+
+
+def shared_storage(memory: Bytes) -> Storage:
+    """Storage of bytes that host and device both work on, so that copies change nothing."""
+    made = Storage(0)
+    made.host = made.device = made.synced = memory
+    return made
 
 
 class bo:
@@ -71,6 +78,14 @@ class bo:
         _check_bank(owner, self._group)
         self._storage = Storage(self._size, host)
 
+    @classmethod
+    def over(cls, memory: Bytes) -> bo:
+        """A buffer of bytes that there are, which the device sees as they are."""
+        made = cls.__new__(cls)
+        made._size, made._offset, made._flags, made._group = memory.size, 0, BufferFlags.host_only, 0
+        made._storage = shared_storage(memory)
+        return made
+
     @property
     def storage(self) -> Storage:
         return self._storage
@@ -99,9 +114,7 @@ class bo:
 
     def write(self, data: Any, seek: Any = 0) -> None:
         """Copy bytes of anything that has some to an offset, on the host's side."""
-        given = np.frombuffer(
-            memoryview(np.ascontiguousarray(data) if isinstance(data, np.ndarray) else data), np.uint8
-        )
+        given = _bytes_of(data)
         self._hosted()[self.check(given.size, integer(seek), "what is written")] = given
 
     def read(self, size: Any = None, skip: Any = 0) -> npt.NDArray[np.int8]:
@@ -125,7 +138,7 @@ class bo:
 
     def map(self) -> memoryview:
         """The host's bytes themselves."""
-        return memoryview(self._hosted()[self._whole()])
+        return self._hosted()[self._whole()].data
 
     def size(self) -> int:
         return self._size
@@ -144,7 +157,7 @@ class bo:
         return slice(self._offset, self._offset + self._size)
 
 
-bo._forms = Overloads(  # pyright: ignore[reportPrivateUsage], the class is one of the types
+bo._forms = Overloads(  # the class is one of the types
     "bo()",
     {"device": device, "size": int, "flags": (BufferFlags, int), "group": int},
     {"ctx": hw_context, "size": int, "flags": (BufferFlags, int), "group": int},
@@ -194,6 +207,13 @@ class aie_bo(bo):
         if args and isinstance(args[0], str):
             raise XrtError("GMIO ports belong to AIE graphs, which NPUs do not have")
         super().sync(*args, **named)
+
+
+def _bytes_of(data: Any) -> Bytes:
+    """The bytes of anything that has some."""
+    if isinstance(data, np.ndarray):
+        return np.ascontiguousarray(cast("npt.NDArray[Any]", data)).reshape(-1).view(np.uint8)
+    return np.frombuffer(data, np.uint8)
 
 
 def _check_bank(owner: device | hw_context, bank: int) -> None:

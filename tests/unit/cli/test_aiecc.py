@@ -26,7 +26,7 @@ from tilewright.cli.errors import CommandLineError
 from tilewright.cli.main import main
 from tilewright.containers import ElfFile, Xclbin
 from tilewright.containers.embedded_design import read_embedded
-from tilewright.containers.structure import Span
+from tilewright.support.structure import Span
 from tilewright.txn.containers import read_container
 
 SEQUENCE = """
@@ -357,9 +357,9 @@ def test_graph_of_stages(here: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_verbose_says_what_is_done_and_what_is_idle(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert aiecc(SIMPLE, "-v", "--get-npu-insts", "--peano=/x", "-j4", "--profile") == 0
+    assert aiecc(SIMPLE, "-v", "--get-npu-insts", "--aietools=/x", "-j4", "--profile") == 0
     text = capsys.readouterr().err
-    assert "aiecc: note: --peano has no effect: for compilers of cores" in text
+    assert "aiecc: note: --aietools has no effect: for compilers of cores" in text
     assert "aiecc: (1/9) input.mlir" in text and "aiecc: (9/9) insts_{0}.bin" in text
     assert "aiecc: wrote edge 'insts_{0}.bin': insts_main_run.bin (" in text and " ms  placed.mlir" in text
     assert aiecc(SIMPLE, "--get-npu-insts", "--peano=/x") == 0

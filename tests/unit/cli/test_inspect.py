@@ -13,7 +13,7 @@ from tilewright import txn
 from tilewright.cli.main import main
 from tilewright.containers.cdo import Cdo
 from tilewright.containers.pdi import pdi_from_cdos
-from tilewright.containers.structure import Span
+from tilewright.support.structure import Span
 from tilewright.txn.text import disassemble
 
 STREAM = txn.Stream.of(txn.Header(), [txn.write(0x1D214, 3)])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.containers.cdo import FIELDS, Cdo, CdoOpcode, Command, cdo_of, listing
-from tilewright.containers.structure import ContainerError, Span
+from tilewright.support.structure import ContainerError, Span
 
 NOTHING = 0x00000111  # a command without words
 

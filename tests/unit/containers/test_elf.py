@@ -10,8 +10,9 @@ from container_files import PROGRAM, core_elf, pdi, words
 from elf_files import Reloc, elf_file
 
 from tilewright import txn
-from tilewright.containers.elf import ElfFile, PdiContent, SymbolRecord, kernel_name
-from tilewright.containers.structure import ContainerError, Span
+from tilewright.containers.elf import ElfFile, PdiContent, kernel_name
+from tilewright.support.structure import ContainerError, Span
+from tilewright.txn.elf import SymbolRecord
 
 STREAM = txn.encode(txn.Stream.of(txn.Header(), [txn.write(0x1000, 5)])).astype("<u4").tobytes()
 CONTROL = elf_file({".ctrltext": STREAM, ".ctrldata": b"1234"}, [Reloc(".ctrltext", 16, "3")])
@@ -82,12 +83,16 @@ def changed(at: int, data: bytes, file: bytes) -> bytes:
 SECTIONS_AT = int.from_bytes(core_elf()[32:36], "little")
 DAMAGE = {
     "cut": (core_elf()[:30], 0, "the ELF header takes 52 bytes"),
-    "64 bits": (changed(4, b"\2", core_elf()), 4, "an ELF file of 64 bits"),
+    "64 bits": (changed(4, b"\2", core_elf()), 4, "a 64-bit ELF file"),
     "big-endian": (changed(5, b"\2", core_elf()), 5, "a big-endian ELF file"),
     "another machine": (changed(18, pack("<H", 62), core_elf()), 18, "machine 62"),
     "a segment": (changed(52 + 16, words(1 << 30), core_elf()), 96, "segment 0 takes"),
     "a section's size": (changed(SECTIONS_AT + 40 + 20, words(1 << 30), core_elf()), 96, "section .text takes"),
-    "a section's name": (changed(SECTIONS_AT + 40, words(999), core_elf()), SECTIONS_AT + 40, "a name at byte 999"),
+    "a section's name": (
+        changed(SECTIONS_AT + 40, words(999), core_elf()),
+        SECTIONS_AT + 40,
+        "a name begins at byte 999",
+    ),
     "the names": (changed(50, pack("<H", 9), core_elf()), 50, "in section 9, of 5"),
     "the stream": (changed(52 + 8, words(7), CONTROL), 60, ".ctrltext: the header announces 7 operations"),
 }

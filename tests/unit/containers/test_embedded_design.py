@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tilewright.containers import ContainerError, Xclbin, read
 from tilewright.containers.embedded_design import EmbeddedDesign, KernelCode, embed, embedding, read_embedded
-from tilewright.containers.structure import Span
 from tilewright.containers.xclbin import AxlfHeader, SectionKind, XclbinSection
 from tilewright.containers.xclbin_sections import VenderMetadata
+from tilewright.support.structure import Span
 
 UUIDS = [UUID(int=number) for number in (1, 2)]
 DESIGN = EmbeddedDesign(

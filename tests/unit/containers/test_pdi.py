@@ -11,7 +11,7 @@ from tilewright import txn
 from tilewright.containers.cdo import Cdo, CdoOpcode, cdo_of
 from tilewright.containers.differences import differences
 from tilewright.containers.pdi import DATA_AT, Pdi, pdi_from_cdos
-from tilewright.containers.structure import ContainerError, Span
+from tilewright.support.structure import ContainerError, Span
 
 FILES = [Cdo.read(Span(data)) for data in (ELFS_CDO, INIT_CDO, ENABLE_CDO)]
 

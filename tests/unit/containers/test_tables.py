@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from helpers import ROOT
 
-from tilewright.containers.structure import ContainerError, Record, Span, reserved, text, u8, u32
+from tilewright.support.structure import ContainerError, Record, Span, reserved, text, u8, u32
 
 
 @dataclass

@@ -15,8 +15,8 @@ import pytest
 from tilewright.containers.documents import Document, Pairs, Writing, property_text
 from tilewright.containers.packaging import xclbin_from_parts
 from tilewright.containers.pdi import Pdi
-from tilewright.containers.structure import ContainerError, Span
 from tilewright.containers.xclbin import Xclbin
+from tilewright.support.structure import ContainerError, Span
 
 
 def made(**changes: Any) -> Xclbin:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tilewright.iron import kernels
 from tilewright.iron.builders.module import mlir_mod_ctx
 from tilewright.iron.builders.types import convert_type
 from tilewright.iron.device import from_name
+from tilewright.iron.kernel import ExternalFunction
 from tilewright.iron.kernels.library import LibraryFunction
 from tilewright.iron.resolvable import resolving
 from tilewright.kernels.registry import definitions
@@ -71,6 +73,47 @@ def test_two_forms_of_a_kernel_have_different_names() -> None:
     with resolving(), mlir_mod_ctx() as ctx:
         for function in (narrow, wide, kernels.passthrough(64, np.int32)):
             function.resolve()
+        assert narrow.symbol == "passThroughLine" and wide.symbol.endswith("_passThroughLine")
+        assert definitions(wide.symbol)
     text = str(ctx)
-    assert narrow.name == "passThroughLine" and wide.name.endswith("_passThroughLine") and definitions(wide.name)
     assert text.count("func.func private") == 2 and '"-DBIT_WIDTH=8"' in text
+
+
+def test_names_of_a_program_do_not_depend_on_programs_before() -> None:
+    def declared(*functions: Any) -> str:
+        with resolving(), mlir_mod_ctx() as ctx:
+            for function in functions:
+                function.resolve()
+        return str(ctx)
+
+    narrow, wide = kernels.passthrough(64, np.uint8), kernels.passthrough(64, np.int32)
+    alone = declared(wide)
+    declared(narrow, wide)
+    assert declared(wide) == alone and "@passThroughLine" in alone
+
+
+def test_the_same_parameters_give_the_same_object() -> None:
+    forms = [{}, {"b_col_maj": True}, {"c_col_maj": True}, {"dim_m": 32}, {"use_chess": True}]
+    made = [kernels.mm(**form) for form in forms]
+    assert [kernels.mm(**form) for form in forms] == made
+    assert all(kernels.mm(**form) is function for form, function in zip(forms, made, strict=True))
+    assert len({function.object_file_name for function in made}) == len(forms)
+
+
+def test_one_object_for_all_threads() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: kernels.mm(dim_m=24, dim_k=40), range(64)))
+    assert len({id(function) for function in made}) == 1
+
+
+def _scale(source: str) -> ExternalFunction:
+    return ExternalFunction("times", source_string=source, arg_types=[np.int32])
+
+
+def test_one_name_has_one_source_in_a_program() -> None:
+    first, same, second = _scale("// one"), _scale("// one"), _scale("// two")
+    with resolving(), mlir_mod_ctx():
+        first.resolve()
+        same.resolve()
+        with pytest.raises(iron.UsageError, match="two kernels are called 'times' and have different sources or flags"):
+            second.resolve()

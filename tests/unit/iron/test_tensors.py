@@ -37,6 +37,12 @@ def test_factories() -> None:
     assert copied[0] == 0
 
 
+class _Generated(NpuTensor):
+    @property
+    def data(self) -> Any:
+        return np.arange(64, dtype=np.uint8)
+
+
 @pytest.mark.parametrize(
     "make, error, complaint",
     [
@@ -49,6 +55,11 @@ def test_factories() -> None:
             r"shape=\(4,\) \(prod=4\) does not match generated range size 6",
         ),
         (lambda: iron.zeros(64, dtype=np.uint8).subview(3, 4), ValueError, "not aligned to the 64-byte coherence"),
+        (
+            lambda: _Generated(64, dtype=np.uint8).subview(64, 4),
+            NotImplementedError,
+            "_Generated has `data` of its own",
+        ),
         (lambda: iron.zeros(64, dtype=np.uint8).subview(64, 4), ValueError, "out of bounds for a buffer of 64 bytes"),
         (lambda: iron.set_tensor_class(cast(Any, np.ndarray)), ValueError, "must inherit from the NpuTensor class"),
     ],

@@ -42,9 +42,19 @@ from tilewright.iron.builders.location import refuse
 class v8bfp16ebs8(np.generic):
     """Eight 8-bit mantissas that share an 8-bit exponent."""
 
+    @classmethod
+    def get(cls) -> Attribute:
+        """The type in the IR."""
+        return scalar_type(cls)
+
 
 class v16bfp16ebs16(np.generic):
     """Sixteen 8-bit mantissas that share an 8-bit exponent."""
+
+    @classmethod
+    def get(cls) -> Attribute:
+        """The type in the IR."""
+        return scalar_type(cls)
 
 
 SCALAR_TYPES: dict[type, Attribute] = {

@@ -20,6 +20,7 @@ from tilewright.iron.placed.buffers import (
     use_lock,
 )
 from tilewright.iron.placed.dma import (
+    BlockMap,
     ContextManagedBlock,
     DMABDOp,
     DMAChannelDir,
@@ -77,6 +78,7 @@ from tilewright.iron.placed.flows import (
     switchbox,
     wire,
 )
+from tilewright.iron.placed.searches import find_matching_buffers, find_matching_flows, find_matching_locks
 from tilewright.iron.placed.sequence import (
     BDChainOp,
     RuntimeSequenceOp,
@@ -115,12 +117,21 @@ from tilewright.iron.placed.trace import (
     trace_start_config,
     trace_stop,
 )
+from tilewright.iron.placed.transactions import transaction_binary_to_mlir
+
+AutoInitializingContextManagedBlockList = BlockMap
+packet_info_attr_builder = AttrBuilder.get("PacketInfoAttr")
+bd_iteration_attr_builder = AttrBuilder.get("BDIterationAttr")
+bd_dim_layout_array_attr_builder = AttrBuilder.get("BDDimLayoutArrayAttr")
+bd_dim_layout_array_array_attr_builder = AttrBuilder.get("BDDimLayoutArrayArrayAttr")
+bd_pad_layout_array_attr_builder = AttrBuilder.get("BDPadLayoutArrayAttr")
 
 __all__ = [
     "AIEArch",
     "AIEDevice",
     "AIETileType",
     "AttrBuilder",
+    "AutoInitializingContextManagedBlockList",
     "BDChainOp",
     "BufferOp",
     "CascadeDir",
@@ -159,7 +170,11 @@ __all__ = [
     "another_bd",
     "bd_chain",
     "bd_dim_layout",
+    "bd_dim_layout_array_array_attr_builder",
+    "bd_dim_layout_array_attr_builder",
+    "bd_iteration_attr_builder",
     "bd_pad_layout",
+    "bd_pad_layout_array_attr_builder",
     "bds",
     "buffer",
     "call",
@@ -178,6 +193,9 @@ __all__ = [
     "event",
     "external_buffer",
     "external_func",
+    "find_matching_buffers",
+    "find_matching_flows",
+    "find_matching_locks",
     "flow",
     "generate_control_packets",
     "get_cascade",
@@ -197,6 +215,7 @@ __all__ = [
     "objectfifo_register_external_buffers",
     "objectfifo_release",
     "packet_dest",
+    "packet_info_attr_builder",
     "packet_rules",
     "packet_source",
     "packetflow",
@@ -220,6 +239,7 @@ __all__ = [
     "trace_start",
     "trace_start_config",
     "trace_stop",
+    "transaction_binary_to_mlir",
     "translate_npu_to_binary",
     "use_lock",
     "wire",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 from ml_dtypes import bfloat16
+from xdsl.dialects.builtin import MemRefType, TensorType, VectorType
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
+from tilewright.iron.builders.arithmetic import constant_of
+from tilewright.iron.builders.handles import OpView, Value, ssa_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.types import (
     array_dtype,
@@ -55,6 +61,51 @@ def np_ndarray_type_to_memref_type(ndarray_type: Any) -> Any:
     return memref(array_shape(ndarray_type), array_dtype(ndarray_type))
 
 
+def memref_type_to_np_dtype(memref_type: Any) -> Any:
+    """NumPy's type of the elements of such buffers; None where it has none."""
+    return numpy_type(memref_type.element_type) if isa(memref_type, MemRefType) else None
+
+
+def infer_mlir_type(py_val: Any, memref: bool = False, vector: bool = False) -> Attribute:
+    """The type of a number or an array: the narrowest of 32 and 64 bits that holds a number of Python's."""
+    if isinstance(py_val, np.ndarray):
+        array = cast("npt.NDArray[Any]", py_val)
+        kind: Any = MemRefType if memref else VectorType if vector else TensorType
+        return kind(scalar_type(array.dtype), list(array.shape))
+    if isinstance(py_val, np.generic):
+        return scalar_type(type(py_val))
+    if isinstance(py_val, bool):
+        return scalar_type(np.bool_)
+    if isinstance(py_val, float):
+        is_wide = np.isfinite(py_val) and abs(py_val) > float(np.finfo(np.float32).max)
+        return scalar_type(np.float64 if is_wide else np.float32)
+    if isinstance(py_val, int):
+        for kind in (np.int32, np.uint32, np.int64, np.uint64):
+            if np.iinfo(kind).min <= py_val <= np.iinfo(kind).max:
+                return scalar_type(kind)
+        refuse(f"{py_val} does not fit into 64 bits")
+    refuse(f"no type of the IR stands for {py_val!r}")
+
+
+def get_arg_types(objs: Sequence[Any]) -> list[Any] | None:
+    """The types of values and of operations with one result; numbers of Python's keep theirs, anything else is None."""
+    found = list[Any]()
+    for part in objs:
+        if isinstance(part, int | float):
+            found.append(type(part))
+        elif isinstance(part, Value | OpView):
+            found.append(ssa_of(part).type)
+        else:
+            return None
+    return found
+
+
+def fold_constant_operand(operand: Any) -> int | None:
+    """The number that an operand is known to be; None for one that is known only when the program runs."""
+    value = constant_of(ssa_of(operand))
+    return None if value is None else int(value)
+
+
 def pack_pad_value(value: int, elem_bytes: int) -> int:
     """An element's pad value in the 32-bit word that pads a stream, repeated where elements are smaller."""
     bits = 8 * elem_bytes
@@ -85,6 +136,10 @@ __all__ = [
     "NpuDType",
     "bfloat16",
     "flatten_fn_args",
+    "fold_constant_operand",
+    "get_arg_types",
+    "infer_mlir_type",
+    "memref_type_to_np_dtype",
     "mlir_type_to_np_dtype",
     "np_dtype_to_mlir_type",
     "np_ndarray_type_get_dtype",

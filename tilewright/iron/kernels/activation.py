@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from ml_dtypes import bfloat16
 
-from tilewright.iron.kernels.library import LibraryFunction, array, need_tile_size, source_of
+from tilewright.iron.kernels.library import LibraryFunction, array, library_function, need_tile_size, source_of
 
 _TILE = 1024  # the length that the sources of these kernels have written into them
 
@@ -17,7 +17,7 @@ _TILE = 1024  # the length that the sources of these kernels have written into t
 def _function(factory: str, name: str, file: str, tile_size: int, count: int, *others: Any) -> LibraryFunction:
     need_tile_size(factory, tile_size, _TILE)
     types = [array(tile_size, bfloat16)] * count + [*others]
-    return LibraryFunction(name, source_of(file), types, uses_tables=True)
+    return library_function(name, source_of(file), types, uses_tables=True)
 
 
 def softmax(tile_size: int = _TILE) -> LibraryFunction:

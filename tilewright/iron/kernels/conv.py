@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.kernels.library import LibraryFunction, array, i32s, source_of
+from tilewright.iron.kernels.library import LibraryFunction, array, i32s, library_function, source_of
 
 
 def conv2dk1(
@@ -16,13 +16,13 @@ def conv2dk1(
     """`conv2dk1_*(input, kernels, output, width, input channels, output channels, scale)`: 1 x 1."""
     name, flags = _named("conv2dk1", act_dtype)
     types = _pointwise(input_width, input_channels, output_channels, act_dtype, np.uint8)
-    return LibraryFunction(name, source_of("conv2dk1.cc", "aie2"), [*types, *i32s(4)], flags)
+    return library_function(name, source_of("conv2dk1.cc", "aie2"), [*types, *i32s(4)], flags)
 
 
 def conv2dk1_i8(input_width: int = 32, input_channels: int = 64, output_channels: int = 64) -> LibraryFunction:
     """`conv2dk1_i8(...)` as `conv2dk1`, with an output of int8."""
     types = _pointwise(input_width, input_channels, output_channels, np.int8, np.int8)
-    return LibraryFunction("conv2dk1_i8", source_of("conv2dk1_i8.cc"), [*types, *i32s(4)], ["-DINT8_ACT"])
+    return library_function("conv2dk1_i8", source_of("conv2dk1_i8.cc"), [*types, *i32s(4)], ["-DINT8_ACT"])
 
 
 def conv2dk3(
@@ -40,7 +40,7 @@ def conv2dk3(
     line = array(input_width * input_channels, act_dtype)
     weights = 9 * input_channels * (weight_output_channels or output_channels)
     types = [line, line, line, array(weights, np.int8), array(input_width * output_channels, np.uint8)]
-    return LibraryFunction(name, source_of("conv2dk3.cc", "aie2"), [*types, *i32s(8)], flags)
+    return library_function(name, source_of("conv2dk3.cc", "aie2"), [*types, *i32s(8)], flags)
 
 
 def conv2dk1_skip(
@@ -50,7 +50,7 @@ def conv2dk1_skip(
     name, flags = _named("conv2dk1_skip", act_dtype)
     skip = array(input_width * output_channels, act_dtype)
     types = [*_halves(input_width, input_channels, output_channels, input_channels * output_channels), skip]
-    return LibraryFunction(name, source_of("conv2dk1_skip.cc", "aie2"), [*types, *i32s(5)], flags)
+    return library_function(name, source_of("conv2dk1_skip.cc", "aie2"), [*types, *i32s(5)], flags)
 
 
 def conv2dk1_skip_init(
@@ -66,7 +66,7 @@ def conv2dk1_skip_init(
     weights = (input_channels + skip_channels) * output_channels  # both convolutions have theirs in one array
     skip = array(input_width * skip_channels, act_dtype)
     types = [*_halves(input_width, input_channels, output_channels, weights), skip]
-    return LibraryFunction(name, source_of("conv2dk1_skip_init.cc", "aie2"), [*types, *i32s(7)], flags)
+    return library_function(name, source_of("conv2dk1_skip_init.cc", "aie2"), [*types, *i32s(7)], flags)
 
 
 def conv2dk14(
@@ -79,7 +79,7 @@ def conv2dk14(
         array(output_channels * pixels * 4, np.int8),
         array(output_channels * patches * 8, np.int8),
     ]
-    return LibraryFunction("conv2dk14_i8", source_of("conv2dk14.cc", "aie2p"), [*types, *i32s(5)])
+    return library_function("conv2dk14_i8", source_of("conv2dk14.cc", "aie2p"), [*types, *i32s(5)])
 
 
 _BLOCKS = (13, 14)  # the sources have functions for these blocks of MobileNet
@@ -227,7 +227,7 @@ def bn_fc_relu_ui16_pad(
 
 
 def _bottleneck(name: str, file: str, types: list[Any], *macros: str) -> LibraryFunction:
-    return LibraryFunction(name, source_of(f"bottleneck/bn_{file}.cc", "aie2"), types, [f"-D{m}" for m in macros])
+    return library_function(name, source_of(f"bottleneck/bn_{file}.cc", "aie2"), types, [f"-D{m}" for m in macros])
 
 
 def _check_block(factory: str, block_index: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from ml_dtypes import bfloat16
 
 from tilewright.device import Arch
 from tilewright.device.vector_unit import VectorUnit, vector_unit
-from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.location import UPSTREAM, refuse, user_location
 from tilewright.iron.kernel import ExternalFunction, Kernel
 from tilewright.iron.resolvable import current_resolution
 from tilewright.iron.utils.hostruntime.current_device import get_current_device
@@ -23,8 +24,8 @@ ELEMENTS = {np.int8: "i8", np.uint8: "ui8", np.int16: "i16", np.int32: "i32", bf
 """How the names of kernels call NumPy's types."""
 _TABLES = "aie_runtime_lib/AIE2"
 """Beside that folder: the tables of functions for cores that have no instructions for them."""
-_EXTERN_CACHE: dict[object, ExternalFunction] = {}
-"""Upstream's tests clear it; nothing is kept here."""
+_EXTERN_CACHE: dict[tuple[Any, ...], LibraryFunction] = {}
+"""The functions by what they were asked for with; programs for mlir-aie clear it by this name."""
 BIT_WIDTHS = {np.dtype(np.uint8): 8, np.dtype(np.int16): 16, np.dtype(np.int32): 32}
 
 
@@ -57,36 +58,72 @@ class LibraryFunction(ExternalFunction):
         self.object_file_name = object_file or f"{name}_{self.content_digest()}.o"
         self._uses_tables = uses_tables
 
+    @property
+    def symbol(self) -> str:
+        # one name can be declared once, whatever sizes a source is compiled for
+        taken = current_resolution().built.get(("kernel", self.name))
+        return self.name if taken is None or taken == self else f"v{self.content_digest()}_{self.name}"
+
+    def _settle_object_file(self, is_given: bool) -> None:
+        pass  # each set of sizes and flags has a file of its own, and companions share theirs
+
     def _declaration(self) -> Declaration:
         """With its source only if sources are asked for and there: the library has the function."""
         found = _source_path(self.source_file or "")
-        symbol = None if self.name == self.original_name else self.original_name
+        symbol = None if self.symbol == self.name else self.name
         if found is None:
-            return Declaration(self.name, self.compile_flags)
+            return Declaration(self.symbol, self.compile_flags)
         root = next(parent.parent for parent in found.parents if parent.name == "aie_kernels")
         flags = [*self.compile_flags, f"-I{root}", f"-I{found.parent}"]
         tables = root / _TABLES
         if self._uses_tables and found.parent.name == "aie2" and tables.is_dir():
             text = f'#include "{found}"\n#include "{tables / "lut_based_ops.cpp"}"\n'
-            return Declaration(self.name, [*flags, f"-I{tables}"], text, None, symbol)
-        return Declaration(self.name, flags, None, str(found), symbol)
-
-    def resolve(self, loc: Any = None, ip: Any = None) -> None:
-        # one name can be declared once, whatever sizes a source is compiled for
-        taken = current_resolution().built.get(("kernel", self.name))
-        if taken is not None and taken != self:
-            self.name = f"v{self.content_digest()}_{self.original_name}"
-        super().resolve(loc, ip)
+            return Declaration(self.symbol, [*flags, f"-I{tables}"], text, None, symbol)
+        return Declaration(self.symbol, flags, None, str(found), symbol)
 
     def content_digest(self) -> str:
-        parts = (self.original_name, [str(type) for type in self.arg_types()], self.compile_flags)
+        parts = self.name, [str(type) for type in self.arg_types()], [*self.compile_flags, *["chess"] * self.use_chess]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]  # the source is no file here, so it does not count
 
     def __hash__(self) -> int:
-        return hash(self.original_name)
+        return hash(self.name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LibraryFunction) and other.content_digest() == self.content_digest()
+
+
+def library_function(
+    name: str,
+    source: str,
+    arg_types: Sequence[Any],
+    flags: Sequence[str] = (),
+    use_chess: bool = False,
+    *,
+    object_file: str | None = None,
+    uses_tables: bool = False,
+) -> LibraryFunction:
+    """The function for these parameters: one object, however often it is asked for."""
+    key = (name, source, *map(str, arg_types), *flags, use_chess)
+    found = _EXTERN_CACHE.get(key)
+    if found is None:
+        if use_chess and UPSTREAM in sys.modules:
+            _refuse_chess_variants(name)
+        made = LibraryFunction(
+            name, source, arg_types, flags, use_chess, object_file=object_file, uses_tables=uses_tables
+        )
+        found = _EXTERN_CACHE.setdefault(key, made)
+    found.where = user_location()  # complaints name the line that asked last
+    return found
+
+
+def _refuse_chess_variants(name: str) -> None:
+    """Refuse a second version of a function for the vendor's compiler: symbols of its objects cannot be renamed."""
+    if any(other.name == name and other.use_chess for other in _EXTERN_CACHE.values()):
+        refuse(
+            f"Chess kernel '{name}' is there already with other parameters, and symbols in its object files cannot be "
+            "renamed: both would export the same one",
+            (None, "leave out use_chess for one of them"),
+        )
 
 
 def _source_path(source: str) -> Path | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.kernel import Kernel
-from tilewright.iron.kernels.library import ELEMENTS, LibraryFunction, array, current_unit, source_of
+from tilewright.iron.kernels.library import ELEMENTS, LibraryFunction, array, current_unit, library_function, source_of
 from tilewright.kernels.matmul import CASCADED, COMBINATIONS, EMULATED
 
 
@@ -38,7 +38,7 @@ def mm(
     flags += [f"-D{macro}" for macro, wanted in options.items() if wanted]
     kind = "" if vectorized else "scalar_"
     types = _matrices(dim_m, dim_k, dim_n, input_dtype, output_dtype)
-    function = LibraryFunction(f"matmul_{kind}{'_'.join(pair)}", source_of("mm.cc"), types, flags, use_chess)
+    function = library_function(f"matmul_{kind}{'_'.join(pair)}", source_of("mm.cc"), types, flags, use_chess)
     function.mac_dims = (unit.emulated_blocks if emulated else unit.blocks)[pair].dims
     # of the same object file, so that a core links one
     function.zero = Kernel(f"zero_{kind}{pair[1]}", function.object_file_name, [types[2]])
@@ -59,7 +59,7 @@ def mv(
     kind = "vectorized" if vectorized else "scalar"
     types = [array(dim_m * dim_k, np.int16), array(dim_k, np.int16), array(dim_m, np.int32)]
     flags = [f"-DDIM_M={dim_m}", f"-DDIM_K={dim_k}"]
-    function = LibraryFunction(f"matvec_{kind}_i16_i32", source_of("mv.cc", "aie2"), types, flags, use_chess)
+    function = library_function(f"matvec_{kind}_i16_i32", source_of("mv.cc", "aie2"), types, flags, use_chess)
     function.zero = Kernel(f"zero_{kind}_i32", function.object_file_name, [types[2]])
     return function
 
@@ -80,7 +80,7 @@ def cascade_mm(
     types = _matrices(dim_m, dim_k, dim_n, input_dtype, output_dtype)
     flags = [f"-DDIM_M={dim_m}", f"-DDIM_K={dim_k}", f"-DDIM_N={dim_n}"]
     name = "matmul_scalar_cascade_{}_" + "_".join(pair)
-    function = LibraryFunction(name.format("get_only"), source_of("cascade_mm.cc", "aie2"), types, flags, use_chess)
+    function = library_function(name.format("get_only"), source_of("cascade_mm.cc", "aie2"), types, flags, use_chess)
     function.get_only = function
     function.put_only = Kernel(name.format("put_only"), function.object_file_name, types)
     function.put_get = Kernel(name.format("put_get"), function.object_file_name, types)

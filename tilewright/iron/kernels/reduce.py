@@ -8,7 +8,7 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.kernels.library import LibraryFunction, aligned_elements, array, source_of
+from tilewright.iron.kernels.library import LibraryFunction, aligned_elements, array, library_function, source_of
 
 _REDUCE_MAX = "reduce_max.o"  # has `compute_max`, too
 
@@ -28,7 +28,7 @@ def _integers(operation: str, tile_size: int, dtype: Any, vectorized: bool) -> L
         refuse(f"reduce_{operation}() dtype must be np.int32, got {dtype}. Only the int32 variant is available.")
     name = f"reduce_{operation}_{'vector' if vectorized else 'scalar'}"
     types = [array(tile_size, np.int32), array(1, np.int32), np.int32]
-    return LibraryFunction(name, source_of(f"reduce_{operation}.cc"), types)
+    return library_function(name, source_of(f"reduce_{operation}.cc"), types)
 
 
 def reduce_max(tile_size: int = 1024, dtype: Any = np.int32, vectorized: bool = True) -> LibraryFunction:
@@ -37,14 +37,16 @@ def reduce_max(tile_size: int = 1024, dtype: Any = np.int32, vectorized: bool = 
     # a result of two bytes would be less than a DMA can move
     types = [array(tile_size, element), array(aligned_elements(element), element), np.int32]
     name = f"reduce_max_{'vector' if vectorized else 'scalar'}{suffix}"
-    return LibraryFunction(name, source_of("reduce_max.cc"), types, object_file=_REDUCE_MAX)
+    return library_function(name, source_of("reduce_max.cc"), types, object_file=_REDUCE_MAX)
 
 
 def compute_max(dtype: Any = np.int32) -> LibraryFunction:
     """`compute_max(a, b, c)`: c[0] = the greater of a[0] and b[0]; each has a whole word."""
     element, suffix = _element("compute_max", dtype)
     one = array(aligned_elements(element), element)
-    return LibraryFunction(f"compute_max{suffix}", source_of("reduce_max.cc"), [one, one, one], object_file=_REDUCE_MAX)
+    return library_function(
+        f"compute_max{suffix}", source_of("reduce_max.cc"), [one, one, one], object_file=_REDUCE_MAX
+    )
 
 
 def _element(factory: str, dtype: Any) -> tuple[Any, str]:

@@ -107,6 +107,18 @@ class TileOp(_Tile):
     def place(self) -> tuple[int, int]:
         return cast(ops.TileOp, self.op).place
 
+    def flows(self, filter_source: bool = False, filter_dest: bool = False, **annotations: Any) -> list[Any]:
+        """The flows that begin or end here."""
+        from tilewright.iron.placed.searches import find_matching_flows
+
+        return find_matching_flows([self], filter_source, filter_dest, **annotations)
+
+    def locks(self, sym_name: str | None = None, annot: str | None = None, device: Any = None) -> list[Any]:
+        """The locks of this tile."""
+        from tilewright.iron.placed.searches import find_matching_locks
+
+        return find_matching_locks([self], sym_name, annot, device)
+
     def __lt__(self, other: TileOp) -> bool:
         return self.place < other.place
 

@@ -12,7 +12,7 @@ from xdsl.ir import Block
 
 from tilewright.ir.diagnostics import shortened
 from tilewright.iron.buffer import Buffer
-from tilewright.iron.builders.location import at, refuse, user_location
+from tilewright.iron.builders.location import UsageError, at, refuse, user_location
 from tilewright.iron.builders.operations import InsertionPoint, bind
 from tilewright.iron.builders.scalars import constant
 from tilewright.iron.builders.types import is_array_type, is_type
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tilewright.iron.lock import Lock
     from tilewright.iron.scratchpad_parameter import ScratchpadParameter
 
+IronRuntimeError = UsageError
 MOST_BUFFERS = 5
 """XRT's kernels have so many arguments that are buffers, numbered from 0."""
 BEHIND_LAST_OUTPUT = -1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tilewright.iron.builders.location import UPSTREAM
 from tilewright.iron.utils.hostruntime.current_device import (
     ensure_current_device,
     get_current_device,
@@ -14,6 +17,7 @@ from tilewright.iron.utils.tensor_factory import (
     arange,
     ceildiv,
     full,
+    npu_runtime_folds_ddr_addr_offset,
     ones,
     rand,
     randint,
@@ -49,6 +53,7 @@ __all__ = [
     "ensure_current_device",
     "full",
     "get_current_device",
+    "npu_runtime_folds_ddr_addr_offset",
     "ones",
     "rand",
     "randint",
@@ -58,6 +63,19 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+def _check_runtime() -> None:
+    """Refuse what the environment asks of mlir-aie and is not here; no other runtime stands in for it."""
+    runtime = os.environ.get("NPU_RUNTIME", "auto").lower()
+    if runtime not in ("xrt", "hrx", "auto"):
+        raise ImportError(f"Invalid NPU_RUNTIME={runtime!r}; expected one of xrt|hrx|auto")
+    if runtime == "hrx":
+        raise ImportError("NPU_RUNTIME=hrx asks for libhrx, which tilewright does not use: unset it for the simulator")
+
+
+if UPSTREAM in sys.modules:
+    _check_runtime()
 
 
 @cache

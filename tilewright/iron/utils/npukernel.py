@@ -54,6 +54,10 @@ class KernelResult:
         """Whether it came to its end: a run that does not raises an error."""
         return True
 
+    def has_trace(self) -> bool:
+        """Whether trace units wrote something."""
+        return self.trace_buffer is not None
+
     @property
     def cycles(self) -> int:
         return self.run.cycles
@@ -222,9 +226,18 @@ class HostRuntime:
         return simulated_device()
 
     @property
+    def _device(self) -> Any:  # programs for XRT take it from here
+        from tilewright.xrt.devices import device
+
+        return device(0)
+
+    @property
     def npu_str(self) -> str:
         """The generation of the device: `npu1` or `npu2`."""
         return NPU_NAMES[simulated_device().arch]
+
+    def evict_context(self, xclbin_path: str | Path) -> None:
+        """Nothing is held that could be stale."""
 
     def load(self, npu_kernel: NPUKernel) -> NPUKernel:
         return npu_kernel

@@ -27,6 +27,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def npu_runtime_folds_ddr_addr_offset() -> bool:
+    """Whether instructions have the offset of the host's memory in them: so it is with all runtimes but HRX."""
+    return True
+
+
 def ceildiv(a: int, b: int) -> int:
     """`a` divided by `b`, rounded up."""
     return -(a // -b)

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import Error
 from tilewright.native.object_cache import cache_folder
+from tilewright.support.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tilewright.iron.device.device import Device
+    from tilewright.iron.utils.compile.peano import compile_cxx_core_function, compile_external_kernel
 
 NPU_CACHE_HOME = cache_folder()
 """Where compiled designs are kept; TILEWRIGHT_CACHE names another place."""
@@ -84,4 +86,17 @@ def run_driver(mlir_module: Any, flags: Sequence[str], work_dir: str | PathLike[
     print(done.stderr, end="", file=sys.stderr)
 
 
-__all__ = ["NPU_CACHE_HOME", "CompilerDriverError", "compile_mlir_module", "resolve_target_arch", "run_driver"]
+_PEANO = "tilewright.iron.utils.compile.peano"
+__getattr__ = lazy_names(
+    __name__, {name: f"{_PEANO}:{name}" for name in ("compile_cxx_core_function", "compile_external_kernel")}
+)
+
+__all__ = [
+    "NPU_CACHE_HOME",
+    "CompilerDriverError",
+    "compile_cxx_core_function",
+    "compile_external_kernel",
+    "compile_mlir_module",
+    "resolve_target_arch",
+    "run_driver",
+]

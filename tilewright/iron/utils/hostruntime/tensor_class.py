@@ -147,6 +147,12 @@ class NpuTensor(MadeTensor):
     def fill_(self, value: Any) -> None:
         self._data.fill(value)
 
+    def buffer_object(self) -> Any:
+        """The same memory as a buffer for runs of `pyxrt`."""
+        from tilewright.xrt.buffers import bo
+
+        return bo.over(self._data.reshape(-1).view(np.uint8))
+
     @contextmanager
     def mutate(self) -> Generator[Array]:
         """The array for as long as the block lasts; afterwards it cannot be written to any more."""
@@ -160,6 +166,8 @@ class NpuTensor(MadeTensor):
 
     def subview(self, offset: int, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> Self:
         """A part of this tensor that shares its memory; it begins `offset` bytes in."""
+        if type(self).data is not NpuTensor.data:
+            raise NotImplementedError(f"{type(self).__name__} has `data` of its own, which parts could not share")
         if not hasattr(offset, "__index__"):
             raise TypeError(f"offset must be an integer number of bytes, got {offset!r}")
         wanted = np.dtype(self.dtype if dtype is None else dtype)

@@ -22,6 +22,7 @@ from tilewright.iron.placed.trace import (
     trace_stop,
 )
 from tilewright.iron.utils.trace.events import (
+    BasePortEvent,
     CoreEvent,
     GenericEvent,
     MemEvent,
@@ -150,9 +151,9 @@ def _checked(events: Sequence[Any]) -> list[GenericEvent]:
     if len(events) > MAX_EVENTS:
         refuse(f"At most {MAX_EVENTS} events can be traced at once, have {len(events)}.")
     given = [event if isinstance(event, GenericEvent) else GenericEvent(event) for event in events]
-    monitors = dict[int, PortEvent]()
+    monitors = dict[int, BasePortEvent]()
     for event in given:
-        if isinstance(event, PortEvent):
+        if isinstance(event, BasePortEvent):
             first = monitors.setdefault(event.slot, event)
             if (first.port, first.channel, first.master) != (event.port, event.channel, event.master):
                 refuse(
@@ -163,7 +164,7 @@ def _checked(events: Sequence[Any]) -> list[GenericEvent]:
     return given + [GenericEvent("NONE")] * (MAX_EVENTS - len(given))
 
 
-def _port(event: PortEvent) -> str:
+def _port(event: BasePortEvent) -> str:
     return f"{event.port.name} {event.channel} ({'out of' if event.master else 'into'} the switch)"
 
 
@@ -183,7 +184,7 @@ def _record(
         trace_packet(type=kind)
         for event in events:
             trace_event(event)
-        for slot, event in {event.slot: event for event in events if isinstance(event, PortEvent)}.items():
+        for slot, event in {event.slot: event for event in events if isinstance(event, BasePortEvent)}.items():
             trace_port(slot, event.port, event.channel, event.direction)
         trace_start(broadcast=start_broadcast)
         trace_stop(broadcast=stop_broadcast)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,6 +28,7 @@ from tilewright.device.trace_packets import (
     TraceFrame,
     frames_of,
 )
+from tilewright.iron.utils.trace.events import NUM_TRACE_TYPES
 
 Command: TypeAlias = dict[str, Any]
 """A frame as programs for mlir-aie have it: its type, and numbers by name; `event3` is there for slot 3."""
@@ -38,6 +40,12 @@ _TYPES: dict[FrameKind, str] = {kind: kind.name.capitalize() for kinds in KINDS.
 }
 _KINDS = {name: kind for kind, name in _TYPES.items() if kind is not START_COUNTERS}
 _UNSAID = ("Skip", "Fill")
+FILLER = "fe" * 4
+"""The word of a trace that has nothing to say."""
+_UNWRITTEN = ("", "a5" * 4)
+_NO_HEADER = 0x7 << 28 | 0x1 << 19 | 0x7F << 5
+"""Bits that no field of a trace packet's header has."""
+_BEGIN, _END = "INSTR_EVENT_0", "INSTR_EVENT_1"
 _FIELDS = {EVENT: "event", CYCLES: "cycles", REPEATS: "repeats", COUNTER: "pc", TIMER: "timer_value"}
 
 
@@ -95,6 +103,53 @@ def split_trace_segments(trace_pkts: Iterable[str], min_gap: int = PACKET_WORDS)
     return segments
 
 
+def trim_trace_pkts(trace_pkts: list[str]) -> list[str]:
+    """Words up to the last one of a trace: filler with nothing behind it."""
+    nothing = ["0" * PACKET_WORDS] * 2
+    for index, word in enumerate(trace_pkts):
+        if word.lower() == FILLER and trace_pkts[index + 1 : index + 3] == nothing:
+            return trace_pkts[: index + 1]
+    return trace_pkts
+
+
+def trace_pkts_de_interleave(word_stream: Sequence[str]) -> list[dict[str, list[str]]]:
+    """The words of packets behind their headers, for each type of packet by `row,column` of its tile."""
+    found: list[dict[str, list[str]]] = [{} for _ in range(NUM_TRACE_TYPES)]
+    words = list(takewhile(bool, word_stream))  # a file ends with an empty line
+    into: list[str] | None = None
+    for index in range(0, len(words), PACKET_WORDS):
+        header = parse_pkt_hdr_in_stream(int(words[index], 16))
+        if header["valid"]:
+            into = found[header["type"]].setdefault(f"{header['row']},{header['col']}", [])
+        # a word that is no header is taken for one that was lost: the tile is that of the packet before
+        if into is not None:
+            into += words[index + 1 : index + PACKET_WORDS]
+    return found
+
+
+def parse_pkt_hdr_in_stream(word: int) -> dict[str, Any]:
+    """The fields of a packet's header; `valid` says whether the word can be one."""
+    if not check_odd_word_parity(int(word)) or int(word) & _NO_HEADER:
+        return {"valid": False}
+    return {"valid": True, **dict(zip(("col", "row", "type", "id"), extract_tile(word), strict=True))}
+
+
+def check_odd_word_parity(word: int) -> bool:
+    """Whether a word has an odd number of ones, as headers do."""
+    return bool(parity(int(word) & 0xFFFFFFFF))
+
+
+def convert_to_byte_stream(toks_list: Sequence[dict[str, list[str]]]) -> list[dict[str, list[int]]]:
+    """The bytes of words, the upper one of each first; empty ones and those that were never written left out."""
+    return [
+        {
+            place: [*bytes.fromhex("".join(word for word in words if word not in _UNWRITTEN))]
+            for place, words in of.items()
+        }
+        for of in toks_list
+    ]
+
+
 def parity(x: int) -> int:
     """1 for an odd number of ones."""
     return x.bit_count() & 1
@@ -129,9 +184,9 @@ def _calls(entries: list[dict[str, Any]], process: int) -> Iterator[int]:
     for entry in entries:
         if entry["pid"] != process or entry["ph"] != "B":
             continue
-        if entry["name"] == "INSTR_EVENT_0" and begun is None:
+        if entry["name"] == _BEGIN and begun is None:
             begun = entry["ts"]
-        elif entry["name"] == "INSTR_EVENT_1" and begun is not None:
+        elif entry["name"] == _END and begun is not None:
             yield entry["ts"] - begun
             begun = None
 
@@ -144,6 +199,24 @@ def print_cycles_summary(trace_path: Any) -> None:
         if cycles:
             average = sum(cycles) / len(cycles)
             print(f"First/Min/Avg/Max cycles is {cycles[0]}/ {min(cycles)}/ {average}/ {max(cycles)}")
+
+
+def get_vector_time(trace: Any) -> float:
+    """Of the time from the last `INSTR_EVENT_0` to the last `INSTR_EVENT_1`, the part in which vector code ran."""
+    entries = json.loads(Path(trace).read_text())
+    marks = {name: [e["ts"] for e in entries if e["name"] == name and e["ph"] == "B"] for name in (_BEGIN, _END)}
+    if not all(times and times[-1] for times in marks.values()):
+        return 0
+    first, last = marks[_BEGIN][-1], marks[_END][-1]
+    begun, total = list[int](), 0
+    for entry in entries:
+        if entry["name"] != "INSTR_VECTOR" or not first <= entry["ts"] <= last:
+            continue
+        if entry["ph"] == "B":
+            begun.append(entry["ts"])
+        elif entry["ph"] == "E" and begun:
+            total += entry["ts"] - begun.pop()
+    return total / (last - first)
 
 
 def get_cycles(trace_path: Any) -> float:

@@ -7,7 +7,6 @@ values: AIERT.cpp of mlir-aie at 3ca0193cea9e, and the calls of aie-rt (branch r
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +31,8 @@ from tilewright.passes.control.configuration.memory import cleared_locks, initia
 from tilewright.passes.control.configuration.streams import configured_cascade, configured_shim_mux, configured_switch
 from tilewright.passes.control.configuration.writes import TileWriter, Write, fail_as_driver, words_of
 from tilewright.rewrite.pass_bases import ops_of
+from tilewright.support.structure import ContainerError
+from tilewright.txn.elf import LOAD, Elf
 
 OVERLAY = "is_ctrl_pkt_overlay"
 """Attribute of connections that carry control packets; they are loaded before the rest is sent by packets."""
@@ -210,12 +211,6 @@ def _refuse(core: CoreOp, *why: str) -> NoReturn:
     fail_as_driver(core, "XAie_LoadElf", "XAIE_INVALID_ELF", *((core, text) for text in why))
 
 
-HEADER = struct.Struct("<4sBBB9xHHIIIIIHHHHHH")
-PROGRAM_HEADER = struct.Struct("<8I")
-MAGIC, CLASS_32, LITTLE_ENDIAN = b"\x7fELF", 1, 1
-PT_LOAD = 1
-
-
 class ElfError(Error, ValueError):
     """The bytes are not an ELF file of a core."""
 
@@ -231,29 +226,15 @@ class ElfSegment(NamedTuple):
 
 def read_segments(elf: bytes) -> Iterator[ElfSegment]:
     """The loadable segments, in order."""
-    start, size, count = _program_headers(elf)
-    for offset in range(start, start + size * count, size):
-        kind, at, _, address, file_bytes, memory_bytes, _, _ = _unpack(PROGRAM_HEADER, elf, offset)
-        if kind != PT_LOAD or memory_bytes == 0:
-            continue
-        data = elf[at : at + min(file_bytes, memory_bytes)]
-        if len(data) < min(file_bytes, memory_bytes):
-            raise ElfError(f"the segment at {address:#x} ends after the file does")
-        after = b"" if memory_bytes > file_bytes else elf[at + len(data) : at + len(data) + WORD_BYTES - 1]
-        yield ElfSegment(address, data.ljust(memory_bytes, b"\0"), after)
-
-
-def _program_headers(elf: bytes) -> tuple[int, int, int]:
-    """Where the program headers begin, the size of one, and their number."""
-    magic, bits, order, *_, start, _, _, _, size, count, _, _, _ = _unpack(HEADER, elf, 0)
-    if (magic, bits, order) != (MAGIC, CLASS_32, LITTLE_ENDIAN):
-        raise ElfError("it is not a 32-bit little-endian ELF file")
-    if count and size < PROGRAM_HEADER.size:
-        raise ElfError(f"its program headers have {size} bytes, not {PROGRAM_HEADER.size}")
-    return start, size, count
-
-
-def _unpack(layout: struct.Struct, elf: bytes, offset: int) -> tuple[int, ...]:
-    if offset + layout.size > len(elf):
-        raise ElfError("it ends in the middle of a header")
-    return layout.unpack_from(elf, offset)
+    try:
+        file = Elf(elf)
+        for header in file.segments:
+            size = min(header.file_bytes, header.memory_bytes)
+            if header.type != LOAD or header.memory_bytes == 0:
+                continue
+            data = file.span.bytes(header.offset, size, f"the segment at {header.physical_address:#x}")
+            end = header.offset + size
+            after = b"" if header.memory_bytes > header.file_bytes else elf[end : end + WORD_BYTES - 1]
+            yield ElfSegment(header.physical_address, data.ljust(header.memory_bytes, b"\0"), after)
+    except ContainerError as error:
+        raise ElfError(str(error)) from None

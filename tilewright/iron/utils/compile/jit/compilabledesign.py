@@ -19,6 +19,7 @@ from tilewright.errors import ArgumentError, CallError
 from tilewright.ir.context import make_context
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.module import Module, mlir_mod_ctx
+from tilewright.iron.kernel import ExternalFunction
 from tilewright.iron.runtime.dispatch import DispatchParameter, dispatch_value
 from tilewright.iron.scripts import built
 from tilewright.iron.utils.compile.jit.context import compile_context
@@ -174,6 +175,7 @@ class CompilableDesign:
         numbers = {name: DispatchParameter(name, parameters.dispatch[name]) for name in self.dispatch_params}
         known = {name: parameters.dispatch[name](self.compile_kwargs[name]) for name in self.specialized_params}
         arguments = {**tensors, **parameters.scalar_types, **self.compile_kwargs, **numbers, **known}
+        ExternalFunction.forget_all()
         with compile_context(**self.compile_kwargs), mlir_mod_ctx() as ctx:
             result = self.mlir_generator(**arguments)
         # placed designs build in the context, others give a program

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tilewright.device import Arch
+from tilewright.device import events as numbered
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
 from tilewright.device.events import EVENTS, EventModule
@@ -33,6 +34,16 @@ _BY_ARCH = {
     )
     for arch in EVENTS
 }
+VOCABULARIES: dict[str, Any] = {
+    name: IntEnum(name, dict(numbers), module=__name__) for name, numbers in numbered.VOCABULARIES.items()
+}
+"""The events of each module of each generation, by names such as `CoreEventAIE2`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in VOCABULARIES:
+        return VOCABULARIES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class PacketType(IntEnum):
@@ -62,9 +73,13 @@ class GenericEvent:
 
     code: Any
 
+    def get_register_writes(self) -> dict[int, int]:
+        """What registers must hold for it, by address: nothing, but for classes of programs that say more."""
+        return {}
+
 
 @dataclass(frozen=True)
-class PortEvent(GenericEvent):
+class BasePortEvent(GenericEvent):
     """An event of a port of the stream switch; the number at its end says which of eight monitors watches it."""
 
     port: Any
@@ -82,9 +97,13 @@ class PortEvent(GenericEvent):
         return DMAChannelDir.S2MM if self.master else DMAChannelDir.MM2S
 
 
-class MemTilePortEvent(PortEvent):
+class PortEvent(BasePortEvent):
+    """An event of a port in a core's tile."""
+
+
+class MemTilePortEvent(BasePortEvent):
     """The same in a mem tile."""
 
 
-class ShimTilePortEvent(PortEvent):
+class ShimTilePortEvent(BasePortEvent):
     """The same in a shim tile."""

@@ -100,19 +100,24 @@ def _characters(data: bytes) -> str:
     return data.decode("latin-1").rstrip("\0")
 
 
-def _latin_1(value: str) -> bytes:
-    return value.encode("latin-1")
+def latin_1(text: str) -> bytes:
+    """A name as files have it, a byte for each character; `ContainerError` for one with other characters."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        raise ContainerError(None, f"the name {text!r:.80} has characters that a file has no bytes for") from None
 
 
 def text(size: int, default: str = "", *, note: str = "") -> Any:
     """Characters up to the first NUL of a fixed room; what follows it is kept, should it not be NUL."""
-    form = FieldForm(
-        f"{size}s",
-        f"char[{size}]",
-        _characters,
-        _latin_1,
-    )
-    return _field(form, default, note)
+
+    def write(value: str) -> bytes:
+        data = value.encode("latin-1")
+        if len(data) > size:
+            raise StructError(f"{value!r:.80} takes {len(data)} bytes, there is room for {size}")
+        return data
+
+    return _field(FieldForm(f"{size}s", f"char[{size}]", _characters, write), default, note)
 
 
 def raw(size: int, default: bytes | None = None, *, note: str = "") -> Any:

@@ -1,0 +1,1 @@
+"""TXN binaries as designs."""

@@ -1,0 +1,1 @@
+"""The runtime of XRT, by upstream's path: programs that name it get the simulated NPU."""
