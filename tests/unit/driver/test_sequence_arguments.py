@@ -294,7 +294,7 @@ def test_the_environment_forgives_what_the_hardware_does(
 
 def test_a_hazard_that_the_environment_misspells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_JUDGE", "outside_memory=note")
-    with pytest.raises(tw.Error, match="TILEWRIGHT_JUDGE: there is no hazard 'outside_memory'.*'outside-memory'"):
+    with pytest.raises(tw.Error, match=r"TILEWRIGHT_JUDGE: there is no hazard 'outside_memory'.*'outside-memory'"):
         design().run(*arrays(), 1)
 
 
