@@ -327,8 +327,8 @@ def sequence_call(
 ) -> SequenceCall:
     """Arguments as a sequence takes them; `CallError` or `ArgumentError` for those that it does not.
 
-    An array may be None, or left out at the end, if the sequence does not use it, or only its traces do. Words that
-    are given have no use for scalars, which may be left out then.
+    An array may be None, or left out at the end, if the sequence does not use it, or only its traces do. Words that are
+    given have no use for scalars, which may be left out then.
     """
     values = _values(op, names, arguments, named)
     arrays, left_out, scalars = dict[int, tuple[str, Array]](), list[int](), dict[int, int]()
