@@ -135,6 +135,18 @@ THROUGH_CORE_TILE = [
     fifo("out", "%c, {%shim}", BLOCK),
     worker("%c", "on", "out", 7),
 ]
+PACKETS_AND_CIRCUITS = [
+    fifo("in", "%shim, {%mem}", 2 * BLOCK),
+    fifo("toa", "%mem, {%a}", BLOCK, attributes="packet"),
+    fifo("tob", "%mem, {%b}", BLOCK),
+    "aie.objectfifo.link [@in] -> [@toa, @tob]([] [0, 8])",
+    fifo("froma", "%a, {%mem}", BLOCK),
+    fifo("fromb", "%b, {%mem}", BLOCK, attributes="packet, packet_id = 9 : i8"),
+    fifo("out", "%mem, {%shim}", 2 * BLOCK, attributes="packet"),
+    "aie.objectfifo.link [@froma, @fromb] -> [@out]([0, 8] [])",
+    worker("%a", "toa", "froma", 100),
+    worker("%b", "tob", "fromb", 200),
+]
 BACK_TO_ITSELF = [
     fifo("in", "%shim, {%a}", BLOCK),
     fifo("self", "%a, {%a}", BLOCK, attributes="via_DMA = true"),
@@ -190,6 +202,7 @@ def by_objects(text: str) -> str:
     "parts, expected, blocks",
     [
         pytest.param(DISTRIBUTED_AND_JOINED, halves, 2 * BLOCKS, id="parts go to two cores and come together"),
+        pytest.param(PACKETS_AND_CIRCUITS, halves, 2 * BLOCKS, id="some in packets, some not"),
         pytest.param(JOINED_TWICE, both, BLOCKS, id="what is joined is sent twice"),
         pytest.param(SENT_THRICE, lambda data: np.repeat(data, 3, axis=0) + 1, BLOCKS, id="each block is sent thrice"),
         pytest.param(NEIGHBOURS, lambda data: data + 15, BLOCKS, id="neighbours share memory"),

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     SymbolNameConstraint,
     SymbolRefAttr,
+    UnitAttr,
     i32,
 )
 from xdsl.ir import Operation, SSAValue
@@ -32,7 +33,7 @@ from xdsl.traits import SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from tilewright.dialects._ods import ParentOp, i32_attr, op_definition
+from tilewright.dialects._ods import ParentOp, i8_attr, i32_attr, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.aie.attributes import (
     BDDimLayoutArrayArrayAttr,
@@ -80,6 +81,8 @@ class ObjectFifoOp(IRDLOperation):
     pad_dimensions = opt_prop_def(BDPadLayoutArrayAttr, prop_name="padDimensions")
     pad_value = opt_prop_def(i32_attr(), default_value=IntegerAttr(0, i32), prop_name="padValue")
     iter_count = opt_prop_def(i32_attr())  # the DMAs stop after so many rounds; without it they never do
+    packet = opt_prop_def(UnitAttr)  # its data goes in packets, whatever that of others does
+    packet_id = opt_prop_def(i8_attr(minimum=0))  # the id of these; without it one that is free
 
     traits = traits_def(ParentOp("aie.device"), SymbolOpInterface())
 
@@ -194,6 +197,8 @@ class ObjectFifoOp(IRDLOperation):
         self._verify_init_values(producer)
         self._verify_iterations(producer)
         self._verify_granularity()
+        if self.packet_id is not None and self.packet is None:
+            raise VerifyException("packet_id is only meaningful with packet")
 
     def _verify_layouts(self, producer: TileLike) -> None:
         """Transformations at a shim tile are the runtime sequence's to make."""

@@ -143,6 +143,7 @@ class Split:
             "source": SymbolRefAttr(name),
             "destinations": ArrayAttr(map(SymbolRefAttr, targets)),
         }
+        flow |= {name: fifo.properties[name] for name in ("packet", "packet_id") if name in fifo.properties}
         self._insert(ObjectFifoFlowOp.create(properties=flow), fifo)
 
     def rename_shim_ends(self) -> None:

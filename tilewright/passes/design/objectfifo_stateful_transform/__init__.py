@@ -111,7 +111,8 @@ class ObjectFifoStatefulTransformPass(DevicePass):
         device = ends.design.device
         planner, programs, packets = ChainPlanner(device.model), DmaPrograms(device), PacketIds(device)
         for connection in ends.connections:
-            packet = packets.take(connection) if self.packet_switched else None
+            is_packet = self.packet_switched or connection.producer.fifo.packet is not None
+            packet = packets.take(connection) if is_packet else None
             for end in connection.ends:
                 if end.stream_port is not None:  # a port of the core takes the place of the DMA
                     continue
@@ -286,23 +287,35 @@ class PacketIds:
 
     def __init__(self, device: DeviceOp):
         self.device = device
-        used = [flow.packet_id.value.data for flow in ops_of(device.body.ops, PacketFlowOp)]
-        self.next_id = max(used, default=-1) + 1
+        self.used = {flow.packet_id.value.data for flow in ops_of(device.body.ops, PacketFlowOp)}
+        fifos = ops_of(device.body.ops, ObjectFifoOp)
+        self.used |= {fifo.packet_id.value.data for fifo in fifos if fifo.packet_id is not None}
+        # Behind the last one that is used, as mlir-aie, unless FIFOs say themselves that they want some.
+        chosen = any(fifo.packet is not None for fifo in fifos)
+        self.next_id = 0 if chosen else max(self.used, default=-1) + 1
 
     def take(self, connection: SplitFifo) -> PacketInfoAttr:
-        limit = self.device.model.max_packet_id
+        fifo, limit = connection.producer.fifo, self.device.model.max_packet_id
+        if fifo.packet_id is not None:
+            number = fifo.packet_id.value.data
+            if number > limit:
+                fail_op(fifo, f"packet_id {number} is out of range (max {limit})")
+            return _packet(number)
+        while self.next_id in self.used:
+            self.next_id += 1
         if self.next_id > limit:
             fail(
                 self.device,
                 op_text(self.device, "max number of packet IDs reached"),
-                (
-                    connection.producer.fifo,
-                    f"@{connection.producer.name} has no packet id left, the last one is {limit}",
-                ),
-                (connection.producer.fifo, "give some FIFOs circuits, in a design lowered without packet-sw-objFifos"),
+                (fifo, f"@{connection.producer.name} has no packet id left, the last one is {limit}"),
+                (fifo, "give some FIFOs circuits, in a design lowered without packet-sw-objFifos"),
             )
         self.next_id += 1
-        return PacketInfoAttr.new([IntAttr(0), IntAttr(self.next_id - 1)])
+        return _packet(self.next_id - 1)
+
+
+def _packet(number: int) -> PacketInfoAttr:
+    return PacketInfoAttr.new([IntAttr(0), IntAttr(number)])
 
 
 def add_circuits(connection: SplitFifo, channels: dict[FifoEnd, Channel]) -> None:
