@@ -17,7 +17,7 @@ from tilewright.cli.main import main
 from tilewright.lift import lift, to_mlir
 from tilewright.lift.lifting import predicted
 from tilewright.lift.model import learn
-from tilewright.lift.parameters import ParameterError, Parameters, from_names
+from tilewright.lift.parameters import ParameterError, ShapeParameters, from_names
 from tilewright.lift.parameters import given as given_parameters
 from tilewright.txn.stream import Header, Operation, Stream
 
@@ -113,6 +113,8 @@ def test_bits_that_nothing_reads_are_kept_apart() -> None:
     assert not lifted.left_out and lifted.model.names == ["p", "unused"]
     words = tw.compile(lifted.text).txn("lifted", p=5, unused=lifted.files["p5.bin"]["unused"])
     assert (words == streams["p5.bin"]).all()
+    zeroed = lift(streams, from_names([*streams]), zero_unused=True)
+    assert len(zeroed.files) == 8 and zeroed.model.names == ["p"] and len(zeroed.text) < len(lifted.text)
 
 
 @given(st.data())
@@ -249,7 +251,7 @@ def test_damaged_and_mixed_files(family: dict[str, np.ndarray], data: st.DataObj
             continue
         streams[name] = damaged
     try:
-        parameters = from_names([*streams]) if streams else Parameters([], {})
+        parameters = from_names([*streams]) if streams else ShapeParameters([], {})
         lifted = lift(streams, parameters)
     except tw.Error:
         return
