@@ -323,8 +323,12 @@ def _candidates(columns: Columns) -> Iterator[ShapeExpression]:
     yield from (Binary(op, p, ShapeConstant(c)) for c in others for p in parameters for op in ("ceildiv", "//", "%"))
     shares = [Binary("//", ShapeConstant(1 << k), p) for k in range(8, 21) for p in parameters]
     yield from shares
-    yield from (Binary(op, p, ShapeConstant(c)) for p in products for c in powers for op in ("ceildiv", "//", "%"))
+    sizes = [1 << k for k in range(1, 21)]
+    yield from (Binary(op, p, ShapeConstant(c)) for p in products for c in sizes for op in ("ceildiv", "//", "%"))
     whole = [q for q in quotients if q.operation == "ceildiv"]
+    # buffers that take turns
+    counts = [*whole, *(Binary("ceildiv", p, ShapeConstant(c)) for p in products for c in sizes)]
+    yield from (Binary("%", count, ShapeConstant(1 << k)) for count in counts for k in range(1, 5))
     yield from (Binary("*", a, b) for a, b in combinations(whole, 2))
     yield from (Binary(op, p, s) for s in shares for p in parameters for op in ("ceildiv", "min", "%"))
     yield from (Binary("ceildiv", q, ShapeConstant(c)) for q in products for c in others)
