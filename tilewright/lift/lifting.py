@@ -265,26 +265,26 @@ def _found(group: Group) -> Iterator[str]:
     """Each expression once, with the words that it gives."""
     places = dict[ShapeExpression, list[tuple[int, int]]]()
     loops = list[str]()
-    operation = 0
 
     def visit(body: Sequence[Explained]) -> None:
-        nonlocal operation
         for part in body:
             if isinstance(part, ExplainedLoop):
-                loops.append(
-                    f"loop of {_count(part.body)} operations from operation {operation} on: {part.count} turns"
-                )
+                first, size = _first(part), _count(part.body)
+                loops.append(f"loop of {size} operations from operation {first} on: {part.count} turns")
                 visit(part.body)
                 continue
             for number, word in enumerate(part.words):
                 if not isinstance(word, ShapeConstant):
-                    places.setdefault(word, []).append((operation, number))
-            operation += 1
+                    places.setdefault(word, []).append((part.number, number))
 
     visit(group.body)
     yield from loops
     for expression, found in [*places.items()][:MOST_SHOWN]:
         yield f"{_places(found)}: {expression}"
+
+
+def _first(part: Explained) -> int:
+    return _first(part.body[0]) if isinstance(part, ExplainedLoop) else part.number
 
 
 def _places(found: Sequence[tuple[int, int]]) -> str:

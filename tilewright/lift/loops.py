@@ -29,6 +29,8 @@ MOST_PERIOD = 512
 class Leaf:
     """One operation: its words in the first turn of all loops around it, and how they advance, innermost loop first."""
 
+    number: int
+    """Of the operation in its stream."""
     opcode: int
     words: Matrix
     steps: tuple[Matrix, ...] = ()

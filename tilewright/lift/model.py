@@ -37,6 +37,8 @@ Progress: TypeAlias = Callable[[str], None]
 class ExplainedOperation:
     """An operation: an expression for each word, and for what it advances by in each loop around, innermost first."""
 
+    number: int
+    """Among the operations of the first file of its group."""
     opcode: int
     words: tuple[ShapeExpression, ...]
     steps: tuple[tuple[ShapeExpression, ...], ...]
@@ -228,7 +230,7 @@ def _group(files: list[_File], parameters: ShapeParameters, trusted: dict[ShapeE
     ends = [*first.starts[1:], len(words)]
     alone = {operation for operation, _ in group.image_words}
     leaves: list[Node] = [
-        Leaf(opcode, words[start:end], is_alone=number in alone)
+        Leaf(number, opcode, words[start:end], is_alone=number in alone)
         for number, (opcode, start, end) in enumerate(
             zip(first.stream.opcodes.tolist(), first.starts, ends, strict=True)
         )
@@ -297,9 +299,8 @@ def _explain(group: Group, model: FamilyModel, trusted: dict[ShapeExpression, No
     own = model.parameters.take(group.files)
     explainer = Explainer(own.columns or {"": np.zeros(len(group.files), dtype=np.int64)}, trusted)
     missing = list[Unexplained]()
-    operation = 0
 
-    def explain(column: Column, word: int) -> ShapeExpression:
+    def explain(column: Column, operation: int, word: int) -> ShapeExpression:
         if (column == column[0]).all():
             return ShapeConstant(int(column[0]))
         found = explainer.explain(column)
@@ -308,22 +309,21 @@ def _explain(group: Group, model: FamilyModel, trusted: dict[ShapeExpression, No
         return found or ShapeConstant(0)
 
     def build(nodes: Sequence[Node]) -> tuple[Explained, ...]:
-        nonlocal operation
         built = list[Explained]()
         for node in nodes:
             if isinstance(node, RolledLoop):
-                built.append(ExplainedLoop(explain(node.count, 0), build(node.body)))
+                first = next(node.leaves).number
+                built.append(ExplainedLoop(explain(node.count, first, 0), build(node.body)))
                 continue
             words = list[ShapeExpression]()
             for number, column in enumerate(node.words):
-                image = group.image_words.get((operation, number)) if node.is_alone else None
-                words.append(explain(column, number) if image is None else _choice_of_image(group, image))
-            steps = tuple(tuple(explain(column, n) for n, column in enumerate(step)) for step in node.steps)
-            built.append(ExplainedOperation(node.opcode, tuple(words), steps))
-            operation += sum(1 for _ in node.leaves)
+                image = group.image_words.get((node.number, number)) if node.is_alone else None
+                found = explain(column, node.number, number) if image is None else _choice_of_image(group, image)
+                words.append(found)
+            steps = tuple(tuple(explain(it, node.number, n) for n, it in enumerate(step)) for step in node.steps)
+            built.append(ExplainedOperation(node.number, node.opcode, tuple(words), steps))
         return tuple(built)
 
-    # operations are numbered as the first file of the group has them
     group.body = build(group.nodes)
     trusted.update(explainer.trusted)
     return missing

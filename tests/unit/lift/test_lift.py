@@ -105,7 +105,8 @@ def test_bits_that_nothing_reads_are_kept_apart() -> None:
     noise = random.Random(5)
     streams = {
         f"p{n}.bin": _stream(
-            Operation(txn.Opcode.MASKPOLL, [noise.getrandbits(32)], address=0x1D220, value=2 * n, mask=3)
+            *(txn.write(0x1D000 + (column << 25), 3) for column in range(4)),
+            Operation(txn.Opcode.MASKPOLL, [noise.getrandbits(32)], address=0x1D220, value=2 * n, mask=3),
         )
         for n in range(1, 9)
     }
