@@ -95,6 +95,7 @@ add_arguments = tools(
                         default=0.0,
                     ),
                     "--seed": value("N", "of the choice of these", type=int, default=0),
+                    "--zero-unused": switch("give 0 in bits that nothing reads, such as padding; compare the others"),
                     "--quiet": switch("only what went wrong"),
                     **FOR_ALL,
                 }
@@ -307,7 +308,14 @@ def _lift(args: Namespace) -> int:
             refused[name] = str(error).splitlines()[0]
     parameters = given([*streams], args.param) if args.param else from_names([*streams])
     with _progress(quiet=args.quiet or args.json) as progress:
-        lifted = lift(streams, parameters, hold_out=args.hold_out, seed=args.seed, progress=progress)
+        lifted = lift(
+            streams,
+            parameters,
+            hold_out=args.hold_out,
+            seed=args.seed,
+            zero_unused=args.zero_unused,
+            progress=progress,
+        )
     manifest = json.dumps(lifted.manifest() | {"refused": refused}, indent=1) + "\n"
     write_folder(Path(args.output), {"lifted.mlir": lifted.text.encode(), "lifted.json": manifest.encode()})
     if args.json:

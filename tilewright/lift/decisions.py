@@ -1,4 +1,4 @@
-"""Which of several kinds of stream a file is: a tree of conditions on its parameters."""
+"""Trees of conditions on parameters, which say which of several kinds of stream a file is."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.lift.expressions import Binary, Column, Columns, Condition, Constant, Expression, Parameter
+from tilewright.lift.expressions import Binary, Column, Columns, Condition, Parameter, ShapeConstant, ShapeExpression
 
 MOST_BOUNDS = 48
 
 
 @dataclass(frozen=True)
-class Branch:
+class ShapeBranch:
     """A condition, and what holds on either side."""
 
     condition: Condition
@@ -24,7 +24,7 @@ class Branch:
     otherwise: Decision
 
 
-Decision: TypeAlias = "Branch | int"
+Decision: TypeAlias = "ShapeBranch | int"
 
 
 def decide(columns: Columns, kinds: Column) -> Decision:
@@ -38,7 +38,7 @@ def decide(columns: Columns, kinds: Column) -> Decision:
 def follow(decision: Decision, columns: Columns) -> Column:
     """The kind of each file."""
     if isinstance(decision, int):
-        return Constant(decision).evaluate(columns)
+        return ShapeConstant(decision).evaluate(columns)
     holds = decision.condition.holds(columns)
     return np.where(holds, follow(decision.then, columns), follow(decision.otherwise, columns))
 
@@ -64,7 +64,7 @@ def _grow(candidates: Sequence[Candidate], kinds: Column, rows: npt.NDArray[np.i
         return usual
     _, condition, inside = best
     then, otherwise = _grow(candidates, kinds, rows[inside]), _grow(candidates, kinds, rows[~inside])
-    return then if then == otherwise else Branch(condition, then, otherwise)
+    return then if then == otherwise else ShapeBranch(condition, then, otherwise)
 
 
 def _entropy(kinds: Column) -> float:
@@ -83,25 +83,25 @@ def _candidates(columns: Columns) -> Iterator[Candidate]:
 
 
 def _conditions(columns: Columns) -> Iterator[Condition]:
-    parameters: list[Expression] = [Parameter(name) for name in columns]
+    parameters: list[ShapeExpression] = [Parameter(name) for name in columns]
     products = [Binary("*", a, b) for a, b in combinations(parameters, 2)]
     quotients = [Binary(op, a, b) for a in parameters for b in parameters if a != b for op in ("//", "%")]
     for parameter in parameters:
         yield from _bounded(parameter, columns, ("<=", "=="))
     for parameter in parameters:
         for divisor in (1 << k for k in range(1, 14)):
-            yield Condition(Binary("%", parameter, Constant(divisor)), "==", 0)
+            yield Condition(Binary("%", parameter, ShapeConstant(divisor)), "==", 0)
         for divisor in (3, 5, 7):
-            yield from (Condition(Binary("%", parameter, Constant(divisor << k)), "==", 0) for k in range(10))
+            yield from (Condition(Binary("%", parameter, ShapeConstant(divisor << k)), "==", 0) for k in range(10))
     for product in products:
         yield from _bounded(product, columns, ("<=",))
         for divisor in (1 << k for k in range(6, 20)):
-            yield Condition(Binary("%", product, Constant(divisor)), "==", 0)
+            yield Condition(Binary("%", product, ShapeConstant(divisor)), "==", 0)
     for quotient in quotients:
         yield from _bounded(quotient, columns, ("<=",))
 
 
-def _bounded(expression: Expression, columns: Columns, relations: Sequence[str]) -> Iterator[Condition]:
+def _bounded(expression: ShapeExpression, columns: Columns, relations: Sequence[str]) -> Iterator[Condition]:
     values = np.unique(expression.evaluate(columns))
     if len(values) > MOST_BOUNDS:
         values = values[np.linspace(0, len(values) - 1, MOST_BOUNDS).astype(np.int64)]

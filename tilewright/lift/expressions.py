@@ -24,19 +24,19 @@ class Scope:
 
     def __init__(self, emitter: Emitter, parameters: Mapping[str, SSAValue]):
         self.emitter, self.parameters = emitter, parameters
-        self._made: dict[Expression, SSAValue] = {}
+        self._made: dict[ShapeExpression, SSAValue] = {}
 
-    def value(self, expression: Expression) -> SSAValue:
+    def value(self, expression: ShapeExpression) -> SSAValue:
         """The i64 value of an expression, computed once."""
         if expression not in self._made:
             self._made[expression] = expression.emit(self)
         return self._made[expression]
 
     def constant(self, number: int) -> SSAValue:
-        return self.value(Constant(number))
+        return self.value(ShapeConstant(number))
 
 
-class Expression(ABC):
+class ShapeExpression(ABC):
     """A number that depends on parameters."""
 
     @property
@@ -56,7 +56,7 @@ def _length(columns: Columns) -> int:
 
 
 @dataclass(frozen=True)
-class Constant(Expression):
+class ShapeConstant(ShapeExpression):
     value: int
 
     @property
@@ -74,7 +74,7 @@ class Constant(Expression):
 
 
 @dataclass(frozen=True)
-class Parameter(Expression):
+class Parameter(ShapeExpression):
     name: str
 
     @property
@@ -116,12 +116,12 @@ DIVISIONS = ("//", "ceildiv", "%")
 
 
 @dataclass(frozen=True)
-class Binary(Expression):
+class Binary(ShapeExpression):
     """Two expressions and what is done with them; a divisor of 0 counts as 1, so that no shape is an error."""
 
     operation: str
-    left: Expression
-    right: Expression
+    left: ShapeExpression
+    right: ShapeExpression
 
     @property
     def cost(self) -> int:
@@ -130,12 +130,12 @@ class Binary(Expression):
     def __str__(self) -> str:
         if self.operation in ("min", "max", "ceildiv"):
             return f"{self.operation}({self.left}, {self.right})"
-        if self.operation == "+" and isinstance(self.right, Constant) and self.right.value < 0:
-            return f"{self.left} - {Constant(-self.right.value)}"
+        if self.operation == "+" and isinstance(self.right, ShapeConstant) and self.right.value < 0:
+            return f"{self.left} - {ShapeConstant(-self.right.value)}"
         left, right = (f"({side})" if self._is_open(side) else str(side) for side in (self.left, self.right))
         return f"{left} {self.operation} {right}" if self.operation != "*" else f"{left}*{right}"
 
-    def _is_open(self, side: Expression) -> bool:
+    def _is_open(self, side: ShapeExpression) -> bool:
         return self.operation != "+" and isinstance(side, Binary) and side.operation in ("+", "*", "//", "%")
 
     def evaluate(self, columns: Columns) -> Column:
@@ -164,7 +164,7 @@ class Binary(Expression):
                 return emitter.binary(arith.MaxSIOp, left, right)
 
     def _divisor(self, scope: Scope, right: SSAValue) -> SSAValue:
-        if isinstance(self.right, Constant):
+        if isinstance(self.right, ShapeConstant):
             return right
         is_zero = scope.emitter.compare("eq", right, scope.constant(0))
         return scope.emitter.select(is_zero, scope.constant(1), right)
@@ -182,7 +182,7 @@ _PREDICATES = {"==": "eq", "<=": "sle", ">": "sgt"}
 class Condition:
     """A comparison of an expression with a number: `==`, `<=` or `>`."""
 
-    expression: Expression
+    expression: ShapeExpression
     relation: str
     bound: int
 
@@ -204,12 +204,12 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Choice(Expression):
+class ShapeChoice(ShapeExpression):
     """One expression where a condition holds, another one where it does not."""
 
     condition: Condition
-    then: Expression
-    otherwise: Expression
+    then: ShapeExpression
+    otherwise: ShapeExpression
 
     @property
     def cost(self) -> int:
@@ -229,10 +229,10 @@ class Choice(Expression):
 
 
 @dataclass(frozen=True)
-class ReciprocalBits(Expression):
+class ReciprocalBits(ShapeExpression):
     """The bits of 1 / n as a 32-bit floating-point number, for n from 1 to 2^30; rounded to the nearest."""
 
-    of: Expression
+    of: ShapeExpression
 
     @property
     def cost(self) -> int:
@@ -249,7 +249,7 @@ class ReciprocalBits(Expression):
 
     def emit(self, scope: Scope) -> SSAValue:
         emit = scope.emitter
-        bound = scope.value(Binary("min", Binary("max", self.of, Constant(1)), Constant(1 << 30)))
+        bound = scope.value(Binary("min", Binary("max", self.of, ShapeConstant(1)), ShapeConstant(1 << 30)))
         length = scope.constant(0)
         for bit in range(31):
             is_reached = emit.compare("sge", bound, scope.constant(1 << bit))
@@ -262,10 +262,10 @@ class ReciprocalBits(Expression):
 
 
 @dataclass(frozen=True)
-class Fields(Expression):
+class Fields(ShapeExpression):
     """A word of several fields: each an expression, and where its lowest bit lies, upwards."""
 
-    parts: tuple[tuple[int, Expression], ...]
+    parts: tuple[tuple[int, ShapeExpression], ...]
 
     @property
     def cost(self) -> int:
@@ -292,7 +292,7 @@ class Fields(Expression):
         return word
 
 
-def affine(expression: Expression, scale: int, offset: int) -> Expression:
+def affine(expression: ShapeExpression, scale: int, offset: int) -> ShapeExpression:
     """`scale * expression + offset`, without what changes nothing."""
-    scaled = expression if scale == 1 else Binary("*", Constant(scale), expression)
-    return scaled if offset == 0 else Binary("+", scaled, Constant(offset))
+    scaled = expression if scale == 1 else Binary("*", ShapeConstant(scale), expression)
+    return scaled if offset == 0 else Binary("+", scaled, ShapeConstant(offset))

@@ -11,18 +11,18 @@ import numpy as np
 
 from tilewright.driver.compiled_design import Design, compile_text
 from tilewright.errors import Error
-from tilewright.lift.decisions import Branch, Decision
-from tilewright.lift.expressions import Constant, Expression
+from tilewright.lift.decisions import Decision, ShapeBranch
+from tilewright.lift.expressions import ShapeConstant, ShapeExpression
 from tilewright.lift.model import (
     UNUSED,
     Explained,
     ExplainedLoop,
+    FamilyModel,
     Group,
-    Model,
     Progress,
     learn,
 )
-from tilewright.lift.parameters import ParameterError, Parameters
+from tilewright.lift.parameters import ParameterError, ShapeParameters
 from tilewright.lift.sequence import SEQUENCE, model_text, stream_text
 from tilewright.lift.unused import unused_mask
 from tilewright.txn.codec import decode, lay_out
@@ -51,7 +51,7 @@ class Lifted:
 
     text: str
     """The module, `lifted.mlir`."""
-    model: Model
+    model: FamilyModel
     files: dict[str, dict[str, int]]
     """The arguments that give each file."""
     left_out: dict[str, str]
@@ -59,6 +59,8 @@ class Lifted:
     bytes: int
     """Of the files that it stands for."""
     prediction: Prediction | None = None
+    is_zeroed: bool = False
+    """Whether bits that nothing reads are 0, not those of the files."""
 
     def manifest(self) -> dict[str, Any]:
         """`lifted.json`."""
@@ -83,7 +85,8 @@ class Lifted:
     def report(self) -> Iterator[str]:
         """What was found, line by line."""
         model = self.model
-        yield f"{len(self.files)} of {len(self.files) + len(self.left_out)} files, byte for byte, from {_named(model)}"
+        how = "in every bit that something reads" if self.is_zeroed else "byte for byte"
+        yield f"{len(self.files)} of {len(self.files) + len(self.left_out)} files, {how}, from {_named(model)}"
         if self.bytes:
             size = len(self.text)
             yield f"{size:,} bytes of MLIR for {self.bytes:,} bytes of files: {size / self.bytes:.1%}"
@@ -92,10 +95,8 @@ class Lifted:
             yield f"bits that nothing reads do not follow from the shape: {UNUSED} chooses among {most} contents"
         if self.prediction is not None:
             seen = self.prediction
-            yield (
-                f"of {seen.files} files that were not looked at, {seen.exact} are predicted byte for byte, "
-                f"{seen.read_bits} in every bit that something reads"
-            )
+            exactly = "" if self.is_zeroed else f"{seen.exact} are predicted byte for byte, "
+            yield f"of {seen.files} files not looked at, {exactly}{seen.read_bits} in every bit that something reads"
         yield from _branches(model.decision, model.groups, "")
         for number, group in enumerate(model.groups):
             yield f"group {number}: {len(group.files)} files, {_count(group.body)} operations written"
@@ -108,10 +109,11 @@ class Lifted:
 
 def lift(
     streams: Mapping[str, Words],
-    parameters: Parameters,
+    parameters: ShapeParameters,
     *,
     hold_out: float = 0,
     seed: int = 0,
+    zero_unused: bool = False,
     progress: Progress = lambda text: None,
 ) -> Lifted:
     """One sequence for a family of streams.
@@ -121,17 +123,20 @@ def lift(
         parameters: the shape of each of them
         hold_out: learn first from all but this share, chosen at random, and say how many of these are predicted
         seed: of that choice
+        zero_unused: give 0 in all bits that nothing reads, and compare the others
         progress: told what is being done
     """
     if len(parameters.files) < LEAST_FILES:
         reasons = "".join(f"; {name}: {reason}" for name, reason in [*parameters.left_out.items()][:3])
         raise ParameterError(f"a family has {LEAST_FILES} files at least, with parameters{reasons}")
+    if zero_unused:
+        streams = {name: words & ~_unused(words) for name, words in streams.items()}
     prediction = _predict(streams, parameters, hold_out, seed, progress) if hold_out else None
     model = learn(streams, parameters, progress)
     progress("compiling the sequence")
     text, design = _compiled(model)
     progress("comparing with the files")
-    lifted = Lifted(text, model, {}, dict(model.left_out), 0, prediction)
+    lifted = Lifted(text, model, {}, dict(model.left_out), 0, prediction, is_zeroed=zero_unused)
     for index, name in enumerate(parameters.files):
         if name in model.left_out:
             continue
@@ -145,7 +150,7 @@ def lift(
     return lifted
 
 
-def _compiled(model: Model) -> tuple[str, Design]:
+def _compiled(model: FamilyModel) -> tuple[str, Design]:
     """The sequence at the highest level that compiles; instructions as they are where that does not."""
     if not model.groups:
         raise TxnError(None, _nothing(model))
@@ -157,7 +162,7 @@ def _compiled(model: Model) -> tuple[str, Design]:
         return text, compile_text(text, "lifted.mlir")
 
 
-def _nothing(model: Model) -> str:
+def _nothing(model: FamilyModel) -> str:
     words = "".join(f"; {word}" for word in model.unexplained[:3])
     return f"no file is explained by its parameters ({', '.join(model.parameters.columns) or 'there are none'}){words}"
 
@@ -175,7 +180,7 @@ def _difference(design: Design, values: Mapping[str, int], wanted: Words) -> str
 
 
 def _predict(
-    streams: Mapping[str, Words], parameters: Parameters, share: float, seed: int, progress: Progress
+    streams: Mapping[str, Words], parameters: ShapeParameters, share: float, seed: int, progress: Progress
 ) -> Prediction:
     """Learn from some files, and predict the others."""
     order = list(range(len(parameters.files)))
@@ -196,7 +201,7 @@ def _predict(
     return found
 
 
-def predicted(model: Model, values: Mapping[str, int]) -> Words:
+def predicted(model: FamilyModel, values: Mapping[str, int]) -> Words:
     """The stream of a shape; its unread bits are those of a file with the same numbers, if there is one."""
     shape = {name: value for name, value in values.items() if name not in model.parameters.texts}
     same = np.ones(len(model.unused), dtype=np.bool_)
@@ -210,9 +215,13 @@ def predicted(model: Model, values: Mapping[str, int]) -> Words:
 def _same_where_read(words: Words, wanted: Words) -> bool:
     if len(words) != len(wanted):
         return False
-    stream = decode(wanted)
-    mask = unused_mask(stream, lay_out(stream)[0].tolist(), len(wanted))
-    return not ((words ^ wanted) & ~mask).any()
+    return not ((words ^ wanted) & ~_unused(wanted)).any()
+
+
+def _unused(words: Words) -> Words:
+    """The bits of a stream that nothing reads."""
+    stream = decode(words)
+    return unused_mask(stream, lay_out(stream)[0].tolist(), len(words))
 
 
 def to_mlir(data: Words) -> str:
@@ -234,7 +243,7 @@ def to_mlir(data: Words) -> str:
 # Reports
 
 
-def _named(model: Model) -> str:
+def _named(model: FamilyModel) -> str:
     return f"{SEQUENCE}({', '.join(model.names)})"
 
 
@@ -243,7 +252,7 @@ def _count(body: Sequence[Explained]) -> int:
 
 
 def _branches(decision: Decision, groups: Sequence[Group], indent: str) -> Iterator[str]:
-    if isinstance(decision, Branch):
+    if isinstance(decision, ShapeBranch):
         yield f"{indent}if {decision.condition}:"
         yield from _branches(decision.then, groups, f"{indent}  ")
         yield f"{indent}else:"
@@ -254,28 +263,28 @@ def _branches(decision: Decision, groups: Sequence[Group], indent: str) -> Itera
 
 def _found(group: Group) -> Iterator[str]:
     """Each expression once, with the words that it gives."""
-    places = dict[Expression, list[tuple[int, int]]]()
+    places = dict[ShapeExpression, list[tuple[int, int]]]()
     loops = list[str]()
-    operation = 0
 
     def visit(body: Sequence[Explained]) -> None:
-        nonlocal operation
         for part in body:
             if isinstance(part, ExplainedLoop):
-                loops.append(
-                    f"loop of {_count(part.body)} operations from operation {operation} on: {part.count} turns"
-                )
+                first, size = _first(part), _count(part.body)
+                loops.append(f"loop of {size} operations from operation {first} on: {part.count} turns")
                 visit(part.body)
                 continue
             for number, word in enumerate(part.words):
-                if not isinstance(word, Constant):
-                    places.setdefault(word, []).append((operation, number))
-            operation += 1
+                if not isinstance(word, ShapeConstant):
+                    places.setdefault(word, []).append((part.number, number))
 
     visit(group.body)
     yield from loops
     for expression, found in [*places.items()][:MOST_SHOWN]:
         yield f"{_places(found)}: {expression}"
+
+
+def _first(part: Explained) -> int:
+    return _first(part.body[0]) if isinstance(part, ExplainedLoop) else part.number
 
 
 def _places(found: Sequence[tuple[int, int]]) -> str:

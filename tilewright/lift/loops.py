@@ -29,6 +29,8 @@ MOST_PERIOD = 512
 class Leaf:
     """One operation: its words in the first turn of all loops around it, and how they advance, innermost loop first."""
 
+    number: int
+    """Of the operation in its stream."""
     opcode: int
     words: Matrix
     steps: tuple[Matrix, ...] = ()
@@ -52,7 +54,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class RolledLoop:
     """Operations that are repeated."""
 
     count: Column
@@ -72,7 +74,7 @@ class Loop:
         return tuple(node.structure for node in self.body)
 
 
-Node: TypeAlias = Leaf | Loop
+Node: TypeAlias = Leaf | RolledLoop
 
 
 def roll(nodes: Sequence[Node], depth: int = 0) -> list[Node]:
@@ -90,7 +92,7 @@ def roll(nodes: Sequence[Node], depth: int = 0) -> list[Node]:
         for start, period, count in sorted(found, reverse=True):
             body = [_with_step(rolled[start + j], rolled[start + period + j], depth) for j in range(period)]
             files: int = next(body[0].leaves).words.shape[1]
-            loop = Loop(np.full(files, count, dtype=np.int64), roll(body, depth + 1))
+            loop = RolledLoop(np.full(files, count, dtype=np.int64), roll(body, depth + 1))
             rolled[start : start + period * count] = [loop]
 
 
@@ -100,8 +102,8 @@ def _with_step(first: Node, second: Node, depth: int) -> Node:
         assert isinstance(second, Leaf)
         at = len(first.steps) - depth
         return replace(first, steps=(*first.steps[:at], second.words - first.words, *first.steps[at:]))
-    assert isinstance(second, Loop)
-    return Loop(first.count, [_with_step(a, b, depth) for a, b in zip(first.body, second.body, strict=True)])
+    assert isinstance(second, RolledLoop)
+    return RolledLoop(first.count, [_with_step(a, b, depth) for a, b in zip(first.body, second.body, strict=True)])
 
 
 def _repetitions(nodes: Sequence[Node]) -> list[tuple[int, int, int]]:
@@ -169,6 +171,6 @@ def joined(parts: Sequence[Node]) -> Node:
         steps = zip(*(leaf.steps for leaf in leaves), strict=True)
         words = np.concatenate([leaf.words for leaf in leaves], axis=1)
         return replace(first, words=words, steps=tuple(np.concatenate(step, axis=1) for step in steps))
-    loops = [part for part in parts if isinstance(part, Loop)]
+    loops = [part for part in parts if isinstance(part, RolledLoop)]
     bodies = zip(*(loop.body for loop in loops), strict=True)
-    return Loop(np.concatenate([loop.count for loop in loops]), [joined(nodes) for nodes in bodies])
+    return RolledLoop(np.concatenate([loop.count for loop in loops]), [joined(nodes) for nodes in bodies])

@@ -11,9 +11,17 @@ import numpy as np
 
 from tilewright.device.layout import WORD_MASK
 from tilewright.lift.decisions import Decision, decide, follow
-from tilewright.lift.expressions import Choice, Column, Columns, Condition, Constant, Expression, Parameter
-from tilewright.lift.loops import Leaf, Loop, Matrix, Node, joined, roll
-from tilewright.lift.parameters import Parameters
+from tilewright.lift.expressions import (
+    Column,
+    Columns,
+    Condition,
+    Parameter,
+    ShapeChoice,
+    ShapeConstant,
+    ShapeExpression,
+)
+from tilewright.lift.loops import Leaf, Matrix, Node, RolledLoop, joined, roll
+from tilewright.lift.parameters import ShapeParameters
 from tilewright.lift.search import Explainer
 from tilewright.lift.unused import unused_mask
 from tilewright.txn.codec import decode, header_words, lay_out
@@ -29,12 +37,14 @@ Progress: TypeAlias = Callable[[str], None]
 class ExplainedOperation:
     """An operation: an expression for each word, and for what it advances by in each loop around, innermost first."""
 
+    number: int
+    """Among the operations of the first file of its group."""
     opcode: int
-    words: tuple[Expression, ...]
-    steps: tuple[tuple[Expression, ...], ...]
+    words: tuple[ShapeExpression, ...]
+    steps: tuple[tuple[ShapeExpression, ...], ...]
 
     @property
-    def expressions(self) -> Iterator[Expression]:
+    def expressions(self) -> Iterator[ShapeExpression]:
         yield from self.words
         for step in self.steps:
             yield from step
@@ -42,11 +52,11 @@ class ExplainedOperation:
 
 @dataclass(frozen=True)
 class ExplainedLoop:
-    count: Expression
+    count: ShapeExpression
     body: tuple[Explained, ...]
 
     @property
-    def expressions(self) -> Iterator[Expression]:
+    def expressions(self) -> Iterator[ShapeExpression]:
         yield self.count
         for part in self.body:
             yield from part.expressions
@@ -88,11 +98,11 @@ class Unexplained:
 
 
 @dataclass
-class Model:
+class FamilyModel:
     """What a family has in common: which group a shape belongs to, and the words of each group."""
 
     header: Header
-    parameters: Parameters
+    parameters: ShapeParameters
     groups: list[Group]
     decision: Decision
     unused: Column
@@ -130,9 +140,9 @@ class Model:
 
 def generate(header: Header, body: Sequence[Explained], columns: Columns) -> Words:
     """The stream of one shape; each column has one value."""
-    known = dict[Expression, int]()
+    known = dict[ShapeExpression, int]()
 
-    def value(expression: Expression) -> int:
+    def value(expression: ShapeExpression) -> int:
         if expression not in known:
             known[expression] = int(expression.evaluate(columns)[0])
         return known[expression]
@@ -166,7 +176,9 @@ class _File:
     starts: list[int]
 
 
-def learn(streams: Mapping[str, Words], parameters: Parameters, progress: Progress = lambda text: None) -> Model:
+def learn(
+    streams: Mapping[str, Words], parameters: ShapeParameters, progress: Progress = lambda text: None
+) -> FamilyModel:
     """What a family of streams has in common."""
     left_out = dict(parameters.left_out)
     files, header = _read(streams, parameters, left_out)
@@ -176,13 +188,13 @@ def learn(streams: Mapping[str, Words], parameters: Parameters, progress: Progre
         classes[key].append(file)
     unused = np.zeros(len(parameters.files), dtype=np.int64)
     groups = list[Group]()
-    trusted = dict[Expression, None]()
+    trusted = dict[ShapeExpression, None]()
     for number, members in enumerate(sorted(classes.values(), key=lambda found: -len(found))):
         progress(f"loops: kind {number + 1} of {len(classes)}, {len(members)} files")
         groups.append(_group(members, parameters, trusted))
         for index, image in groups[-1].image_of_file.items():
             unused[index] = image
-    model = Model(header, parameters, [], 0, unused, left_out)
+    model = FamilyModel(header, parameters, [], 0, unused, left_out)
     for number, group in enumerate(_merged(groups)):
         progress(f"words: group {number + 1}, {len(group.files)} files")
         model.groups += _explained(group, groups, model, trusted)
@@ -190,7 +202,9 @@ def learn(streams: Mapping[str, Words], parameters: Parameters, progress: Progre
     return model
 
 
-def _read(streams: Mapping[str, Words], parameters: Parameters, left_out: dict[str, str]) -> tuple[list[_File], Header]:
+def _read(
+    streams: Mapping[str, Words], parameters: ShapeParameters, left_out: dict[str, str]
+) -> tuple[list[_File], Header]:
     """The files of the most frequent header."""
     files = list[_File]()
     for index, name in enumerate(parameters.files):
@@ -205,7 +219,7 @@ def _read(streams: Mapping[str, Words], parameters: Parameters, left_out: dict[s
     return [file for file in files if file.stream.header == header], header
 
 
-def _group(files: list[_File], parameters: Parameters, trusted: dict[Expression, None]) -> Group:
+def _group(files: list[_File], parameters: ShapeParameters, trusted: dict[ShapeExpression, None]) -> Group:
     indices = [file.index for file in files]
     words = np.stack([file.words for file in files], axis=1).astype(np.int64)
     first = files[0]
@@ -216,7 +230,7 @@ def _group(files: list[_File], parameters: Parameters, trusted: dict[Expression,
     ends = [*first.starts[1:], len(words)]
     alone = {operation for operation, _ in group.image_words}
     leaves: list[Node] = [
-        Leaf(opcode, words[start:end], is_alone=number in alone)
+        Leaf(number, opcode, words[start:end], is_alone=number in alone)
         for number, (opcode, start, end) in enumerate(
             zip(first.stream.opcodes.tolist(), first.starts, ends, strict=True)
         )
@@ -225,7 +239,9 @@ def _group(files: list[_File], parameters: Parameters, trusted: dict[Expression,
     return group
 
 
-def _image_words(file: _File, words: Matrix, parameters: Parameters, trusted: Iterable[Expression]) -> list[int]:
+def _image_words(
+    file: _File, words: Matrix, parameters: ShapeParameters, trusted: Iterable[ShapeExpression]
+) -> list[int]:
     """Words that differ in unread bits only, and that no expression explains."""
     changing = np.bitwise_or.reduce(words ^ words[:, :1], axis=1).astype(np.uint32)
     mask = unused_mask(file.stream, file.starts, len(words))
@@ -263,7 +279,9 @@ def _merged(groups: Sequence[Group]) -> list[Group]:
     return sorted(merged, key=lambda group: -len(group.files))
 
 
-def _explained(group: Group, parts: Sequence[Group], model: Model, trusted: dict[Expression, None]) -> list[Group]:
+def _explained(
+    group: Group, parts: Sequence[Group], model: FamilyModel, trusted: dict[ShapeExpression, None]
+) -> list[Group]:
     """A group with its expressions; where its parts are explained and it is not, these; none if nothing explains it."""
     missing = _explain(group, model, trusted)
     if not missing:
@@ -277,54 +295,52 @@ def _explained(group: Group, parts: Sequence[Group], model: Model, trusted: dict
     return []
 
 
-def _explain(group: Group, model: Model, trusted: dict[Expression, None]) -> list[Unexplained]:
+def _explain(group: Group, model: FamilyModel, trusted: dict[ShapeExpression, None]) -> list[Unexplained]:
     own = model.parameters.take(group.files)
     explainer = Explainer(own.columns or {"": np.zeros(len(group.files), dtype=np.int64)}, trusted)
     missing = list[Unexplained]()
-    operation = 0
 
-    def explain(column: Column, word: int) -> Expression:
+    def explain(column: Column, operation: int, word: int) -> ShapeExpression:
         if (column == column[0]).all():
-            return Constant(int(column[0]))
+            return ShapeConstant(int(column[0]))
         found = explainer.explain(column)
         if found is None:
             missing.append(Unexplained(operation, word, len(np.unique(column)), len(column)))
-        return found or Constant(0)
+        return found or ShapeConstant(0)
 
     def build(nodes: Sequence[Node]) -> tuple[Explained, ...]:
-        nonlocal operation
         built = list[Explained]()
         for node in nodes:
-            if isinstance(node, Loop):
-                built.append(ExplainedLoop(explain(node.count, 0), build(node.body)))
+            if isinstance(node, RolledLoop):
+                first = next(node.leaves).number
+                built.append(ExplainedLoop(explain(node.count, first, 0), build(node.body)))
                 continue
-            words = list[Expression]()
+            words = list[ShapeExpression]()
             for number, column in enumerate(node.words):
-                image = group.image_words.get((operation, number)) if node.is_alone else None
-                words.append(explain(column, number) if image is None else _choice_of_image(group, image))
-            steps = tuple(tuple(explain(column, n) for n, column in enumerate(step)) for step in node.steps)
-            built.append(ExplainedOperation(node.opcode, tuple(words), steps))
-            operation += sum(1 for _ in node.leaves)
+                image = group.image_words.get((node.number, number)) if node.is_alone else None
+                found = explain(column, node.number, number) if image is None else _choice_of_image(group, image)
+                words.append(found)
+            steps = tuple(tuple(explain(it, node.number, n) for n, it in enumerate(step)) for step in node.steps)
+            built.append(ExplainedOperation(node.number, node.opcode, tuple(words), steps))
         return tuple(built)
 
-    # operations are numbered as the first file of the group has them
     group.body = build(group.nodes)
     trusted.update(explainer.trusted)
     return missing
 
 
-def _choice_of_image(group: Group, contents: Column) -> Expression:
+def _choice_of_image(group: Group, contents: Column) -> ShapeExpression:
     numbers = [0] * len(group.images)
     for index, content in zip(group.files, contents.tolist(), strict=True):
         numbers[group.image_of_file[index]] = content
-    result: Expression = Constant(numbers[0])
+    result: ShapeExpression = ShapeConstant(numbers[0])
     for image, number in enumerate(numbers[1:], start=1):
         if number != numbers[0]:
-            result = Choice(Condition(Parameter(UNUSED), "==", image), Constant(number), result)
+            result = ShapeChoice(Condition(Parameter(UNUSED), "==", image), ShapeConstant(number), result)
     return result
 
 
-def _settle(model: Model) -> None:
+def _settle(model: FamilyModel) -> None:
     """Find what tells groups apart; files that it puts into the wrong group are left out."""
     kept = [index for group in model.groups for index in group.files]
     if not kept:

@@ -25,7 +25,7 @@ class ParameterError(Error, ValueError):
 
 
 @dataclass
-class Parameters:
+class ShapeParameters:
     """One value of each parameter for each of `files`."""
 
     files: list[str]
@@ -38,12 +38,12 @@ class Parameters:
     def of_file(self, index: int) -> dict[str, int]:
         return {name: int(column[index]) for name, column in self.columns.items()}
 
-    def take(self, indices: Sequence[int]) -> Parameters:
+    def take(self, indices: Sequence[int]) -> ShapeParameters:
         columns = {name: column[list(indices)] for name, column in self.columns.items()}
-        return Parameters([self.files[index] for index in indices], columns, self.texts)
+        return ShapeParameters([self.files[index] for index in indices], columns, self.texts)
 
 
-def from_names(files: Sequence[str]) -> Parameters:
+def from_names(files: Sequence[str]) -> ShapeParameters:
     """A parameter for each number in the names that is not the same in all of them, and for texts that differ.
 
     A number is called as the letters before it, or d0, d1, ... where there are none. Files whose names have another
@@ -72,10 +72,10 @@ def from_names(files: Sequence[str]) -> Parameters:
         if position < usual:
             values = np.array([numbers[name][position] for name in kept], dtype=np.int64)
             columns[_fresh(_name(Counter(parts).most_common(1)[0][0], position), columns)] = values
-    return Parameters(kept, _telling(columns), meanings, left_out)
+    return ShapeParameters(kept, _telling(columns), meanings, left_out)
 
 
-def given(files: Sequence[str], definitions: Sequence[str]) -> Parameters:
+def given(files: Sequence[str], definitions: Sequence[str]) -> ShapeParameters:
     """Parameters as `NAME=PATTERN`, a regular expression on the name of a file, or `NAME=VALUE,...` in their order."""
     columns, left_out = dict[str, Column](), dict[str, str]()
     found: dict[str, dict[str, int]] = {name: {} for name in files}
@@ -94,10 +94,10 @@ def given(files: Sequence[str], definitions: Sequence[str]) -> Parameters:
         columns[name] = np.empty(0, dtype=np.int64)
     kept = [name for name in files if name not in left_out]
     columns = {name: np.array([found[file][name] for file in kept], dtype=np.int64) for name in columns}
-    return Parameters(kept, columns, left_out=left_out)
+    return ShapeParameters(kept, columns, left_out=left_out)
 
 
-def from_table(files: Sequence[str], table: Mapping[str, Mapping[str, int]]) -> Parameters:
+def from_table(files: Sequence[str], table: Mapping[str, Mapping[str, int]]) -> ShapeParameters:
     """Parameters as `lifted.json` has them, by the names of files."""
     names = list(dict.fromkeys(name for values in table.values() for name in values))
     left_out = {file: "the table of parameters has no row for it" for file in files if file not in table}
@@ -110,7 +110,7 @@ def from_table(files: Sequence[str], table: Mapping[str, Mapping[str, int]]) -> 
     }
     kept = [file for file in files if file not in left_out]
     columns = {name: np.array([table[file][name] for file in kept], dtype=np.int64) for name in names}
-    return Parameters(kept, columns, left_out=left_out)
+    return ShapeParameters(kept, columns, left_out=left_out)
 
 
 def _listed(definition: str, how: str, files: Sequence[str]) -> dict[str, int | None]:

@@ -18,15 +18,15 @@ import numpy.typing as npt
 
 from tilewright.lift.expressions import (
     Binary,
-    Choice,
     Column,
     Columns,
     Condition,
-    Constant,
-    Expression,
     Fields,
     Parameter,
     ReciprocalBits,
+    ShapeChoice,
+    ShapeConstant,
+    ShapeExpression,
     affine,
 )
 
@@ -54,21 +54,21 @@ NEARLY_NOTHING = 1e-7
 class Feature:
     """A candidate: an expression and its values."""
 
-    expression: Expression
+    expression: ShapeExpression
     values: Column
 
 
 class Explainer:
     """Explains columns over one set of files."""
 
-    def __init__(self, columns: Columns, trusted: Iterable[Expression] = ()):
+    def __init__(self, columns: Columns, trusted: Iterable[ShapeExpression] = ()):
         self.columns = columns
         self._varying = {
             name: column for name, column in columns.items() if len(column) and (column != column[0]).any()
         }
         self.count = len(next(iter(columns.values()), ()))
-        self._known: dict[bytes, Expression | None] = {}
-        self.trusted: dict[Expression, None] = dict.fromkeys(trusted)
+        self._known: dict[bytes, ShapeExpression | None] = {}
+        self.trusted: dict[ShapeExpression, None] = dict.fromkeys(trusted)
         """Expressions that proved themselves, which need less evidence elsewhere."""
         self._all = np.ones(self.count, dtype=np.bool_)
         self._features = list(self._make())
@@ -90,23 +90,23 @@ class Explainer:
         self._points = len(np.unique(self._point))
         self._conditions = sorted(self._make_conditions(), key=lambda it: -int(it[1].sum()))
 
-    def explain(self, column: Column) -> Expression | None:
+    def explain(self, column: Column) -> ShapeExpression | None:
         """The simplest expression for a column, or None."""
         key = column.tobytes()
         if key not in self._known:
             found = None if not agree(self._point, column) else self._explain(column)
             self._known[key] = found
-            if found is not None and not isinstance(found, Constant) and len(self.trusted) < MOST_TRUSTED:
+            if found is not None and not isinstance(found, ShapeConstant) and len(self.trusted) < MOST_TRUSTED:
                 self.trusted.setdefault(found)
         return self._known[key]
 
-    def explain_simply(self, column: Column) -> Expression | None:
+    def explain_simply(self, column: Column) -> ShapeExpression | None:
         """One expression for all files, or a table; without search for fields and conditions."""
         if not agree(self._point, column):
             return None
         return self._direct(column, self._all) or self._table(column)
 
-    def _explain(self, column: Column) -> Expression | None:
+    def _explain(self, column: Column) -> ShapeExpression | None:
         return (
             self._direct(column, self._all)
             or self._sum(column)
@@ -116,19 +116,19 @@ class Explainer:
             or self._split(column, self._pieced, FIELD_BORDERS)
         )
 
-    def _fitting(self, column: Column) -> Expression | None:
+    def _fitting(self, column: Column) -> ShapeExpression | None:
         return self._direct(column, self._all)
 
-    def _pieced(self, column: Column) -> Expression | None:
+    def _pieced(self, column: Column) -> ShapeExpression | None:
         return self._direct(column, self._all) or self._table(column) or self._listed(column, self._all, 1)
 
     # One expression for all rows
 
-    def _direct(self, column: Column, rows: Rows) -> Expression | None:
+    def _direct(self, column: Column, rows: Rows) -> ShapeExpression | None:
         """A constant, or a feature with a factor and an offset."""
         values = column[rows]
         if (values == values[0]).all():
-            return Constant(int(values[0]))
+            return ShapeConstant(int(values[0]))
         if (exact := self._same(values, rows)) is not None:
             return exact
         shape, step, sign = _shape(values)
@@ -145,10 +145,10 @@ class Explainer:
         if divisor == 1:
             return affine(feature.expression, scale, int(values[0]) - scale * int(of_feature[0]))
         rest = int(of_feature[0]) % divisor
-        whole = Binary("//", affine(feature.expression, 1, -rest), Constant(divisor))
+        whole = Binary("//", affine(feature.expression, 1, -rest), ShapeConstant(divisor))
         return affine(whole, scale, int(values[0]) - scale * ((int(of_feature[0]) - rest) // divisor))
 
-    def _same(self, values: Column, rows: Rows) -> Expression | None:
+    def _same(self, values: Column, rows: Rows) -> ShapeExpression | None:
         """What proved itself elsewhere, as it stands: nothing about it is chosen here."""
         trusted = self._values[: self._trusted_count, rows]
         found: list[int] = np.flatnonzero((trusted == values).all(axis=1)).tolist()
@@ -182,7 +182,7 @@ class Explainer:
                 self._by_shape.setdefault(hash(row.tobytes()), index)
         return self._by_shape
 
-    def _sum(self, column: Column) -> Expression | None:
+    def _sum(self, column: Column) -> ShapeExpression | None:
         """All parameters and their products with a factor each; or two features of any kind."""
         few = self._features[self._trusted_count :][:MOST_PAIRED]
         monomials = [f for f in few if _is_monomial(f.expression)][:12]
@@ -210,8 +210,8 @@ class Explainer:
     # Several
 
     def _split(
-        self, column: Column, explain: Callable[[Column], Expression | None], borders: Iterable[int]
-    ) -> Expression | None:
+        self, column: Column, explain: Callable[[Column], ShapeExpression | None], borders: Iterable[int]
+    ) -> ShapeExpression | None:
         """The fields of a word, where each can be explained alone."""
         if (column < 0).any():
             return None
@@ -224,7 +224,7 @@ class Explainer:
                 return Fields(((0, lower), (place, upper)))
         return None
 
-    def _table(self, column: Column) -> Expression | None:
+    def _table(self, column: Column) -> ShapeExpression | None:
         """A number for each value of a simple feature."""
         for index, keys in self._keys:
             entries = int(keys.max()) + 1
@@ -241,7 +241,7 @@ class Explainer:
             return _cases(feature.expression, np.unique(feature.values).tolist(), numbers.tolist())
         return None
 
-    def _listed(self, column: Column, rows: Rows, depth: int) -> Expression | None:
+    def _listed(self, column: Column, rows: Rows, depth: int) -> ShapeExpression | None:
         """Conditions one after the other, each with an expression."""
         points = len(np.unique(self._point[rows]))
         found = self._direct(column, rows) if depth and points > 1 else None
@@ -254,11 +254,11 @@ class Explainer:
             if not inside.any() or not outside.any():
                 continue
             then = self._direct(column, inside)
-            if then is None or len(np.unique(self._point[inside])) < (need if isinstance(then, Constant) else 3):
+            if then is None or len(np.unique(self._point[inside])) < (need if isinstance(then, ShapeConstant) else 3):
                 continue
             otherwise = self._listed(column, outside, depth + 1)
             if otherwise is not None:
-                return Choice(condition, then, otherwise)
+                return ShapeChoice(condition, then, otherwise)
             tries += 1
             if tries == MOST_TRIES:
                 break
@@ -278,7 +278,7 @@ class Explainer:
             for relation in ("<=", "==", ">"):
                 yield from (Condition(parameter, relation, value) for value in values)
             for divisor in (1 << k for k in range(1, 13)):
-                yield Condition(Binary("%", parameter, Constant(divisor)), "==", 0)
+                yield Condition(Binary("%", parameter, ShapeConstant(divisor)), "==", 0)
 
     # Candidates
 
@@ -301,9 +301,9 @@ class Explainer:
                 return
 
 
-def _candidates(columns: Columns) -> Iterator[Expression]:
+def _candidates(columns: Columns) -> Iterator[ShapeExpression]:
     """Expressions that shapes are turned into sizes by, simple ones first."""
-    parameters: list[Expression] = [Parameter(name) for name in columns]
+    parameters: list[ShapeExpression] = [Parameter(name) for name in columns]
     largest = max((int(np.abs(column).max(initial=0)) for column in columns.values()), default=0)
     powers = [1 << k for k in range(1, 17) if 1 << k <= max(largest, 2)]
     others = sorted(m << k for m in (3, 5, 7) for k in range(10) if m << k <= max(largest, 2))
@@ -311,30 +311,36 @@ def _candidates(columns: Columns) -> Iterator[Expression]:
     yield from parameters
     yield from products
     yield from map(ReciprocalBits, parameters)
-    quotients = [Binary(op, p, Constant(c)) for c in powers for p in parameters for op in ("ceildiv", "//", "%")]
+    quotients = [Binary(op, p, ShapeConstant(c)) for c in powers for p in parameters for op in ("ceildiv", "//", "%")]
     yield from quotients
     yield from (Binary(op, a, b) for a in parameters for b in parameters if a != b for op in ("//", "ceildiv", "%"))
     yield from (Binary(op, a, b) for a, b in combinations(parameters, 2) for op in ("min", "max"))
-    yield from (Binary(op, p, Constant(c)) for p in parameters for c in _bounds(p, columns) for op in ("min", "max"))
+    yield from (
+        Binary(op, p, ShapeConstant(c)) for p in parameters for c in _bounds(p, columns) for op in ("min", "max")
+    )
     yield from (Binary("*", q, p) for q in quotients for p in parameters if q.operation != "%")
     yield from (Binary("*", product, p) for product in products for p in parameters)
-    yield from (Binary(op, p, Constant(c)) for c in others for p in parameters for op in ("ceildiv", "//", "%"))
-    shares = [Binary("//", Constant(1 << k), p) for k in range(8, 21) for p in parameters]
+    yield from (Binary(op, p, ShapeConstant(c)) for c in others for p in parameters for op in ("ceildiv", "//", "%"))
+    shares = [Binary("//", ShapeConstant(1 << k), p) for k in range(8, 21) for p in parameters]
     yield from shares
-    yield from (Binary(op, p, Constant(c)) for p in products for c in powers for op in ("ceildiv", "//", "%"))
+    sizes = [1 << k for k in range(1, 21)]
+    yield from (Binary(op, p, ShapeConstant(c)) for p in products for c in sizes for op in ("ceildiv", "//", "%"))
     whole = [q for q in quotients if q.operation == "ceildiv"]
+    # buffers that take turns
+    counts = [*whole, *(Binary("ceildiv", p, ShapeConstant(c)) for p in products for c in sizes)]
+    yield from (Binary("%", count, ShapeConstant(1 << k)) for count in counts for k in range(1, 5))
     yield from (Binary("*", a, b) for a, b in combinations(whole, 2))
     yield from (Binary(op, p, s) for s in shares for p in parameters for op in ("ceildiv", "min", "%"))
-    yield from (Binary("ceildiv", q, Constant(c)) for q in products for c in others)
+    yield from (Binary("ceildiv", q, ShapeConstant(c)) for q in products for c in others)
     yield from (
-        Binary(op, q, Constant(c))
+        Binary(op, q, ShapeConstant(c))
         for q in (*quotients, *shares)
         for c in (1, 2, 4, 8, 16, 32, 64)
         for op in ("min", "max")
     )
 
 
-def _bounds(parameter: Expression, columns: Columns) -> list[int]:
+def _bounds(parameter: ShapeExpression, columns: Columns) -> list[int]:
     values = np.unique(parameter.evaluate(columns)).tolist()
     return values[1:-1][:40]
 
@@ -380,15 +386,15 @@ def _solve(features: list[Column], values: Column) -> list[int] | None:
     return whole.tolist() if (matrix @ whole == values).all() else None
 
 
-def _linear(expressions: list[Expression], factors: list[int]) -> Expression:
+def _linear(expressions: list[ShapeExpression], factors: list[int]) -> ShapeExpression:
     terms = [affine(e, f, 0) for e, f in zip(expressions, factors[:-1], strict=True) if f]
     if not terms:
-        return Constant(factors[-1])
+        return ShapeConstant(factors[-1])
     total = reduce(lambda a, b: Binary("+", a, b), terms)
     return affine(total, 1, factors[-1])
 
 
-def _is_monomial(expression: Expression) -> bool:
+def _is_monomial(expression: ShapeExpression) -> bool:
     match expression:
         case Parameter():
             return True
@@ -398,12 +404,12 @@ def _is_monomial(expression: Expression) -> bool:
             return False
 
 
-def _cases(expression: Expression, keys: list[int], numbers: list[int]) -> Expression:
+def _cases(expression: ShapeExpression, keys: list[int], numbers: list[int]) -> ShapeExpression:
     """A number for each value of an expression, neighbours with the same number joined."""
-    result: Expression = Constant(numbers[-1])
+    result: ShapeExpression = ShapeConstant(numbers[-1])
     for key, number, following in reversed([*zip(keys, numbers, numbers[1:], strict=False)]):
         if number != following:
-            result = Choice(Condition(expression, "<=", key), Constant(number), result)
+            result = ShapeChoice(Condition(expression, "<=", key), ShapeConstant(number), result)
     return result
 
 

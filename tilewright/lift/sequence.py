@@ -31,8 +31,8 @@ from tilewright.dialects.aiex.write_bd import (
 from tilewright.ir.interned import integer_array
 from tilewright.ir.printer import Printer
 from tilewright.lift.decisions import Decision
-from tilewright.lift.expressions import Constant, Expression, Scope
-from tilewright.lift.model import Explained, ExplainedLoop, ExplainedOperation, Model
+from tilewright.lift.expressions import Scope, ShapeConstant, ShapeExpression
+from tilewright.lift.model import Explained, ExplainedLoop, ExplainedOperation, FamilyModel
 from tilewright.rewrite.emitter import Emitter, SharedConstants
 from tilewright.rewrite.folding.constants import INDEX
 from tilewright.txn.codec import lay_out
@@ -119,11 +119,11 @@ class SequenceWriter:
 
     def write(self, body: Sequence[Explained], emitter: Emitter) -> None:
         scope = Scope(emitter, self.arguments)
-        values = dict[Expression, SSAValue]()
+        values = dict[ShapeExpression, SSAValue]()
         # all that depends on parameters is computed first, so that loops find it
         for part in body:
             for expression in part.expressions:
-                if not isinstance(expression, Constant) and expression not in values:
+                if not isinstance(expression, ShapeConstant) and expression not in values:
                     values[expression] = emitter.cast(arith.TruncIOp, scope.value(expression), i32)
         _Body(self, values).write(body, emitter, ())
 
@@ -140,7 +140,7 @@ class SequenceWriter:
 class _Body:
     """The operations of one group."""
 
-    def __init__(self, writer: SequenceWriter, values: Mapping[Expression, SSAValue]):
+    def __init__(self, writer: SequenceWriter, values: Mapping[ShapeExpression, SSAValue]):
         self.writer, self.values = writer, values
 
     def write(self, body: Sequence[Explained], emitter: Emitter, turns: tuple[SSAValue, ...]) -> None:
@@ -153,7 +153,7 @@ class _Body:
                 insert(self.writer, emitter, part.opcode, entries)
 
     def _loop(self, loop: ExplainedLoop, emitter: Emitter, turns: tuple[SSAValue, ...]) -> None:
-        if isinstance(loop.count, Constant):
+        if isinstance(loop.count, ShapeConstant):
             end = emitter.index(loop.count.value)
         else:
             end = emitter.cast(arith.IndexCastOp, self.values[loop.count], INDEX)
@@ -176,7 +176,7 @@ class _Body:
         if key not in known:
             value = self._value(part.words[word])
             for turn, step in zip(turns, steps, strict=True):
-                if step != Constant(0):
+                if step != ShapeConstant(0):
                     by = self._value(step)
                     added = emitter.product(turn, emitter.constant(_signed(by)) if isinstance(by, int) else by)
                     base = emitter.constant(_signed(value)) if isinstance(value, int) else value
@@ -184,8 +184,8 @@ class _Body:
             known[key] = value
         return known[key]
 
-    def _value(self, expression: Expression) -> Entry:
-        return expression.value & WORD_MASK if isinstance(expression, Constant) else self.values[expression]
+    def _value(self, expression: ShapeExpression) -> Entry:
+        return expression.value & WORD_MASK if isinstance(expression, ShapeConstant) else self.values[expression]
 
 
 def _signed(word: int) -> int:
@@ -371,7 +371,7 @@ _INSTRUCTIONS: dict[int, Instruction] = {
 }
 
 
-def model_text(model: Model, *, recover: bool = True) -> str:
+def model_text(model: FamilyModel, *, recover: bool = True) -> str:
     """`lifted.mlir` of a family."""
     writer = SequenceWriter(model.header, model.names, recover=recover)
     writer.decide(model.decision, [group.body for group in model.groups], writer.emitter)

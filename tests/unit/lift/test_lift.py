@@ -17,7 +17,7 @@ from tilewright.cli.main import main
 from tilewright.lift import lift, to_mlir
 from tilewright.lift.lifting import predicted
 from tilewright.lift.model import learn
-from tilewright.lift.parameters import ParameterError, Parameters, from_names
+from tilewright.lift.parameters import ParameterError, ShapeParameters, from_names
 from tilewright.lift.parameters import given as given_parameters
 from tilewright.txn.stream import Header, Operation, Stream
 
@@ -105,7 +105,8 @@ def test_bits_that_nothing_reads_are_kept_apart() -> None:
     noise = random.Random(5)
     streams = {
         f"p{n}.bin": _stream(
-            Operation(txn.Opcode.MASKPOLL, [noise.getrandbits(32)], address=0x1D220, value=2 * n, mask=3)
+            *(txn.write(0x1D000 + (column << 25), 3) for column in range(4)),
+            Operation(txn.Opcode.MASKPOLL, [noise.getrandbits(32)], address=0x1D220, value=2 * n, mask=3),
         )
         for n in range(1, 9)
     }
@@ -113,6 +114,8 @@ def test_bits_that_nothing_reads_are_kept_apart() -> None:
     assert not lifted.left_out and lifted.model.names == ["p", "unused"]
     words = tw.compile(lifted.text).txn("lifted", p=5, unused=lifted.files["p5.bin"]["unused"])
     assert (words == streams["p5.bin"]).all()
+    zeroed = lift(streams, from_names([*streams]), zero_unused=True)
+    assert len(zeroed.files) == 8 and zeroed.model.names == ["p"] and len(zeroed.text) < len(lifted.text)
 
 
 @given(st.data())
@@ -249,7 +252,7 @@ def test_damaged_and_mixed_files(family: dict[str, np.ndarray], data: st.DataObj
             continue
         streams[name] = damaged
     try:
-        parameters = from_names([*streams]) if streams else Parameters([], {})
+        parameters = from_names([*streams]) if streams else ShapeParameters([], {})
         lifted = lift(streams, parameters)
     except tw.Error:
         return
