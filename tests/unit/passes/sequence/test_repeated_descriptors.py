@@ -92,7 +92,7 @@ def program(parts: list[list[str]], type: str) -> str:
     return DEVICE.format(body="\n".join(lines).format(type=type), type=type)
 
 
-def outcome(text: str) -> tuple[object, ...]:
+def outcome(text: str) -> tuple[object, list[str]]:
     """The lowered design with its locations and its words, or what is wrong; and what was warned of."""
     with collect() as warnings:
         try:
@@ -103,7 +103,7 @@ def outcome(text: str) -> tuple[object, ...]:
     return made, [str(warning) for warning in warnings]
 
 
-def outcome_anew(text: str) -> tuple[object, ...]:
+def outcome_anew(text: str) -> tuple[object, list[str]]:
     """`outcome`, where nothing that was made is made again."""
     of = DescriptorWords.of
 
