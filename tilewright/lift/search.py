@@ -42,8 +42,8 @@ FIELD_BORDERS = 20, 24, 8, 10, 12, 30
 FILES_OF_ENTRY = 4
 """Shapes that each entry of a table stands for, on average: with fewer it would be a memory, not an explanation."""
 MOST_KEY_COST = 5
-MOST_ON_PARTS = 160
-MOST_TRUSTED = 300
+MOST_ON_PARTS = 800
+MOST_TRUSTED = 3000
 CERTAINTY_BITS = 2.0
 """Evidence beyond what choosing the expression took."""
 LARGEST = 1 << 40
