@@ -39,7 +39,7 @@ class EmbeddedHeader(Record):
     packed_bytes: int = u32(note="of what follows the header")
     text_bytes: int = u32(note="of the JSON, unpacked")
     reserved_20: bytes = reserved(4)
-    digest: bytes = raw(32, note="SHA-256 of the JSON")
+    digest: bytes = raw(32, note="SHA-256 of the packed bytes")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class EmbeddedDesign:
                 None, f"a design of {len(text)} bytes is too large for a package: {MOST_BYTES} at most"
             )
         packed = zlib.compress(text, 9)
-        header = EmbeddedHeader(packed_bytes=len(packed), text_bytes=len(text), digest=sha256(text).digest())
+        header = EmbeddedHeader(packed_bytes=len(packed), text_bytes=len(text), digest=sha256(packed).digest())
         return header.write() + packed
 
     @classmethod
@@ -197,6 +197,8 @@ def _unpacked(span: Span) -> bytes:
     start = EmbeddedHeader.size_bytes()
     if header.packed_bytes != len(span) - start:
         raise span.error(12, f"the header gives {header.packed_bytes} bytes, there are {len(span) - start}")
+    if sha256(span.data[start:]).digest() != header.digest:
+        raise span.error(24, "the embedded design is damaged: its digest is another one")
     unpacker = zlib.decompressobj()
     try:
         text = unpacker.decompress(span.data[start:], header.text_bytes + 1)
@@ -206,8 +208,6 @@ def _unpacked(span: Span) -> bytes:
         raise span.error(
             16, f"the embedded design does not unpack to the {header.text_bytes} bytes that it should have"
         )
-    if sha256(text).digest() != header.digest:
-        raise span.error(24, "the embedded design is damaged: its digest is another one")
     return text
 
 

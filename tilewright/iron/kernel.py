@@ -267,7 +267,7 @@ class ExternalFunction(Kernel):
         return Declaration(self.name, flags, self.source_string, file, symbol)
 
     def has_source_of(self, other: ExternalFunction) -> bool:
-        """Whether both are compiled from the same text with the same flags."""
+        """Whether this one and the `other` are compiled from the same text with the same flags."""
         return self._compiled_from() == other._compiled_from()
 
     def _compiled_from(self) -> tuple[str, list[str], list[str]]:

@@ -38,7 +38,7 @@ def opened(data: bytes) -> Xclbin:
 
 def test_a_package_gives_the_design_back() -> None:
     found = read_embedded(opened(package(DESIGN)))
-    assert found == DESIGN
+    assert found is not None and found == DESIGN
     assert found.cores_without_code == [(0, 2)] and found.is_for_simulator_alone
 
 

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 from xdsl.dialects import test
-from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -25,7 +25,7 @@ def test_a_check_that_lasts_sees_every_operation() -> None:
     refused = 0
     for number in range(2000):
         width = 8 + number % 3
-        types = [type(i32)(width), type(i32)(width), type(i32)(width + number % 2)]
+        types = [IntegerType(bits) for bits in (width, width, width + number % 2)]
         op = addition(*types)
         try:
             checks.check(AddiOp.get_irdl_definition(), op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,6 +108,9 @@ class FakeTile:
 
     def raise_event(self, number: int) -> None:
         self.log.append(("event", number, self.cycles))
+
+    def flow(self, entries: Sequence[int]) -> None:
+        self.log.append(("flow", *entries))
 
     def spend(self, cycles: int) -> Process[None]:
         self.cycles += cycles

@@ -29,7 +29,7 @@ def outcome(work: Callable[[], T]) -> T | str:
 
 def with_route(native: ModuleType | None, work: Callable[[], T]) -> T | str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec, "_native", lambda _words: native)  # pyright: ignore
+        patch.setattr(codec, "_native", lambda _words: native)
         return outcome(work)
 
 

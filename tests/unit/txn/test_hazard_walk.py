@@ -24,6 +24,10 @@ def read_hazards(stream: txn.Stream, model: DeviceModel, monkeypatch: pytest.Mon
     return list(analysis.hazards(stream, model))
 
 
+def header_of(model: DeviceModel) -> txn.Header:
+    return txn.Header(device_generation=model.txn_generation or 0, columns=model.columns, rows=model.rows)
+
+
 def operations(model: DeviceModel, random: Random) -> Iterator[txn.Operation]:
     """Pushes, descriptors, waits and polls on few channels of few tiles: so that they have to do with each other."""
     tiles = random.sample([tile for tile in model.tiles if model.resources(model.tile_type(*tile)).bds], 2)
@@ -65,7 +69,7 @@ def operations(model: DeviceModel, random: Random) -> Iterator[txn.Operation]:
 def test_both_find_the_same_in_random_programs(model: DeviceModel, monkeypatch: pytest.MonkeyPatch):
     rules = set[str]()
     for seed in range(ROUNDS):
-        header = txn.Header(device_generation=model.txn_generation, columns=model.columns, rows=model.rows)
+        header = header_of(model)
         stream = txn.Stream.of(header, operations(model, Random(seed)))
         found = find_hazards(stream, model)
         read = read_hazards(stream, model, monkeypatch)
@@ -91,7 +95,7 @@ def test_both_find_the_same_in_damaged_streams(data: bytes, monkeypatch: pytest.
 
 def test_a_block_goes_on_in_the_next_tile(monkeypatch: pytest.MonkeyPatch):
     model = MODELS[0]
-    header = txn.Header(device_generation=model.txn_generation, columns=model.columns, rows=model.rows)
+    header = header_of(model)
     queue = model.task_queue_address(0, 1, DmaDirection.MM2S, 0)
     first = model.tile_address(0, 0, (1 << 20) - 4)
     words = [0] * ((queue - first) // 4) + [3]
@@ -102,7 +106,7 @@ def test_a_block_goes_on_in_the_next_tile(monkeypatch: pytest.MonkeyPatch):
 
 def test_more_hazards_than_there_are_rows_for(monkeypatch: pytest.MonkeyPatch):
     model = MODELS[0]
-    header = txn.Header(device_generation=model.txn_generation, columns=model.columns, rows=model.rows)
+    header = header_of(model)
     stream = txn.Stream.of(header, [txn.write(model.task_queue_address(0, 0, DmaDirection.MM2S, 0), 3)] * (3 * ROWS))
     found = find_hazards(stream, model)
     assert found is not None and len(found) == 3 * ROWS - 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any
 
 import pytest
@@ -185,7 +185,7 @@ def forms_of(owner: Any, member: str) -> Overloads | None:
 @pytest.mark.parametrize("name", ENUMERATIONS)
 def test_enumerations_have_the_members(name: str) -> None:
     enumeration = found(name)
-    assert issubclass(enumeration, int)
+    assert issubclass(enumeration, int) and issubclass(enumeration, Enum)
     assert sorted(enumeration.__members__) == sorted(ENUMERATIONS[name])
 
 
