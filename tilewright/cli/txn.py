@@ -310,7 +310,10 @@ def _lint_file(name: str, section: str | None, ignored: Sequence[str]) -> list[L
     model = model_of(stream.header)
     if model is None:
         raise TxnError(0, "the header describes no device that is known, so its registers are not either", name)
-    locate = code.locate if code.is_verbatim else lambda _: NO_OFFSET
+
+    def locate(offset: int) -> int:
+        return code.locate(offset) if code.is_verbatim else NO_OFFSET
+
     return [finding.moved(locate) for finding in lint(stream, model, ignored)]
 
 

@@ -26,6 +26,8 @@ from tilewright.txn.text import model_of, operation_text
 
 _WITH_REGISTER = (Opcode.WRITE, Opcode.BLOCKWRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
 _WAITS = (Opcode.TCT, Opcode.MERGE_SYNC, Opcode.LOADPDI, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
+WALKED_WORDS = 1 << 15
+"""Native code pays for itself from here on: the reader makes an object of each operation that a DMA has to do with."""
 _WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE, Opcode.DDR_PATCH, Opcode.UPDATE_REG)
 
 
@@ -197,7 +199,8 @@ def hazard_findings(stream: Stream, model: DeviceModel) -> list[Finding[int]]:
 
 def _native_walk(stream: Stream) -> ModuleType | None:
     """The same rules in native code, where that is to be had and worth its while."""
-    if not has_native(sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)):
+    words = sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)
+    if not has_native(words, WALKED_WORDS):
         return None
     from tilewright.txn import hazard_walk
 

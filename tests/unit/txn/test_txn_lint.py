@@ -16,7 +16,7 @@ from tilewright.device.bd import CoreBd, MemTileBd
 from tilewright.device.hazards import findings
 from tilewright.driver.compiled_design import GUARDED_LOWERING, compile_text
 from tilewright.ir.diagnostics import collect
-from tilewright.sim.descriptors import read_descriptor
+from tilewright.sim.descriptors import PAD, read_descriptor
 from tilewright.txn import Operation, block_write, mask_write, sync, write
 from tilewright.txn.analysis import hazards
 from tilewright.txn.lint import lint as lint_stream
@@ -283,6 +283,11 @@ PADDING = [Operation(Opcode.NOOP)] * 20
             [("outside-memory", "error", 0)],
             id="west of the first column",
         ),
+        pytest.param(
+            [block_write(MEM_BD, [0x5A00, 0, 0x01FE0000, 0x07F800FE, 0x78000000, 0, 0, 1 << 31])],
+            [],
+            id="words that are all padding",
+        ),
         pytest.param([write(MEM_QUEUE, 24)], [("unreachable-descriptor", "error", 0)], id="the other half"),
         pytest.param([write(MEM_QUEUE + 8, 24)], [], id="the half of odd channels"),
         pytest.param([DESCRIPTOR, push(0)], [("invalid-descriptor", "error", 1)], id="not marked valid"),
@@ -317,7 +322,7 @@ PADDING = [Operation(Opcode.NOOP)] * 20
             [sync(7, 0, 1, 0, columns=2)],
             [("no-such-channel", "error", 0), ("wait-without-token", "warning", 0)],
             id="a rectangle that leaves the device",
-        ),  # fmt: skip
+        ),
         pytest.param([push(0, token=False), WAIT], [("wait-without-token", "warning", 1)], id="a task without token"),
         pytest.param([push(0), push(1), WAIT, WAIT, WAIT], [("wait-without-token", "warning", 4)], id="one too many"),
         pytest.param(
@@ -358,15 +363,28 @@ def test_every_rule_has_a_case_above():
     assert seen | {"queue-overflow"} == {*RULES}
 
 
-def test_the_reach_of_descriptors_is_that_of_the_simulator():
-    random = np.random.default_rng(5)
-    for layout, tile_type in ((CoreBd, TileType.CoreTile), (MemTileBd, TileType.MemTile)):
-        words = random.integers(0, 1 << 32, (layout.words, 300), dtype=np.uint64).astype(np.int64)
-        words &= random.choice([0xFFFFFFFF, 0x00FF00FF, 0x0003FFFF], (layout.words, 300))
-        first, end = reach(layout, words)
-        for column in range(300):
-            descriptor = read_descriptor(tile_type, words[:, column].tolist())
-            assert (first[column], end[column]) == descriptor.reach(descriptor.iteration)
+PATTERNS = st.sampled_from([(CoreBd, TileType.CoreTile), (MemTileBd, TileType.MemTile)])
+
+
+@settings(max_examples=150)
+@given(PATTERNS, st.randoms(use_true_random=False))
+def test_the_reach_of_a_descriptor_is_that_of_its_addresses(pattern, random):
+    layout, tile_type = pattern
+    values = {
+        name: random.choice([field.limits[0], random.choice(field.limits[:8])])
+        for name, field in layout.fields.items()
+        if name.startswith(("d0", "d1", "d2", "d3", "iteration", "address"))
+    }
+    for level in "0123":  # the simulator has no padding where nothing wraps
+        if values.get(f"d{level}_wrap") == 0:
+            values |= {f"d{level}_zero_before": 0} if f"d{level}_zero_before" in values else {}
+    words = layout.encode(buffer_length=random.randrange(600), **values)
+    first, end = reach(layout, np.array([words], dtype=np.int64).T)
+    addresses = read_descriptor(tile_type, words).addresses()
+    real = addresses[addresses != PAD]
+    assert (end > first) == (len(real) > 0)
+    if len(real):
+        assert (first, end) == (real.min(), real.max() + 4)
 
 
 @given(st.lists(st.integers(0, 7), max_size=8), st.integers(0, 30))

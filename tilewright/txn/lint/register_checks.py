@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, SupportsInt
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,8 @@ Bools = npt.NDArray[np.bool_]
 Tiles = npt.NDArray[np.int16]
 PIECE_WORDS = 1 << 17
 """Of payloads that are looked at together: what is made of them on the way stays in the processor's cache."""
+LEVELS = 4
+"""Of the patterns of descriptors, at most."""
 _ON_REGISTERS = (Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY, Opcode.DDR_PATCH, Opcode.UPDATE_REG)
 """Beside writes."""
 
@@ -66,7 +69,7 @@ class Collector:
         positions: Indices,
         text: Callable[[int], str],
         *,
-        tiles: npt.NDArray[np.integer] | None = None,
+        tiles: npt.NDArray[np.integer[Any]] | None = None,
         channels: Indices | None = None,
         kind: object = "",
         level: LintLevel | None = None,
@@ -176,8 +179,9 @@ class RegisterChecks:
                 self._check_polls(group, at, tiles, words)
             yield opcode, group.positions[at], tiles[at], words[at]
 
-    def _name(self, address: int) -> str:
-        return name_address(self.registers.model, int(address) & WORD_MASK) or f"{address:#010x}"
+    def _name(self, address: SupportsInt) -> str:
+        at = int(address)
+        return name_address(self.registers.model, at & WORD_MASK) or f"{at:#010x}"
 
     def _on_tiles(self, positions: Indices, addresses: Indices, tiles: Tiles) -> Bools:
         """Note what is on no tile, and what is no whole word; gives what is on one."""
@@ -345,7 +349,7 @@ class RegisterChecks:
 
 
 def reach(layout: type[Layout], columns: Indices) -> tuple[Indices, Indices]:
-    """The first byte of each descriptor's transfer, and the one after the last; equal where it moves nothing."""
+    """The first byte of each descriptor's transfer, and the one after the last; equal where all of it is padding."""
 
     def get(name: str) -> Indices:
         bits = layout.fields.get(name)
@@ -354,15 +358,33 @@ def reach(layout: type[Layout], columns: Indices) -> tuple[Indices, Indices]:
         return ((columns[bits.word] & bits.mask) >> bits.lo) + bits.bias
 
     start = WORD_BYTES * (get("address") + get("iteration_current") * get("iteration_step"))
-    left, last = get("buffer_length"), np.zeros(columns.shape[1], dtype=np.int64)
-    is_empty, is_open = left == 0, np.ones(len(left), dtype=np.bool_)
-    for level in range(4):
+    length = get("buffer_length")
+    # The number of the last word as digits, one for each level of the pattern: lowest first.
+    left, is_open = np.maximum(length - 1, 0), np.ones(len(length), dtype=np.bool_)
+    digits, befores, tops, steps = list[Indices](), list[Indices](), list[Indices](), list[Indices]()
+    for level in range(LEVELS):
         if f"d{level}_step" not in layout.fields:
             break
-        wrap = get(f"d{level}_wrap")
-        turns = np.where(wrap == 0, left, np.minimum(wrap, left)) - 1
-        last += np.where(is_open, turns * get(f"d{level}_step"), 0)
-        is_open &= wrap != 0
-        # Rounded up: the length may cut the last row of a pattern short.
-        left = -(-left // np.maximum(get(f"d{level}_zero_before") + wrap + get(f"d{level}_zero_after"), 1))
-    return start, np.where(is_empty, start, start + WORD_BYTES * (last + 1))
+        wrap, before = get(f"d{level}_wrap"), get(f"d{level}_zero_before")
+        is_last = is_open & (wrap == 0)
+        size = np.where(wrap == 0, 1, before + wrap + get(f"d{level}_zero_after"))
+        digits.append(np.where(is_last, left, np.where(is_open, left % size, 0)))
+        left = np.where(is_open & ~is_last, left // size, 0)
+        # Production streams fill memory with a level that has padding in front and no wrap: all of it is padding.
+        befores.append(np.where(is_open, before, 0))
+        # A level that never wraps ends with the transfer, and those above it are not there.
+        tops.append(np.where(is_last, digits[-1], np.where(is_open, before + wrap - 1, 0)))
+        steps.append(get(f"d{level}_step"))
+        is_open = is_open & ~is_last
+    # The farthest word has the digits of the last one down to some level, one less there, and all that is below.
+    best, is_real, sum_above = np.full(len(length), NONE), length > 0, np.zeros(len(length), dtype=np.int64)
+    below = sum((top - before) * step for top, before, step in zip(tops, befores, steps, strict=True))
+    for digit, before, top, step in zip(digits[::-1], befores[::-1], tops[::-1], steps[::-1], strict=True):
+        below = below - (top - before) * step
+        smaller = np.minimum(digit - 1, top)
+        farthest = sum_above + (smaller - before) * step + below
+        best = np.where(is_real & (smaller >= before), np.maximum(best, farthest), best)
+        is_real = is_real & (digit >= before) & (digit <= top)
+        sum_above = sum_above + (digit - before) * step
+    best = np.where(is_real, np.maximum(best, sum_above), best)
+    return start, start + WORD_BYTES * (best + 1)

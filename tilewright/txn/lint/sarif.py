@@ -6,7 +6,7 @@ Source: the OASIS standard "Static Analysis Results Interchange Format (SARIF) V
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -70,5 +70,5 @@ def _location(where: Mapping[str, Any], operation: int, offset: int) -> dict[str
 
 
 def _uri(name: str) -> str:
-    path = PurePath(name)
+    path = Path(name)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

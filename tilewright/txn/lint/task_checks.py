@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any, SupportsInt
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ class _Events:
     def __init__(self, columns: int):
         self.pieces: list[list[Indices]] = [[np.empty(0, dtype=np.int64)] for _ in range(columns)]
 
-    def add(self, *columns: npt.NDArray[np.integer]) -> None:
+    def add(self, *columns: npt.NDArray[np.integer[Any]]) -> None:
         for piece, column in zip(self.pieces, columns, strict=True):
             piece.append(column.astype(np.int64, copy=False))
 
@@ -103,7 +104,7 @@ class TaskChecks:
         """Operation, channel, word and known bits of all pushes."""
         return self.pushes.in_order()
 
-    def _channel_name(self, place: int) -> str:
+    def _channel_name(self, place: SupportsInt) -> str:
         return self.registers.channel(int(place)).name(self.registers.model)
 
     def _waits(self) -> tuple[Indices, Indices]:
