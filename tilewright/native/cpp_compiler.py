@@ -12,8 +12,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +23,7 @@ from tempfile import TemporaryDirectory
 from tilewright.errors import Error
 from tilewright.native.host import host_key
 from tilewright.native.object_cache import CacheFolder
+from tilewright.support.lazy import KeyedLocks
 
 CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C"})
 _NAMES = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
@@ -123,14 +122,14 @@ class Translation:
         return digest.hexdigest()
 
 
-_locks = defaultdict[str, threading.Lock](threading.Lock)
+_locks = KeyedLocks()
 
 
 def translated(translation: Translation) -> tuple[str, bytes]:
     """The library or object that flags ask for, and a key for its content; made unless it is kept from before."""
     key = translation.key
     # One thread makes it, the others wait; several processes may make the same, and the last one is kept.
-    with _locks[key]:
+    with _locks.holding(key):
         if (read := _READ.read(key)) is not None and _same(headers := json.loads(read)):
             content = _content_key(key, headers)
             if (data := _LIBRARIES.read(content)) is not None:
