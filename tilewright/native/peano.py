@@ -29,10 +29,7 @@ VARIABLE = "PEANO_INSTALL_DIR"
 WHEEL = "llvm-aie"
 """The folder that Peano's Python package installs itself in."""
 TOOLS = ("opt", "llc", "clang")
-INSTALL = (
-    "`pip install llvm-aie -f https://github.com/Xilinx/llvm-aie/releases/expanded_assets/nightly` installs it;"
-    f" name its folder with --peano DIR or {VARIABLE}"
-)
+INSTALL = f"the releases of Xilinx/llvm-aie have it; name its folder with --peano DIR or {VARIABLE}"
 TARGETS = {Arch.AIE1: "aie", Arch.AIE2: "aie2", Arch.AIE2p: "aie2p"}
 OPTIMIZATION = 2
 """The level of upstream's driver."""
