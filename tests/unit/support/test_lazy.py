@@ -1,4 +1,4 @@
-"""Locks by key: one thread at a time for each, others go on, and nothing is left of keys that are done with."""
+"""Things made at their first use: once for all threads; locks by key, of which nothing is left when they are let go."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.support.lazy import KeyedLocks
+from tilewright.support.lazy import KeyedLocks, once
 
 
 @settings(max_examples=20, deadline=None)
@@ -53,3 +53,17 @@ def test_an_error_inside_lets_go_of_the_lock() -> None:
     assert len(locks) == 0
     with ThreadPoolExecutor(1) as pool:
         pool.submit(locks.holding("a").__enter__).result(timeout=5)
+
+
+def test_threads_that_ask_first_at_the_same_time_get_one_object() -> None:
+    start, made = threading.Barrier(4), list[object]()
+
+    @once
+    def thing() -> object:
+        time.sleep(0.02)  # long enough for all to ask
+        made.append(object())
+        return made[-1]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: (start.wait(), thing())[1], range(4)))
+    assert len(made) == 1 and all(each is made[0] for each in found)
