@@ -157,9 +157,10 @@ def _meanings(a: Operation | None, b: Operation | None, model: DeviceModel | Non
         yield f"{a.name} against {b.name}: from here on the streams may only be shifted against each other"
         return
     for name, value in a.fields.items():
-        # Values of registers are told field by field below.
-        if value != b.fields[name] and name != "value":
-            yield f"{name}: {value:#x} against {b.fields[name]:#x}"
+        # Streams of other versions have other fields; values of registers are told field by field below.
+        other = b.fields.get(name, value)
+        if value != other and name != "value":
+            yield f"{name}: {value:#x} against {other:#x}"
     if len(a.payload) != len(b.payload):
         yield f"payload: {len(a.payload)} words against {len(b.payload)}"
     for (address, x), (_, y) in zip(register_writes(a), register_writes(b), strict=False):

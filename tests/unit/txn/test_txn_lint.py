@@ -345,6 +345,12 @@ PADDING = [Operation(Opcode.NOOP)] * 20
         ),
         pytest.param([write(0x1D204, 0)], [("unfinished-transfer", "remark", 0)], id="nobody waits for the result"),
         pytest.param([write(0x1D204, 0), poll(IDLE, 0x1D220)], [], id="somebody polls for it"),
+        pytest.param(
+            [write(0x1D204, 0), Operation(Opcode.MASKPOLL, address=0x40604, value=1, mask=1)],
+            [],
+            id="somebody asks for the lock that it releases",
+        ),
+        pytest.param([write(0x1D204, 0), Operation(Opcode.MERGE_SYNC)], [], id="somebody waits for several tiles"),
         pytest.param([Operation(0x86)], [("unknown-operation", "remark", 0)], id="nobody knows"),
         pytest.param([push(0), DESCRIPTOR], [("descriptor-in-flight", "warning", 1)], id="rewritten at once"),
         pytest.param([push(0), *PADDING, DESCRIPTOR], [("descriptor-in-flight", "remark", 21)], id="rewritten late"),

@@ -32,9 +32,10 @@ from tilewright.txn.stream import Indices
 NONE = -1
 RESERVED, PLAIN, READ_ONLY, WRITE_ONLY = range(4)
 """What is at a word of a tile."""
-QUEUE, STATUS, LINK, VALID, ADDRESS, FIRST, CONTROL = (1 << number for number in range(7))
+QUEUE, STATUS, LINK, VALID, ADDRESS, FIRST, CONTROL, LOCK_REQUEST = (1 << number for number in range(8))
 """What it is to the DMA, a bit each: of a channel its queue, status or control; of a descriptor the word with the next
-one, with the valid bit, with the address of a host buffer, and the first one where it is memory of a tile."""
+one, with the valid bit, with the address of a host buffer, and the first one where it is memory of a tile; and where a
+lock is asked for, which descriptors release."""
 DESCRIPTORS, CHANNELS = 1 << 6, 1 << 5
 """Room for those of a tile."""
 AIE1_ENABLE = 1
@@ -125,6 +126,7 @@ class RegisterMap:
             window = 1 << (table.lock_request_window.lock_id.hi + 1)
             begin = first + table.lock_request // WORD_BYTES
             self.access[begin : begin + window // WORD_BYTES] = READ_ONLY
+            self.roles[begin : begin + window // WORD_BYTES] = LOCK_REQUEST
         limits = [*_limits(model, tile_type)]
         for offset in named_registers(model.name, tile_type):
             at = first + offset // WORD_BYTES

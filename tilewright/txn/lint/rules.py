@@ -170,7 +170,8 @@ RULES = _table(
     (
         "unfinished-transfer",
         REMARK,
-        "a stream that ends with a task on an S2MM channel of a shim tile which nothing waits for",
+        "a stream that ends with a task on an S2MM channel of a shim tile which nothing waits for: no token, no poll "
+        "of the channel or of a lock of its tile",
         "the host may read its buffer before the last words are there",
         "wait for the task; traces may be left to run",
     ),

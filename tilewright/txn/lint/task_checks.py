@@ -15,7 +15,7 @@ from tilewright.device.dma_registers import ChannelId, tile_name
 from tilewright.device.hazards import next_bd_fields
 from tilewright.device.registers import TaskQueue
 from tilewright.txn.lint.register_checks import Bools, Collector, RegisterWrites, Tiles
-from tilewright.txn.lint.register_map import ADDRESS, CHANNELS, DESCRIPTORS, LINK, QUEUE, STATUS, VALID
+from tilewright.txn.lint.register_map import ADDRESS, CHANNELS, DESCRIPTORS, LINK, LOCK_REQUEST, QUEUE, STATUS, VALID
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Indices, Stream
 
@@ -52,7 +52,7 @@ class TaskChecks:
         self.stream, self.found, self.registers = stream, found, found.registers
         self.pushes, self.patches = _Events(4), _Events(2)
         self.words = {role: _Events(4) for role in (LINK, VALID, ADDRESS)}
-        self.polls = _Events(2)
+        self.polls, self.lock_polls = _Events(2), _Events(2)
         self.most = len(stream.opcodes) + 1
         """More than any operation's number, so that a place and an operation make one number."""
 
@@ -71,6 +71,8 @@ class TaskChecks:
         role, room, events = (ADDRESS, DESCRIPTORS, self.patches)
         if opcode in (Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY):
             role, room, events = (STATUS, CHANNELS, self.polls)
+            asked = np.flatnonzero(self.registers.roles[words] & LOCK_REQUEST)
+            self.lock_polls.add(positions[asked], tiles[asked])
         elif opcode != Opcode.DDR_PATCH:
             return
         at = np.flatnonzero(self.registers.roles[words] & role)
@@ -162,12 +164,22 @@ class TaskChecks:
     def _check_ends(self, positions: Indices, channels: Indices, waits: tuple[Indices, Indices]) -> None:
         """Tasks that bring data to the host, and that the stream does not wait for."""
         polls, polled = self.polls.in_order()
+        # A descriptor may release a lock when it is through, which a poll then takes.
+        lock_polls, lock_tiles = self.lock_polls.in_order()
+        group = self.stream.groups.get(Opcode.MERGE_SYNC)
+        merges = np.empty(0, dtype=np.int64) if group is None else group.positions
         text = "the last task on {} is pushed, and nothing waits for it"
         for place in np.unique(channels).tolist():
             if place & 1 != DmaDirection.S2MM or not self.registers.is_shim[place // CHANNELS]:
                 continue
             last = positions[channels == place][-1:]
-            if not any((when[where == place] > last).any() for when, where in (waits, (polls, polled))):
+            ends = (
+                waits[0][waits[1] == place],
+                polls[polled == place],
+                lock_polls[lock_tiles == place // CHANNELS],
+                merges,
+            )
+            if not any((end > last).any() for end in ends):
                 self.found.add(
                     "unfinished-transfer",
                     last,
