@@ -23,7 +23,7 @@ from tilewright.lift.model import (
     learn,
 )
 from tilewright.lift.parameters import ParameterError, ShapeParameters
-from tilewright.lift.sequence import SEQUENCE, model_text, stream_text
+from tilewright.lift.sequence import FIELD_BY_FIELD, LIFTED, SEQUENCE, model_text, stream_text
 from tilewright.lift.unused import unused_mask
 from tilewright.txn.codec import decode, lay_out
 from tilewright.txn.stream import TxnError, Words
@@ -158,7 +158,7 @@ def _compiled(model: FamilyModel) -> tuple[str, Design]:
     try:
         return text, compile_text(text, "lifted.mlir")
     except Error:
-        text = model_text(model, recover=False)
+        text = model_text(model, FIELD_BY_FIELD)
         return text, compile_text(text, "lifted.mlir")
 
 
@@ -227,12 +227,12 @@ def _unused(words: Words) -> Words:
 def to_mlir(data: Words) -> str:
     """One stream as a sequence without arguments, which compiles to the same words."""
     stream = decode(data)
-    for recover in (True, False):
-        text = stream_text(stream, data, recover=recover)
+    for style in (LIFTED, FIELD_BY_FIELD):
+        text = stream_text(stream, data, style)
         try:
             words = compile_text(text, "stream.mlir").txn(SEQUENCE)
         except Error:
-            if not recover:
+            if style is FIELD_BY_FIELD:
                 raise
             continue
         if words.tobytes() == data.tobytes():

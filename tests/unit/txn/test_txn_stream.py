@@ -5,13 +5,12 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from drawn_streams import WORD, operations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.txn.opcodes import LAYOUTS
-
-WORD = st.integers(0, 2**32 - 1)
 
 # Words written down from the format's description, not by our encoder: npu1, one WRITE, one TCT.
 GOLDEN_WORDS = [
@@ -27,15 +26,6 @@ def filled(version: tuple[int, int], op: txn.Operation) -> txn.Operation:
     layout = LAYOUTS[version][op.opcode]
     payload = op.payload if len(op.payload) else np.zeros(layout.default_payload_words, np.uint32)
     return txn.Operation(op.opcode, payload, **{name: op.fields.get(name, 0) for name in layout.fields})
-
-
-@st.composite
-def operations(draw: st.DrawFn, version: tuple[int, int]) -> txn.Operation:
-    opcode = draw(st.sampled_from(sorted(LAYOUTS[version])))
-    layout = LAYOUTS[version][opcode]
-    fields = {name: draw(st.integers(0, bits.limits[-1])) for name, bits in layout.fields.items()}
-    size = draw(st.integers(layout.default_payload_words, 9)) if layout.size_word is not None else 0
-    return txn.Operation(opcode, draw(st.lists(WORD, min_size=size, max_size=size)), **fields)
 
 
 def test_words_of_known_operations():
