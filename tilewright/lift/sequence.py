@@ -46,7 +46,6 @@ from tilewright.txn.text import model_of
 SEQUENCE = "lifted"
 VERSION = (0, 1)
 """Of the format that instructions with names of their own are written in."""
-BURSTS = (0, 64, 128, 256, 512)
 Entry: TypeAlias = "SSAValue | int"
 
 
@@ -329,7 +328,7 @@ def _descriptor(writer: SequenceWriter, emitter: Emitter, address: int, words: l
     fields["buffer_offset"] = held["address_low" if is_shim else "address"]
     if tile_type is TileType.CoreTile:
         fields["buffer_offset"] *= 4
-    for burst in BURSTS if is_shim else (0,):
+    for burst in (0, *writer.model.burst_lengths) if is_shim else (0,):
         try:
             tried = fields | ({"burst_length": burst} if burst else {})
             if (

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 import tilewright as tw
 from tilewright import txn
 from tilewright.cli.main import main
+from tilewright.device import DEVICES
+from tilewright.device.bd import ShimBd
+from tilewright.device.enums import DeviceName
 from tilewright.lift import lift, to_mlir
 from tilewright.lift.lifting import predicted
 from tilewright.lift.model import learn
@@ -199,6 +202,19 @@ def test_one_stream_as_a_sequence(tmp_path: Path) -> None:
 def test_any_header_is_kept(header: Header) -> None:
     words = txn.encode(Stream.of(header, [txn.write(0x1D000, 7), txn.sync(0, 0, 1, 0)]))
     assert tw.compile(to_mlir(words)).txn().tobytes() == words.tobytes()
+
+
+@pytest.mark.parametrize("name", [DeviceName.npu1, DeviceName.npu2])
+def test_descriptors_with_any_burst_are_recovered(name: DeviceName) -> None:
+    """Those that the device has; its longest is what a descriptor has that does not say."""
+    model = DEVICES[name]
+    for burst in model.burst_lengths:
+        steps = {f"d{level}_step": 1 for level in range(3)} | {"iteration_step": 1, "iteration_wrap": 1}
+        words = ShimBd.encode(buffer_length=16, burst_length=model.burst_encoding(burst), valid_bd=1, ax_cache=2, **steps)
+        header = Header(0, 1, model.txn_generation or 0, model.rows, model.columns, model.mem_rows)
+        text = to_mlir(txn.encode(Stream.of(header, [txn.block_write(0x1D000, words)])))
+        assert "aiex.npu.writebd" in text
+        assert (f"burst_length = {burst} :" in text) == (burst != model.burst_lengths[-1])
 
 
 @given(streams())
