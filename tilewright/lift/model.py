@@ -23,8 +23,7 @@ from tilewright.lift.expressions import (
 from tilewright.lift.loops import Leaf, Matrix, Node, RolledLoop, joined, roll
 from tilewright.lift.parameters import ShapeParameters
 from tilewright.lift.search import Explainer
-from tilewright.lift.unused import unused_mask
-from tilewright.txn.codec import decode, header_words, lay_out
+from tilewright.txn.codec import decode, header_words, lay_out, unread_mask
 from tilewright.txn.stream import Header, Stream, Words
 
 UNUSED = "unused"
@@ -244,7 +243,7 @@ def _image_words(
 ) -> list[int]:
     """Words that differ in unread bits only, and that no expression explains."""
     changing = np.bitwise_or.reduce(words ^ words[:, :1], axis=1).astype(np.uint32)
-    mask = unused_mask(file.stream, file.starts, len(words))
+    mask = unread_mask(file.stream)
     suspects = np.flatnonzero((changing != 0) & (changing & ~mask == 0)).tolist()
     if not suspects:
         return []

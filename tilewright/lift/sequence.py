@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, LocationAttr, StringAttr, i32, i64
@@ -419,10 +420,9 @@ def stream_device(stream: Stream, words: Words, style: SequenceStyle, location: 
     """The same as a device, all at one location."""
     writer = SequenceWriter(stream.header, (), style, location)
     starts, end = lay_out(stream)
-    bounds = [*starts.tolist(), end]
     numbers = words.tolist()
-    for index, opcode in enumerate(stream.opcodes.tolist()):
-        insert(writer, writer.emitter, opcode, numbers[bounds[index] : bounds[index + 1]])
+    for opcode, (start, stop) in zip(stream.opcodes.tolist(), pairwise([*starts.tolist(), end]), strict=True):
+        insert(writer, writer.emitter, opcode, numbers[start:stop])
     return writer.device
 
 

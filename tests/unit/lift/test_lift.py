@@ -210,7 +210,9 @@ def test_descriptors_with_any_burst_are_recovered(name: DeviceName) -> None:
     model = DEVICES[name]
     for burst in model.burst_lengths:
         steps = {f"d{level}_step": 1 for level in range(3)} | {"iteration_step": 1, "iteration_wrap": 1}
-        words = ShimBd.encode(buffer_length=16, burst_length=model.burst_encoding(burst), valid_bd=1, ax_cache=2, **steps)
+        words = ShimBd.encode(
+            buffer_length=16, burst_length=model.burst_encoding(burst), valid_bd=1, ax_cache=2, **steps
+        )
         header = Header(0, 1, model.txn_generation or 0, model.rows, model.columns, model.mem_rows)
         text = to_mlir(txn.encode(Stream.of(header, [txn.block_write(0x1D000, words)])))
         assert "aiex.npu.writebd" in text
