@@ -168,6 +168,7 @@ class NpuTensor(MadeTensor):
     def subview(self, offset: int, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> Self:
         """A part of this tensor that shares its memory; it begins `offset` bytes in."""
         if type(self).data is not NpuTensor.data:
+            # mlir-aie raises this for such classes too: it is part of what callers catch, not a gap
             raise NotImplementedError(f"{type(self).__name__} has `data` of its own, which parts could not share")
         if not hasattr(offset, "__index__"):
             raise TypeError(f"offset must be an integer number of bytes, got {offset!r}")
