@@ -40,13 +40,11 @@ from tilewright.rewrite.emitter import Emitter, SharedConstants
 from tilewright.rewrite.folding.constants import INDEX
 from tilewright.txn.codec import lay_out
 from tilewright.txn.fields import WHOLE_WORD
-from tilewright.txn.opcodes import LAYOUTS, Opcode, address_offset, largest_offset, opcode_name
+from tilewright.txn.opcodes import LAYOUTS, VERSION, Opcode, address_offset, largest_offset, opcode_name
 from tilewright.txn.stream import Header, Stream, TxnError, Words
 from tilewright.txn.text import model_of
 
 SEQUENCE = "lifted"
-VERSION = (0, 1)
-"""Of the format that instructions with names of their own are written in."""
 Entry: TypeAlias = "SSAValue | int"
 
 
@@ -89,10 +87,7 @@ class SequenceWriter:
         self.header, self.style = header, style
         self.model = device_for(header)
         self.device = DeviceOp(self.model.name)
-        default = Header(
-            *VERSION, self.model.txn_generation or 3, self.model.rows, self.model.columns, self.model.mem_rows
-        )
-        if header != default:
+        if header != Header.of(self.model):
             numbers = (*header.version, header.device_generation, header.rows, header.columns, header.mem_tile_rows)
             self.device.attributes[operation.TXN_HEADER] = integer_array(i64, (*numbers, header.pad))
         self.sequence = RuntimeSequenceOp([i32 for _ in parameters], style.sequence)

@@ -130,10 +130,7 @@ class DpuSequence:
 
     def stream(self) -> Stream:
         """The TXN stream that does the same."""
-        header = Header(
-            device_generation=DEVICE.txn_generation or 0, columns=DEVICE.columns, mem_tile_rows=DEVICE.mem_rows
-        )
-        return Stream.of(header, [made for op in self.operations for made in _as_txn(op)])
+        return Stream.of(Header.of(DEVICE), [made for op in self.operations for made in _as_txn(op)])
 
 
 def is_dpu(data: bytes) -> bool:

@@ -182,6 +182,8 @@ LAYOUTS: dict[tuple[int, int], dict[int, OperationLayout]] = {
     },
 }
 """Layouts by stream version (major, minor), then by opcode."""
+VERSION = (0, 1)
+"""The version that mlir-aie writes, and so do its instructions here; others are read, and written as they were."""
 
 # In production streams these differ between files of one shape: tools leave in them what lay in memory before.
 _UNREAD = {"op_column", "op_row", "op_pad", "pad", "pad2", "pad3", "pad4", "action", "tile_pad", "count_pad"}
