@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,8 +11,12 @@ from tilewright import txn
 from tilewright.txn.opcodes import LAYOUTS, Opcode
 
 WORD = st.integers(0, 2**32 - 1)
-LEFT_AT_ZERO = ("pad", "op_", "action", "_high")
-"""Parts of the names of fields that compilers leave at 0."""
+PADDING = re.compile(r"op_\w+|pad\d?|\w+_pad|action")
+"""Names of fields that compilers leave at 0, as they do the upper halves of addresses."""
+
+
+def is_left(name: str) -> bool:
+    return PADDING.fullmatch(name) is not None or name.endswith("_high")
 
 
 @st.composite
@@ -21,7 +26,7 @@ def operations(draw: st.DrawFn, version: tuple[int, int] = (0, 1)) -> txn.Operat
     opcode = draw(st.sampled_from([it for it in Opcode if it in layouts]) | st.sampled_from(sorted(layouts)))
     layout, is_plain = layouts[opcode], draw(st.booleans())
     fields = {
-        name: 0 if is_plain and any(part in name for part in LEFT_AT_ZERO) else draw(st.integers(0, bits.limits[-1]))
+        name: 0 if is_plain and is_left(name) else draw(st.integers(0, bits.limits[-1]))
         for name, bits in layout.fields.items()
     }
     least, most = layout.default_payload_words, 9 if layout.size_word is not None else 0
