@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device.layout import WORD_BYTES, Field
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, Field
 from tilewright.txn.opcodes import OperationLayout, opcode_name, unread_bits
 from tilewright.txn.stream import HEADER_WORDS, Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
 if TYPE_CHECKING:
     from tilewright.txn import columns as native_columns
 
-WORD_BITS = 32
 NATIVE_WORDS = 1 << 20
 """Streams of so many words are worth the fifth of a second that native code takes to be there."""
 NATIVE_WORDS_WARM = 1 << 12
