@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.device import DEVICES, DeviceModel, TileType
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.dma_registers import ChannelRegister, ChannelRegisterRole, DescriptorWord, dma_register
-from tilewright.device.layout import WORD_BITS, WORD_MASK
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.device.registers import MemTileTaskQueue, TaskQueue
 from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, RuntimeSequenceOp
@@ -227,7 +227,9 @@ def insert(writer: SequenceWriter, emitter: Emitter, opcode: int, words: Sequenc
             fields[names[0]] = word
         else:
             fields[f"{WHOLE_WORD}{number}"] = word
-    is_plain = writer.style.has_instructions and writer.header.version == VERSION
+    address = fields.get("address")
+    is_aligned = not isinstance(address, int) or address % WORD_BYTES == 0  # the compiler refuses other registers
+    is_plain = writer.style.has_instructions and writer.header.version == VERSION and is_aligned
     make = _INSTRUCTIONS.get(opcode) if is_plain else None
     if make is None or not make(writer, emitter, fields, payload):
         told = {name: value for name, value in fields.items() if not isinstance(value, int) or value}
@@ -361,6 +363,8 @@ _TOKEN = ("column", "row", "direction", "channel", "column_count", "row_count")
 
 def _sync(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry], payload: list[Entry]) -> bool:
     if payload or not _only(fields, *_TOKEN):
+        return False
+    if isinstance(direction := fields["direction"], int) and direction not in (0, 1):
         return False
     emitter.insert(instructions.NpuSyncOp([_number(emitter, fields[name]) for name in _TOKEN]))
     return True

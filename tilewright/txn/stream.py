@@ -62,7 +62,7 @@ class Header:
 
     @classmethod
     def of(cls, model: DeviceModel) -> Header:
-        """The header of streams that are compiled for a device; one without a number there passes for npu1."""
+        """The header of streams for the device of a `model`; one without a number there passes for npu1."""
         return cls(*VERSION, model.txn_generation or 3, model.rows, model.columns, model.mem_rows)
 
     @property
