@@ -327,9 +327,10 @@ def _choice_of_image(group: Group, contents: Column) -> ShapeExpression:
     numbers = [0] * len(group.images)
     for index, content in zip(group.files, contents.tolist(), strict=True):
         numbers[group.image_of_file[index]] = content
-    result: ShapeExpression = ShapeConstant(numbers[0])
-    for image, number in enumerate(numbers[1:], start=1):
-        if number != numbers[0]:
+    usual = max(dict.fromkeys(numbers), key=numbers.count)
+    result: ShapeExpression = ShapeConstant(usual)
+    for image, number in enumerate(numbers):
+        if number != usual:
             result = ShapeChoice(Condition(Parameter(UNUSED), "==", image), ShapeConstant(number), result)
     return result
 

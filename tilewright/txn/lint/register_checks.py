@@ -79,7 +79,8 @@ class Collector:
             return
         keys = channels if channels is not None else tiles
         homes = np.full(len(positions), NONE) if keys is None else keys.astype(np.int64)
-        for home in np.unique(homes).tolist():
+        places: list[int] = np.unique(homes).tolist()
+        for home in places:
             here = np.flatnonzero(homes == home)
             operations, index = np.unique(positions[here], return_index=True)
             first, count = int(operations[0]), len(operations)
@@ -89,7 +90,9 @@ class Collector:
                 continue
             said = text(int(here[index[0]]))
             channel = self.registers.channel(home) if channels is not None else None
-            tile = channel.tile if channel else self.registers.tiles[home] if home != NONE else None
+            tile = None if home == NONE else self.registers.tiles[home]
+            if channel is not None:
+                tile = channel.tile
             name = channel.short_name if channel else None
             count += known.count if known else 0
             self.found[rule, kind, home] = Places(rule, level or RULES[rule].level, first, said, tile, name, count)
@@ -132,7 +135,8 @@ def _block_writes(blocks: OpcodeGroup) -> Iterator[tuple[Indices, Indices, Words
     starts, addresses = blocks.payload_starts, _addresses(blocks)
     first = 0
     while first < len(blocks.positions):
-        last = max(int(np.searchsorted(starts, starts[first] + PIECE_WORDS, side="right")) - 1, first + 1)
+        most = int(starts[first]) + PIECE_WORDS
+        last = max(int(np.searchsorted(starts, most, side="right")) - 1, first + 1)
         own = starts[first : last + 1] - starts[first]
         lengths = np.diff(own)
         # Words, not bytes, follow each other.
@@ -355,7 +359,9 @@ def reach(layout: type[Layout], columns: Indices) -> tuple[Indices, Indices]:
         bits = layout.fields.get(name)
         if bits is None:
             return np.zeros(columns.shape[1], dtype=np.int64)
-        return ((columns[bits.word] & bits.mask) >> bits.lo) + bits.bias
+        column: Indices = columns[bits.word]
+        value: Indices = (column & bits.mask) >> bits.lo
+        return value + bits.bias
 
     start = WORD_BYTES * (get("address") + get("iteration_current") * get("iteration_step"))
     length = get("buffer_length")
