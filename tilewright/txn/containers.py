@@ -206,9 +206,9 @@ def _from_elf(elf: Elf) -> Container:
 def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping[str, FileBuffer]) -> ControlCode:
     """The stream of a section, with the buffers that the file has for its patches."""
     own = {_buffer_name(name, section.name): buffer for name, buffer in buffers.items()}
-    scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
-    if scratchpad:
-        own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))  # zeroes at first
+    for name in (SCRATCHPAD, SCRATCHPAD_CONTROL):
+        if size := max((patch.size for patch in patches if patch.buffer == name), default=0):
+            own[name] = FileBuffer(bytes(size))  # made by the host, zeroes at first
     return ControlCode(section.name, elf.contents(section).data, patches, own, lambda at: section.header.offset + at)
 
 
