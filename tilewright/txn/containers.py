@@ -22,7 +22,8 @@ from tilewright.txn.text import assemble
 from tilewright.txn.word_files import is_assembly, read_words
 
 CONTROL_TEXT, CONTROL_DATA, PACKETS = ".ctrltext", ".ctrldata", ".ctrlpkt."
-PREEMPTION = (".preempt_save", ".preempt_restore")
+PREEMPT_SAVE, PREEMPT_RESTORE = ".preempt_save", ".preempt_restore"
+PREEMPTION = (PREEMPT_SAVE, PREEMPT_RESTORE)
 BUFFER_SECTIONS = (CONTROL_DATA, PACKETS, ".pdi", ".pad")
 FIRST_ARGUMENT = 3
 """The number that the first buffer of a kernel has among its arguments; before it are opcode, code and its size."""
@@ -142,7 +143,7 @@ class Container:
         """The stream of a section; without a name the only one that a host would start."""
         if name is not None and name in self.codes:
             return self.codes[name]
-        main = [code for code in self.codes.values() if code.name not in PREEMPTION]
+        main = [code for code in self.codes.values() if not code.name.startswith(PREEMPTION)]
         # The codes that save and restore are called by the firmware, never by a host.
         if name is None and len(main) == 1:
             return main[0]
@@ -195,7 +196,7 @@ def _from_elf(elf: Elf) -> Container:
     codes = {
         section.name: _code(elf, section, patches.get(section.number, ()), buffers)
         for section in elf.sections
-        if section.name.startswith(CONTROL_TEXT) or section.name in PREEMPTION
+        if section.name.startswith((CONTROL_TEXT, *PREEMPTION))
     }
     if not codes:
         known = ", ".join(section.name for section in elf.sections if section.name) or "none"
