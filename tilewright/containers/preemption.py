@@ -109,9 +109,7 @@ class _Tile:
 
     def mux(self, port: int, *, to_switch: bool) -> Operation:
         """Let a South port of a shim's switch be one of its DMA."""
-        layout, register = (
-            (ShimMux, self.registers.shim_mux) if to_switch else (ShimDemux, self.registers.shim_demux)
-        )
+        layout, register = (ShimMux, self.registers.shim_mux) if to_switch else (ShimDemux, self.registers.shim_demux)
         assert register is not None
         field = layout.fields[f"south{port}"]
         address = _MODEL.tile_address(self.column, self.row, register)
@@ -125,7 +123,9 @@ class _Tile:
         words = _PIECE_BYTES // WORD_BYTES
         if self.is_shim:
             burst = _MODEL.burst_encoding(max(_MODEL.burst_lengths))
-            payload = ShimBd.encode(buffer_length=words, address_low=self._host_offset(channel), burst_length=burst, valid_bd=1)
+            payload = ShimBd.encode(
+                buffer_length=words, address_low=self._host_offset(channel), burst_length=burst, valid_bd=1
+            )
         else:
             address = (_OWN_MEMORY + channel * _PIECE_BYTES) // WORD_BYTES
             payload = MemTileBd.encode(buffer_length=words, address=address, valid_bd=1)
