@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages, printed
-from tilewright.cli.files import read_bytes
+from tilewright.cli.files import read_bytes, write_folder
 from tilewright.cli.package import creation_time, read_kind
 from tilewright.cli.translate import configuration_files, lowered_to_cpp
 from tilewright.cli.translate_arguments import TranslateArguments
@@ -311,6 +312,8 @@ def _containers(stages: Stages) -> Iterator[DriverOutput]:
         base = read_kind(arguments.xclbin_input, Xclbin, "xclbin") if arguments.xclbin_input else None
         image = _image(stages, device)
         with _explained(device):
+            if arguments.dump_intermediates:
+                write_folder(arguments.work_directory, _documents(stages, image, kernel))
             design = _embedded(stages, module, image, path)
             made = image.xclbin(
                 kernel, sequence=arguments.sequence_name, design=design, base=base, timestamp=creation_time()
@@ -323,6 +326,15 @@ def _containers(stages: Stages) -> Iterator[DriverOutput]:
             yield Item(path, device, partial(xclbin, module, device, path))
 
     yield DriverOutput("aie.xclbin", LOWERED, items)
+
+
+def _documents(stages: Stages, image: DeviceImage, kernel: KernelNames) -> dict[str, bytes]:
+    """The files that upstream's driver hands to xclbinutil, under its names."""
+    folder, stem = stages.arguments.work_directory.absolute(), image.file_stem
+    made = image.documents(kernel, stages.arguments.sequence_name, folder)
+    texts = {"memTopology": made.memory, "kernels": made.kernels, "partition": made.partition}
+    files = {f"{name}_{stem}.json": json.dumps(it, indent=2, sort_keys=True).encode() for name, it in texts.items()}
+    return files | {f"{stem}.pdi": image.pdi.write()}
 
 
 def _packaged(stages: Stages, module: ModuleOp) -> list[DeviceOp]:

@@ -116,9 +116,14 @@ class DeviceImage:
             made.sections.append(embedding(design))
         return made
 
-    def documents(self, kernel: KernelNames, sequence: str = "") -> XclbinDocuments:
-        """What describes the container, for xclbinutil as well."""
-        model, file = self.device.model, f"{FileNames().stem(self.device.sym_name.data)}.pdi"
+    @property
+    def file_stem(self) -> str:
+        """What files of the device are called."""
+        return FileNames().stem(self.device.sym_name.data)
+
+    def documents(self, kernel: KernelNames, sequence: str = "", folder: Path = Path()) -> XclbinDocuments:
+        """What describes the container, for xclbinutil as well; the PDI is in a folder then."""
+        model, file = self.device.model, str(folder / f"{self.file_stem}.pdi")
         partition = partition_json(model.columns, array_columns(model), file, self.uuid, kernel)
         return XclbinDocuments(
             file, partition, kernels_json(kernel, host_buffers(self.device, sequence)), memory_json()
