@@ -119,7 +119,8 @@ def host_program(package: bytes, code: bytes, size: int, is_file: bool) -> None:
     if package.startswith(b"xclbin2"):
         found = pyxrt.xclbin(_saved(package) if is_file else package)
         device.register_xclbin(found)
-        found.get_mems(), found.get_uuid(), found.get_xsa_name(), found.get_axlf()
+        for ask in (found.get_mems, found.get_xsa_name, found.get_axlf):
+            ask()
         context = pyxrt.hw_context(device, found.get_uuid())
     else:
         context = pyxrt.hw_context(device, pyxrt.elf(_saved(package)))
@@ -130,7 +131,8 @@ def host_program(package: bytes, code: bytes, size: int, is_file: bool) -> None:
             kernel = pyxrt.ext.kernel(context, pyxrt.module(pyxrt.elf(_saved(code))), packaged.name)
         elif kernel.code is None:
             given[kernel.packaged.instructions] = BufferArgument(np.frombuffer(code, np.uint8).copy())
-        [kernel.group_id(index) for index in range(-1, 9)]
+        for index in range(-1, 9):
+            kernel.group_id(index)
         context.partition.run(kernel.packaged, given, kernel.code, max_cycles=MAX_CYCLES)
 
 

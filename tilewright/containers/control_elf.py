@@ -200,7 +200,7 @@ def _control_code(
 
 def _preemption(section: str, code: bytes, first_argument: int) -> ControlCode:
     """Code that keeps the array in a buffer of the loader's, as large as all of its transfers."""
-    names = dict.fromkeys((SAVED, RESTORED), SCRATCHPAD)
+    names = {SAVED: SCRATCHPAD, RESTORED: SCRATCHPAD}
     made = _control_code(section, code, _decoded(code), first_argument, names, set())
     size = max(patch.addend + patch.size for patch in made.patches)
     return replace(made, patches=[replace(patch, size=size) for patch in made.patches])

@@ -11,6 +11,7 @@ from tilewright.containers import ElfFile
 from tilewright.containers.control_elf import ConfigKernel, KernelInstance, config_elf, instructions_elf
 from tilewright.containers.preemption import WIDTHS, preemption_code
 from tilewright.support.structure import ContainerError, Span
+from tilewright.txn.codec import as_words
 from tilewright.txn.containers import ControlCode, PatchKind, read_container
 
 # aiebu's sums of the files that its own generator writes: test/aie2-ctrlcode/save-restore/checksums.txt
@@ -44,7 +45,7 @@ def check_patches(code: ControlCode, columns: int) -> None:
         (PatchKind.SHIM_DMA_48, "scratch-pad-mem", size)
     }
     assert [patch.addend for patch in code.patches] == [*range(0, size, MEM_TILE_BYTES // 2)]
-    words = txn.codec.as_words(code.data)
+    words = as_words(code.data)
     assert not any(words[patch.offset // 4 + 1] for patch in code.patches)
     assert len(code.buffers["scratch-pad-mem"].data) == size
 
