@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ml_dtypes import bfloat16
+from peano_stand_in import calls, install, names_in
 
 from tilewright import txn
 from tilewright.device.packets import PacketHeader, with_parity
@@ -24,6 +27,7 @@ from tilewright.iron.extras.context import mlir_mod_ctx
 from tilewright.iron.helpers import util
 from tilewright.iron.utils import configure
 from tilewright.iron.utils.compile import compile_cxx_core_function, compile_external_kernel
+from tilewright.iron.utils.compile.peano import KernelBuildError
 from tilewright.iron.utils.hostruntime.xrtruntime.hostruntime import CachedXRTRuntime, XRTHostRuntime
 from tilewright.iron.utils.hostruntime.xrtruntime.parameter_scratchpad import ParameterScratchpad
 from tilewright.iron.utils.hostruntime.xrtruntime.tensor import XRTTensor
@@ -236,34 +240,50 @@ def test_a_file_of_parameters_that_is_none(tmp_path: Path, text: str) -> None:
 
 @pytest.fixture
 def peano(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A compiler that writes down what it was told, and fails where a source says so."""
-    tool = tmp_path / "peano" / "bin" / "clang++"
-    tool.parent.mkdir(parents=True)
-    tool.write_text('#!/bin/sh\ngrep -q BAD "$1" && { echo "$1:1: error: BAD" >&2; exit 1; }\necho "$@" > "$3"\n')
-    tool.chmod(0o755)
-    monkeypatch.setattr(configure, "peano_install_dir", str(tmp_path / "peano"))
-    return tool
+    folder = install(tmp_path / "peano")
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(configure, "peano_install_dir", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
 
 
 def test_object_files_by_peano(peano: Path, tmp_path: Path) -> None:
     source, target = tmp_path / "k.cc", tmp_path / "k.o"
-    source.write_text("BAD")
-    with pytest.raises(RuntimeError, match=r"\[Peano\] compilation failed:\n.*k\.cc:1: error: BAD"):
+    source.write_text("void k() {\nsyntax error here\n}")
+    with pytest.raises(RuntimeError, match=r"\[Peano\] compilation failed:\nk\.cc:2:1: error: expected expression"):
         compile_cxx_core_function(source, "aie2", target)
     assert not target.exists()
-    source.write_text("good")
+    source.write_text("void k() {}")
     compile_cxx_core_function(source, "aie2p", target, ["headers"], ["-DX"])
-    flags = target.read_text().split()
-    assert {"--target=aie2p-none-unknown-elf", "-Iheaders", "-DX", "-c"} <= set(flags)
+    assert names_in(target.read_bytes())["defined"] == ["k"]
+    assert {"--target=aie2p-none-unknown-elf", f"-I{tmp_path / 'headers'}", "-DX", "-c"} <= set(calls(peano)[-1])
     with pytest.raises(RuntimeError, match="Chess builds are not made here"):
         compile_cxx_core_function(source, "aie2", target, use_chess=True)
+    with pytest.raises(RuntimeError, match="'aie9' is no architecture of cores: aie, aie2, aie2p are"):
+        compile_cxx_core_function(source, "aie9", target)
+    with pytest.raises(RuntimeError, match=r"none\.cc: error: it cannot be read: No such file"):
+        compile_cxx_core_function(tmp_path / "none.cc", "aie2", target)
+
+
+def test_paths_of_an_object_file_begin_in_the_folder_that_is_named(peano: Path, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere"
+    (place / "more").mkdir(parents=True)
+    (place / "k.cc").write_text('#include "beside.h"\n#include "n.h"\nvoid k() {}')
+    (place / "beside.h").touch()
+    (place / "more" / "n.h").touch()
+    compile_cxx_core_function("k.cc", "aie2", "k.o", ["headers"], ["-Imore", "-I", "gone"], cwd=place)
+    assert names_in((place / "k.o").read_bytes())["defined"] == ["k"]
+    told = " ".join(calls(peano)[-1])
+    assert f"-I{place / 'headers'} -I {place / 'more'} -I gone" in told
 
 
 def test_object_files_of_kernels(peano: Path, tmp_path: Path) -> None:
-    function = ExternalFunction("add", source_string="good", symbol_prefix="fast", compile_flags=["-DN=4"])
+    text = "void add() {}"
+    function = ExternalFunction("add", source_string=text, symbol_prefix="fast", compile_flags=["-DN=4"])
     compile_external_kernel(function, tmp_path, "aie2")
     made = tmp_path / "fast_add.o"
-    assert {"-DN=4", "-Dadd=fast_add"} <= set(made.read_text().split()) and (tmp_path / "add.cc").read_text() == "good"
+    assert names_in(made.read_bytes())["defined"] == ["fast_add"] and (tmp_path / "add.cc").read_text() == text
+    assert any("-DN=4" in call for call in calls(peano))
     made.write_text("kept")
     compile_external_kernel(function, tmp_path, "aie2")
     assert made.read_text() == "kept"
@@ -271,8 +291,36 @@ def test_object_files_of_kernels(peano: Path, tmp_path: Path) -> None:
         compile_external_kernel(ExternalFunction("other", source_file=str(tmp_path / "none.cc")), tmp_path, "aie2")
 
 
+def test_the_source_of_a_kernel_may_be_where_its_object_goes(peano: Path, tmp_path: Path) -> None:
+    (tmp_path / "add.cc").write_text("void add() {}")
+    compile_external_kernel(ExternalFunction("add", source_file="add.cc"), tmp_path, "aie2")
+    assert names_in((tmp_path / "add.o").read_bytes())["defined"] == ["add"]
+
+
+PARTS = st.sampled_from(["..", "/", "\\", "a", "victim", ".", "\0", "\n", "-", " "])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PARTS, min_size=1, max_size=6).map("".join), st.booleans())
+def test_names_of_kernels_do_not_lead_out_of_the_folder(
+    peano: Path, tmp_path: Path, name: str, is_object: bool
+) -> None:
+    """The name of an object is taken or refused, that of a source is spelled so that it is one."""
+    text = "void k() {}"
+    with TemporaryDirectory(dir=tmp_path) as outer:
+        folder = Path(outer, "in", "here")
+        folder.mkdir(parents=True)
+        function = ExternalFunction("k" if is_object else name, name if is_object else "k.o", source_string=text)
+        with suppress(KernelBuildError):
+            compile_external_kernel(function, folder, "aie2")
+        found = [path for path in Path(outer).rglob("*") if path.is_file()]
+        assert all(path.parent == folder for path in found)
+        assert len(found) == 2 or (is_object and not found)
+
+
 def test_object_files_without_peano(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(configure, "peano_install_dir", "")
+    (tmp_path / "k.cc").touch()
     with pytest.raises(RuntimeError, match="Invalid Peano install directory"):
         compile_cxx_core_function(tmp_path / "k.cc", "aie2", tmp_path / "k.o")
 
