@@ -25,7 +25,7 @@ from tilewright.codegen.static_words import StaticWords, static_words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.containers.control_elf import instructions_elf
 from tilewright.containers.embedded_design import EmbeddedDesign
-from tilewright.containers.packaging import KernelNames
+from tilewright.containers.packaging import KernelNames, packet_buffers
 from tilewright.containers.xclbin import Xclbin
 from tilewright.device import TileId
 from tilewright.dialects.aie.core import CoreOp
@@ -36,7 +36,7 @@ from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import Design, devices_in, sequences_in
 from tilewright.driver.core_programs import core_name
-from tilewright.driver.device_images import DeviceImage, full_elf
+from tilewright.driver.device_images import DeviceImage, full_elf, full_elf_files
 from tilewright.driver.packaged_design import packaged_design
 from tilewright.driver.translations import sequence_in
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, emit_diagnostic, fail
@@ -247,9 +247,12 @@ def _packets(stages: Stages) -> Iterator[DriverOutput]:
     def elf(module: ModuleOp, device: DeviceOp) -> bytes:
         data, (_, sequence) = packets(module, device), sent(module, device)
         # the buffer that packets are sent from comes behind all others
-        about = {"xrt_id": len(sequence.body.block.args) - 1, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
+        buffers = packet_buffers(len(sequence.body.block.args) - 1, len(data))
+        if arguments.dump_intermediates:
+            name = f"ctrlpkt_extbuf_{FileNames().stem(device.sym_name.data)}.json"
+            write_folder(arguments.work_directory, {name: json.dumps(buffers, indent=2, sort_keys=True).encode()})
         with _explained(device):
-            return instructions_elf(sending(module, device), data, {"external_buffers": {"buffer_ctrl": about}}).write()
+            return instructions_elf(sending(module, device), data, buffers).write()
 
     packets_path = partial(place, stages, arguments.ctrlpkt_name)
     yield DriverOutput(arguments.ctrlpkt_name, stages.configured, partial(items, packets, packets_path))
@@ -369,6 +372,9 @@ def _full_elf(stages: Stages) -> Iterator[DriverOutput]:
         images = [_image(stages, device) for device in stages.devices(module)]
         main = next((image for image in images if sequences_in(image.device)), images[0])
         with _explained(main.device):
+            if stages.arguments.dump_intermediates:
+                folder = stages.arguments.work_directory
+                write_folder(folder, full_elf_files(images, folder.absolute(), stages.arguments.sequence_name))
             design = _embedded(stages, module, main, path)
             return full_elf(images, sequence=stages.arguments.sequence_name, design=design).write()
 

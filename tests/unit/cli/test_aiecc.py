@@ -336,6 +336,15 @@ def test_intermediates_of_a_container_make_it_again(here: Path, monkeypatch: pyt
     assert [it.content.write() for it in made.sections] == [it.content.write() for it in again.sections]
 
 
+@pytest.mark.parametrize("flags", [[], ["--load-pdi-to-ctrl-pkt"], ["--sequence-name=half"]])
+def test_intermediates_of_a_full_elf_make_it_again(here: Path, flags: list[str]) -> None:
+    text = TWO.replace("%to: memref<64xi32>) {", "%to: memref<64xi32>) {\n aiex.npu.load_pdi {device_ref = @first}")
+    assert aiecc(text, "--get-full-elf", "--no-design", "--dump-intermediates", "--tmpdir=kept", *flags) == 0
+    assert main(["package", "elf", "--config=kept/full_elf_config.json", "-o", "again.elf"]) == 0
+    assert Path("aie.elf").read_bytes() == Path("again.elf").read_bytes()
+    assert bool([*Path("kept").glob("*.patch_info.json")]) == ("--load-pdi-to-ctrl-pkt" in flags)
+
+
 # stages
 
 
