@@ -20,7 +20,6 @@ from tilewright.errors import ArgumentError, near_match
 
 if TYPE_CHECKING:
     from tilewright.ir.diagnostics import DiagnosedError
-    from tilewright.txn.containers import ControlCode
     from tilewright.txn.lint.rules import LintFinding
     from tilewright.txn.stream import Stream
     from tilewright.txn.text import TextError
@@ -133,28 +132,18 @@ def run(args: Namespace) -> int:
 
 def _decoded(name: str, section: str | None) -> Stream:
     """The stream in a file: raw, as text, or in an ELF file."""
-    return _decode(_code(read_bytes(name), name, section), name)
+    return _decode(read_bytes(name), name, section)
 
 
-def _code(data: bytes, name: str, section: str | None) -> ControlCode:
-    """The control code in the bytes of a file."""
-    from tilewright.txn.containers import read_container
+def _decode(data: bytes, name: str, section: str | None) -> Stream:
+    from tilewright.txn.containers import read_stream
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError
 
     try:
-        return read_container(data).code(section)
+        return read_stream(data, section)
     except TextError as error:
         raise _at_line(error, name) from None
-    except TxnError as error:
-        raise error.with_file(name) from None
-
-
-def _decode(code: ControlCode, name: str) -> Stream:
-    from tilewright.txn.stream import TxnError
-
-    try:
-        return code.decode()
     except TxnError as error:
         raise error.with_file(name) from None
 
@@ -202,7 +191,7 @@ def _assembled(name: str, section: str | None) -> Stream:
 
     data = read_bytes(name)
     try:
-        return _decode(_code(data, name, section), name)
+        return _decode(data, name, section)
     except TxnError as error:
         if error.offset != 0 or section is not None:  # damaged further on, so it is no text
             raise
@@ -300,13 +289,14 @@ def _print_rules(as_json: bool) -> None:
 
 def _lint_file(name: str, section: str | None, ignored: Sequence[str]) -> list[LintFinding]:
     """What is wrong with the stream in a file; offsets are those in the file."""
+    from tilewright.txn.containers import read_container
     from tilewright.txn.lint import lint
     from tilewright.txn.lint.rules import NO_OFFSET
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import model_of
 
-    code = _code(read_bytes(name), name, section)
-    stream = _decode(code, name)
+    data = read_bytes(name)
+    stream, code = _decode(data, name, section), read_container(data).code(section)
     model = model_of(stream.header)
     if model is None:
         raise TxnError(0, "the header describes no device that is known, so its registers are not either", name)

@@ -89,11 +89,12 @@ class Collector:
                 known.count += count
                 continue
             said = text(int(here[index[0]]))
-            channel = self.registers.channel(home) if channels is not None else None
-            tile = None if home == NONE else self.registers.tiles[home]
-            if channel is not None:
-                tile = channel.tile
-            name = channel.short_name if channel else None
+            tile, name = None, None
+            if channels is not None:
+                channel = self.registers.channel(home)
+                tile, name = channel.tile, channel.short_name
+            elif home != NONE:
+                tile = self.registers.tiles[home]
             count += known.count if known else 0
             self.found[rule, kind, home] = Places(rule, level or RULES[rule].level, first, said, tile, name, count)
 
