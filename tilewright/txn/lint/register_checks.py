@@ -355,13 +355,13 @@ class RegisterChecks:
 
 def reach(layout: type[Layout], columns: Indices) -> tuple[Indices, Indices]:
     """The first byte of each descriptor's transfer, and the one after the last; equal where all of it is padding."""
+    count: int = columns.shape[1]
 
     def get(name: str) -> Indices:
         bits = layout.fields.get(name)
         if bits is None:
-            return np.zeros(columns.shape[1], dtype=np.int64)
-        column: Indices = columns[bits.word]
-        value: Indices = (column & bits.mask) >> bits.lo
+            return np.zeros(count, dtype=np.int64)
+        value: Indices = (columns[bits.word] & bits.mask) >> bits.lo
         return value + bits.bias
 
     start = WORD_BYTES * (get("address") + get("iteration_current") * get("iteration_step"))
