@@ -288,7 +288,7 @@ class Explainer:
         rank = 0
         self._trusted_count = 0
         # Where a count has proved itself, buffers that take turns with it are the next thing to look at.
-        turns = dict.fromkeys(turn for expression in self.trusted for turn in _turns(expression))
+        turns = dict.fromkeys(turn for expression in self.trusted for turn in turns_of(expression))
         self._turns = set[int]()
         for expression in (*self.trusted, *turns, *_candidates(self._varying)):
             values = expression.evaluate(self.columns)
@@ -307,13 +307,13 @@ class Explainer:
                 return
 
 
-def _turns(expression: ShapeExpression) -> Iterator[ShapeExpression]:
+def turns_of(expression: ShapeExpression) -> Iterator[ShapeExpression]:
     """Remainders of the counts in an expression."""
     if isinstance(expression, Binary):
         if expression.operation == "ceildiv":
             yield from (Binary("%", expression, ShapeConstant(number)) for number in TURNS)
-        yield from _turns(expression.left)
-        yield from _turns(expression.right)
+        yield from turns_of(expression.left)
+        yield from turns_of(expression.right)
 
 
 def _candidates(columns: Columns) -> Iterator[ShapeExpression]:
