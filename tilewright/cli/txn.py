@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright.cli.errors import CommandLineError
 from tilewright.cli.files import read_bytes, write_atomically, write_folder, write_text
 from tilewright.cli.parsers import SECTION, Tool, arguments, switch, tools, value, values
-from tilewright.errors import ArgumentError, near_match
+from tilewright.errors import near_match
 
 if TYPE_CHECKING:
     from tilewright.ir.diagnostics import DiagnosedError
@@ -254,12 +255,13 @@ def _lint(args: Namespace) -> int:
     from tilewright.txn.lint.rules import RULES, LintLevel
 
     if unknown := [name for name in args.ignore if name not in RULES]:
-        raise ArgumentError(f"there is no rule {unknown[0]!r}{near_match(unknown[0], RULES)}; --rules lists them")
+        near = near_match(unknown[0], RULES)
+        raise CommandLineError(f"tilewright txn lint: error: there is no rule {unknown[0]!r}{near}; --rules lists them")
     if args.rules:
         _print_rules(args.json)
         return 0
     if not args.files:
-        raise ArgumentError("name a file to look at, or --rules for what is looked for")
+        raise CommandLineError("tilewright txn lint: error: name a file to look at, or --rules for what is looked for")
     found = {name: _lint_file(name, args.section, args.ignore) for name in args.files}
     if args.sarif:
         from tilewright import __version__

@@ -407,7 +407,8 @@ def test_the_reach_of_a_descriptor_is_that_of_its_words(layout, random):
 def test_a_finding_is_told_once_for_each_tile_with_its_places(columns, extra):
     operations = [write(0x340F8 + (column << 25), 1) for column in columns] * (1 + extra)
     found = lint_stream(tw.txn.Stream.of(HEADER, operations), NPU2)
-    assert {each.tile[0]: each.places for each in found} == {c: columns.count(c) * (1 + extra) for c in columns}
+    told = {each.tile[0]: each.places for each in found if each.tile}
+    assert told == {column: columns.count(column) * (1 + extra) for column in columns}
 
 
 def test_offsets_are_those_of_the_file(tmp_path, capsys):
@@ -453,7 +454,7 @@ def test_continuous_integration_gets_a_status_and_sarif(tmp_path, capsys, monkey
     ):
         assert main(["txn", "lint", "a b.bin", *more]) == status
     capsys.readouterr()
-    assert main(["txn", "lint", "a b.bin", "--ignore", "descriptor-inflight"]) == 1
+    assert main(["txn", "lint", "a b.bin", "--ignore", "descriptor-inflight"]) == 2
     assert "did you mean 'descriptor-in-flight'?" in capsys.readouterr().err
 
 
@@ -463,4 +464,4 @@ def test_the_table_of_rules_is_printed(capsys):
     assert all(f"{rule.name} ({rule.level})\n  finds: " in out for rule in RULES.values())
     assert main(["txn", "lint", "--rules", "--json"]) == 0
     assert [rule["name"] for rule in json.loads(capsys.readouterr().out)] == [*RULES]
-    assert main(["txn", "lint"]) == 1
+    assert main(["txn", "lint"]) == 2
