@@ -80,13 +80,17 @@ def _number(text: str | None) -> int:
     return int(text or "0", 0)
 
 
+def level_text(level: str, wrap: int, step: int) -> str:
+    """`d0 4x64`; empty for a level that goes on word by word."""
+    return f"{level} {wrap or ''}x{step}" if (wrap, step) != (0, 1) else ""
+
+
 def _level(level: str) -> FieldPhrase:
     """Steps of one level of an address pattern."""
     wrap, step = f"{level}_wrap", f"{level}_step"
 
     def say(values: Values) -> str:
-        count, by = values.get(wrap, 0), values[step]
-        return f"{level} {count or ''}x{by}" if (count, by) != (0, 1) else ""
+        return level_text(level, values.get(wrap, 0), values[step])
 
     def read(found: re.Match[str]) -> dict[str, int]:
         return ({wrap: _number(found[1])} if found[1] else {}) | {step: _number(found[2])}
@@ -254,8 +258,11 @@ class LayoutText:
     def _word_groups(self) -> list[tuple[int, ...]]:
         """Words that some phrase wants to see together."""
         groups = [{word} for word in range(self.layout.words)]
-        for phrase in self.phrases:
-            wanted = {self.fields[name].word for name in phrase.fields if name in self.fields}
+        wishes = [phrase.fields for phrase in self.phrases]
+        # levels of a pattern stand beside each other, whatever words they are in
+        wishes.append(tuple(name for name in self.spoken if re.match(r"d\d_", name)))
+        for names in wishes:
+            wanted = {self.fields[name].word for name in names if name in self.fields}
             joined = set[int]().union(*(group for group in groups if group & wanted))
             groups = [group for group in groups if not group & wanted] + [joined]
         return sorted(tuple(sorted(group)) for group in groups)
@@ -375,7 +382,7 @@ class DescriptorBlock(NamedTuple):
 
     name: str
     text: LayoutText
-    count: int
+    descriptors: int
 
 
 class RegisterTexts:
