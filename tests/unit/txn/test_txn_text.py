@@ -106,7 +106,7 @@ def test_a_difference_says_what_it_means():
 
 def test_a_missing_operation_is_a_difference():
     *_, last = differences(stream(*EXAMPLE), stream(*EXAMPLE[:-1]))
-    assert last.meanings == ("one stream ends here, the other goes on",)
+    assert last.meanings == ("only one of the streams has it",)
 
 
 def test_statistics_count_what_there_is():
