@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import repeat, zip_longest
 from typing import NamedTuple, TypeAlias
 
@@ -370,13 +370,12 @@ def assemble(text: str) -> Stream:
     if header is None:
         raise TextError(1, 1, f"{_HEADER_WANTED} as the first line")
     found, opcodes = dict[int, _Rows](), bytearray()
-    read = partial(_read_operation, header=header, model=model_of(header))
-    known = Kept[str, ReadLine](read, MOST_LINES)
+    known = _known_lines(header)
     for number, line in lines:
         if not (code := _code(line)):
             continue
         try:
-            opcode, values, payload = known[code] if len(code) < LONGEST_LINE else read(code)
+            opcode, values, payload = known[code] if len(code) < LONGEST_LINE else known.make(code)
         except TextError as error:
             raise TextError(number, error.column, error.reason) from None
         rows = found.get(opcode) or found.setdefault(opcode, _Rows([], [], [], [0]))
@@ -387,6 +386,12 @@ def assemble(text: str) -> Stream:
         opcodes.append(opcode)
     groups = {opcode: rows.group(layouts_of(header)[opcode]) for opcode, rows in found.items()}
     return Stream(header, np.frombuffer(bytes(opcodes), dtype=np.uint8), groups)
+
+
+@lru_cache(maxsize=2)
+def _known_lines(header: Header) -> Kept[str, ReadLine]:
+    """Streams of a family have most of their lines in common."""
+    return Kept(partial(_read_operation, header=header, model=model_of(header)), MOST_LINES)
 
 
 def _code(line: str) -> str:
