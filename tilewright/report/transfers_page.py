@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tilewright.device import DmaDirection, TileId
 from tilewright.device.dma_registers import ChannelId
 from tilewright.device.layout import WORD_BYTES
+from tilewright.device.register_names import short_tile_name
 from tilewright.report.array_picture import (
     CHANNEL_HEIGHT,
     GAP,
@@ -25,22 +26,25 @@ from tilewright.report.array_picture import (
 from tilewright.report.markup import Markup, disclosure, element, headings_of, join, size, table
 from tilewright.report.page import PageSection, fill_page
 from tilewright.report.tracks import tile_name
-from tilewright.txn.intent_text import argument_uses, intent_lines
+from tilewright.txn.intent_text import argument_uses, intent_lines, places_text
 from tilewright.txn.transfers import Intent, Step, StepKind, TransferStep
 
 COLOURS = ("move", "words", "compute", "host", "cascade", "kernel", "token", "room")
 """Of arguments, in their order; what stays on the array is `prepare`."""
 INSIDE = "prepare"
 MOST_BARS, MOST_ROWS, MOST_LINES = 6000, 1000, 4000
-ROW, LABELS, PLOT = 15, 130, 1000
+ROW, LABELS, PLOT = 15, 125, 1000
 """Of the picture of the order, in pixels: the height of a row, the width of names and that of bars."""
 LEAST_BAR = 1.5
+READY = 'document.documentElement.dataset.ready = "yes";\n'
+"""What programs that look into the page wait for."""
 
 
 def transfers_html(intent: Intent, name: str) -> str:
     """The whole page."""
     page = _TransfersPage(intent)
-    return fill_page(f"{name} · tilewright txn", page.head(name), page.sections(), command="tilewright txn dis --html")
+    title, command = f"{name} · tilewright txn", "tilewright txn dis --html"
+    return fill_page(title, page.head(name), page.sections(), command=command, script=READY)
 
 
 class ChannelUse(NamedTuple):
@@ -63,6 +67,10 @@ class ChannelUse(NamedTuple):
 
 def _colour(arguments: Sequence[int]) -> str:
     return COLOURS[arguments[0] % len(COLOURS)] if arguments else INSIDE
+
+
+def _from_below(channel: ChannelId) -> tuple[int, ChannelId]:
+    return channel.tile.row, channel
 
 
 def _arguments_text(arguments: Sequence[int]) -> str:
@@ -121,7 +129,11 @@ class _TransfersPage:
         return PageSection("array", "On the array", lead, join([self._legend(), figure, listed]))
 
     def _over(self, argument: int) -> str:
-        return ", ".join(channel.name(self.model) for channel, use in self.uses.items() if argument in use.arguments)
+        places = defaultdict[str, list[str]](list)
+        for channel, use in self.uses.items():
+            if argument in use.arguments:
+                places[channel.short_name].append(short_tile_name(self.model, channel.tile))
+        return "; ".join(f"{channel} of {places_text(tiles)}" for channel, tiles in places.items())
 
     def _legend(self) -> Markup:
         entries = [(f"argument {number}", _colour([number])) for number in argument_uses(self.intent)]
@@ -219,12 +231,12 @@ class _TransfersPage:
 
     def _bars(self, shown: Sequence[TransferStep]) -> Markup:
         last = max(shown[-1].operation if shown else 0, max((step.done_by or 0 for step in shown), default=0)) + 1
-        rows = {channel: row for row, channel in enumerate(sorted({step.channel for step in shown}))}
+        rows = {channel: row for row, channel in enumerate(sorted({step.channel for step in shown}, key=_from_below))}
         across = PLOT / last
         parts = list[Markup]()
         for channel, row in rows.items():
             label = f"{channel.name(self.model).replace(' tile', '')}"
-            parts.append(element("text", label, x=0, y=ROW * row + 11, class_="small", fill="currentColor"))
+            parts.append(element("text", label, x=0, y=ROW * row + 11, font_size=11, fill="currentColor"))
             parts.append(element("rect", x=LABELS, y=ROW * row + 2, width=PLOT, height=ROW - 4, class_="groove"))
         for step in shown:
             end = last if step.done_by is None else step.done_by

@@ -45,8 +45,9 @@ class Kept(dict[K, V]):
 
     def __missing__(self, key: K) -> V:
         found = self.make(key)
-        if len(self) < self.most:
-            self[key] = found
+        if len(self) >= self.most:
+            self.clear()  # what comes next is more like what came last
+        self[key] = found
         return found
 
 
@@ -396,6 +397,7 @@ class RegisterTexts:
         self._patched = Kept[int, str | None](self._patched_descriptor, MOST_ADDRESSES)
         self._waits = Kept[tuple[int, ...], str | None](self._wait, MOST_VALUES)
         self._addresses = Kept[str, int](lambda name: find_address(model, name), MOST_ADDRESSES)
+        self._lines = Kept[str, RegisterOperation | None](self._read, MOST_ADDRESSES)
 
     def phrases(self, opcode: int, columns: Mapping[str, list[int]], payloads: list[list[int]]) -> Iterator[str | None]:
         """What operations of an opcode say, None for those that have numbers only."""
@@ -499,6 +501,9 @@ class RegisterTexts:
 
     def read(self, text: str) -> RegisterOperation | None:
         """The operation that a line says; None if it is none of these. ValueError if something is wrong in it."""
+        return self._lines[text]
+
+    def _read(self, text: str) -> RegisterOperation | None:
         for pattern, read in _LINES:
             if found := pattern.fullmatch(text):
                 return read(self, found)
@@ -559,7 +564,7 @@ class RegisterOperation(NamedTuple):
     """An operation as a line says it."""
 
     opcode: int
-    fields: dict[str, int]
+    fields: Mapping[str, int]
     payload: list[int] | None = None
 
 

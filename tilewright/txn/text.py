@@ -433,14 +433,14 @@ def _read_operation(code: str, header: Header, model: DeviceModel | None) -> Rea
         found, end = _read_by_register(by_register, model), by_register.end()
     else:
         found, end = _read_phrase(code, start, model, header)
-    opcode, fields, payload = found
+    opcode, said, payload = found
     layout = layouts_of(header)[opcode]
     mnemonic = code.split()[0]
     given, more = _read_rest(code, end)
     if given is not None and payload is not None:
         raise TextError(1, end + 1, "the words are said already: leave out those in brackets")
     payload = given if payload is None else payload
-    fields |= more
+    fields = {**said, **more}
     for name, value in fields.items():
         if name not in layout.fields:
             raise TextError(1, start + 1, f"{mnemonic} has no field {name!r}; it has {', '.join(layout.fields)}")
@@ -511,8 +511,23 @@ _PAYLOAD = re.compile(rf"\s*\[((?:\s*(?:{_NUMBER})\s*(?:,|(?=\])))*\s*)\]")
 _FIELDS = re.compile(rf"\s*\{{((?:\s*\w+\s*=\s*(?:{_NUMBER})\s*(?:,|(?=\}})))*\s*)\}}")
 
 
+@lru_cache(maxsize=MOST_VALUES)
+def _fields_only(rest: str) -> dict[str, int] | None:
+    """The end of most lines; None where it is another one, or wrong."""
+    if not rest:
+        return {}
+    found = _FIELDS.fullmatch(rest)
+    try:
+        pairs = re.finditer(rf"(\w+)\s*=\s*({_NUMBER})", found[1]) if found else None
+        return None if pairs is None else {pair[1]: _read_word(pair, 0, group=2) for pair in pairs}
+    except TextError:
+        return None
+
+
 def _read_rest(code: str, at: int) -> tuple[list[int] | None, dict[str, int]]:
     """Payload in brackets and fields in braces, both optional."""
+    if (known := _fields_only(code[at:])) is not None:
+        return None, known
     payload: list[int] | None = None
     fields: dict[str, int] = {}
     if found := _WORDS.match(code, at):
