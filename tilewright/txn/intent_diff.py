@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from tilewright.txn.analysis import changes
-from tilewright.txn.intent_text import places_text
+from tilewright.txn.intent_text import places_text, said_of
 from tilewright.txn.stream import Stream, TxnError
 from tilewright.txn.transfers import MORE_PARTS, Intent, Step, StepKind, intent_of
 
@@ -48,7 +48,7 @@ class IntentChange:
         return f"{self.what} {self._values()} in {_counted(self.steps, UNITS[self.kind])}"
 
     def _values(self) -> str:
-        if len(self.pairs) > MOST_PAIRS and (rule := _rule([*self.pairs])):
+        if len(self.pairs) > 1 and (rule := _rule([*self.pairs])):
             return rule
         shown = ", ".join(f"{_said(a)} -> {_said(b)}" for a, b in [*self.pairs][:MOST_PAIRS])
         return f"{shown} and {len(self.pairs) - MOST_PAIRS} more" if len(self.pairs) > MOST_PAIRS else shown
@@ -63,9 +63,9 @@ class IntentDifference:
     """What tells two streams apart."""
 
     changes: list[IntentChange]
-    only_left: dict[str, int]
-    """Steps that the other stream has not, and how many of them."""
-    only_right: dict[str, int]
+    only_left: list[list[Step]]
+    """Steps that the other stream has not, those that differ in tile and offset alone together."""
+    only_right: list[list[Step]]
     is_reordered: bool
 
     @property
@@ -79,7 +79,7 @@ class IntentDifference:
         if self.is_reordered:
             head += ", in another order"
         missing = [
-            f"{sum(found.values())} steps only in the {which}"
+            f"{_counted(sum(map(len, found)), 'step')} only in the {which}"
             for found, which in ((self.only_left, "first"), (self.only_right, "second"))
             if found
         ]
@@ -90,8 +90,7 @@ class IntentDifference:
         for change in self.changes:
             yield f"  {change} of {places_text(change.places)}" if any(change.places) else f"  {change}"
         for sign, found in (("-", self.only_left), ("+", self.only_right)):
-            for text, count in [*found.items()][:MOST_STEPS]:
-                yield f"  {sign} {text}" + (f" ({count} times)" if count > 1 else "")
+            yield from (f"  {sign} {said_of(steps)}" for steps in found[:MOST_STEPS])
             if len(found) > MOST_STEPS:
                 yield f"  {sign} and {len(found) - MOST_STEPS} more kinds of steps"
 
@@ -100,8 +99,8 @@ class IntentDifference:
             "same_program": self.is_same_program,
             "reordered": self.is_reordered,
             "changes": [change.to_json() for change in self.changes],
-            "only_left": self.only_left,
-            "only_right": self.only_right,
+            "only_left": [step.to_json() for steps in self.only_left for step in steps],
+            "only_right": [step.to_json() for steps in self.only_right for step in steps],
         }
 
 
@@ -118,13 +117,13 @@ def compare(left: Intent, right: Intent) -> IntentDifference:
     rows = _by_key(left.steps), _by_key(right.steps)
     found = defaultdict[tuple[StepKind, str], Counter[tuple[Fact, Fact]]](Counter)
     places = defaultdict[tuple[StepKind, str], dict[str, None]](dict[str, None])
-    alone = Counter[str](), Counter[str]()
+    alone = defaultdict[Hashable, list[Step]](list), defaultdict[Hashable, list[Step]](list)
     for key in dict.fromkeys([*rows[0], *rows[1]]):
         for a, b in _pairs(rows[0].get(key, []), rows[1].get(key, [])):
             if a is None or b is None:
                 step = a or b
                 assert step is not None
-                alone[a is None][step.sentence] += 1
+                alone[a is None][step.place.partition("(")[0], step.text].append(step)
                 continue
             for what, *values in _changed(a, b):
                 found[a.kind, what][values[0], values[1]] += 1
@@ -132,7 +131,7 @@ def compare(left: Intent, right: Intent) -> IntentDifference:
     gathered = [IntentChange(kind, what, dict(p), tuple(places[kind, what])) for (kind, what), p in found.items()]
     same_steps = not alone[0] and not alone[1]
     is_reordered = same_steps and [step.key for step in left.steps] != [step.key for step in right.steps]
-    return IntentDifference(gathered, dict(alone[0]), dict(alone[1]), is_reordered)
+    return IntentDifference(gathered, [*alone[0].values()], [*alone[1].values()], is_reordered)
 
 
 def _by_key(steps: Sequence[Step]) -> dict[Hashable, list[Step]]:
@@ -168,9 +167,7 @@ def _changed(left: Step, right: Step) -> Iterator[tuple[str, Fact, Fact]]:
 
 def _label(step: Step) -> str:
     """The register that a step is about; the facts of a transfer speak for themselves."""
-    if step.kind is StepKind.TRANSFER or not isinstance(step.key, tuple):
-        return ""
-    return f"{step.key[-1]} "
+    return "" if step.kind is StepKind.TRANSFER else f"{step.key[-1]} "
 
 
 def _rule(pairs: Sequence[tuple[Fact, Fact]]) -> str | None:

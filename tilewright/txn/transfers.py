@@ -84,8 +84,8 @@ class Step:
     """`core(0,2)`, or empty."""
     text: str
     """What is done there; `{}` stands for an offset into an argument."""
-    key: Hashable
-    """The same for steps of two streams that may be compared."""
+    key: tuple[Hashable, ...]
+    """The same for steps of two streams that may be compared; what it is about comes last."""
     details: dict[str, int | str] = field(default_factory=dict[str, int | str])
     offset: int | None = None
     data: Sequence[int] = ()
