@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages, printed
+from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages
 from tilewright.cli.files import read_bytes
 from tilewright.cli.package import creation_time, read_kind
 from tilewright.cli.translate import configuration_files, lowered_to_cpp
@@ -73,11 +73,11 @@ def place(stages: Stages, template: str, *names: str) -> Path:
     return Path(stages.arguments.output_dir) / file
 
 
-def text_of(stage: str, directory: Path) -> DriverOutput:
+def text_of(stage: str, directory: Path, text: Callable[[ModuleOp], bytes]) -> DriverOutput:
     """What a stage makes, as text."""
 
     def items(module: ModuleOp) -> Iterator[Item]:
-        yield Item(directory / stage, module, partial(printed, module))
+        yield Item(directory / stage, module, partial(text, module))
 
     return DriverOutput(stage, stage, items)
 
@@ -120,7 +120,7 @@ def static_stream(stages: Stages, sequence: RuntimeSequenceOp) -> StaticWords:
 
 
 def _with_addresses(stages: Stages) -> Iterator[DriverOutput]:
-    yield text_of(ADDRESSED, Path(stages.arguments.output_dir))
+    yield text_of(ADDRESSED, Path(stages.arguments.output_dir), partial(stages.text, ADDRESSED))
 
 
 def _parameters(stages: Stages) -> Iterator[DriverOutput]:
@@ -199,7 +199,7 @@ def _transactions(stages: Stages) -> Iterator[DriverOutput]:
     template = stages.arguments.txn_name
 
     def transaction(module: ModuleOp, device: DeviceOp) -> bytes:
-        return printed(_configured(stages, module, device))
+        return stages.text(LOWERED, _configured(stages, module, device))
 
     def items(module: ModuleOp) -> Iterator[Item]:
         for device in stages.devices(module):
