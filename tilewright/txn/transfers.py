@@ -365,6 +365,8 @@ def _transfer_text(
         else:
             place = f"{verbs[1]} {what} at {found.base:#x}"
         said.append(place + _pattern_text(found))
+    if not parts:
+        said.append(f"{verbs[1]} what a descriptor says that there is none of")
     times = f", {repeat} times" if repeat > 1 else ""
     circle = ", round and round" if parts and parts[-1].descriptor and parts[-1].descriptor.next is not None else ""
     return f"{direction.name}{channel} {'; then '.join(said)}{circle}{times}{', with a token' if has_token else ''}"

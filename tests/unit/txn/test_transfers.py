@@ -10,8 +10,10 @@ from tilewright import txn
 from tilewright.cli.main import main
 from tilewright.device import DEVICES, DeviceName, DmaDirection
 from tilewright.device.bd import ShimBd
+from tilewright.report.transfers_page import transfers_html
 from tilewright.txn.intent_diff import compare
 from tilewright.txn.intent_text import intent_lines
+from tilewright.txn.opcodes import LAYOUTS
 from tilewright.txn.transfers import StepKind, intent_of
 
 NPU2 = DEVICES[DeviceName.npu2]
@@ -154,6 +156,35 @@ def test_every_push_is_one_transfer_and_no_stream_differs_from_itself(pushes):
     assert all(a.operation < b.operation for a, b in zip(intent.steps, intent.steps[1:], strict=False))
     assert not difference(stream, stream)[1:]
     assert lines_of(stream)[0] == f"npu2: {len(intent.steps)} steps, {len(pushes)} transfers"
+
+
+OFFSETS = (0x1D004, 0x1D204, 0x1D214, 0x1DE04, 0xA0000, 0xA0604, 0xA0660, 0x1D220, 0xB0000, 0x400)
+REGISTERS = [NPU2.tile_address(*tile, offset) for tile in ((0, 0), (1, 1), (7, 3)) for offset in OFFSETS]
+ANYTHING = st.builds(
+    lambda opcode, address, numbers, payload: txn.Operation(
+        opcode,
+        payload if opcode == txn.Opcode.BLOCKWRITE else None,
+        **{
+            name: address if name == "address" else number & bits.limits[-1]
+            for (name, bits), number in zip(LAYOUTS[0, 1][opcode].fields.items(), numbers, strict=False)
+        },
+    ),
+    st.sampled_from(sorted(LAYOUTS[0, 1])),
+    st.sampled_from(REGISTERS),
+    st.lists(st.integers(0, 2**32 - 1), min_size=12, max_size=12),
+    st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=20),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(ANYTHING, max_size=12))
+def test_nothing_is_too_odd_to_be_told(ops):
+    """Descriptors that no tile has, chains without an end, waits for no tile: all of it has a line."""
+    stream = txn.Stream.of(HEADER, ops)
+    intent = intent_of(stream)
+    assert len(list(intent_lines(intent))) > 0
+    assert difference(stream, stream) == ["same program"]
+    assert transfers_html(intent, "odd").endswith("</html>\n")
 
 
 @pytest.fixture

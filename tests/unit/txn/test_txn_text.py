@@ -52,8 +52,9 @@ def test_text_assembles_to_the_words_it_came_from():
 @given(st.lists(operations(), max_size=6), st.sampled_from([NPU2, txn.Header(), txn.Header(columns=99, pad=3)]))
 def test_any_stream_goes_round_through_text(ops: list[txn.Operation], header: txn.Header):
     words = txn.encode(stream(*ops, header=header))
-    text = "\n".join(disassemble(txn.decode(words)))
-    assert (txn.encode(assemble(text)) == words).all()
+    for by_register in (False, True):
+        text = "\n".join(disassemble(txn.decode(words), by_register=by_register))
+        assert (txn.encode(assemble(text)) == words).all()
 
 
 @pytest.mark.parametrize(
