@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tilewright.device import DeviceModel
     from tilewright.device.hazards import Finding
     from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.txn.containers import Patch
     from tilewright.txn.stream import Stream
     from tilewright.txn.text import TextError
     from tilewright.txn.transfers import Intent
@@ -147,12 +148,18 @@ def _decoded(name: str, section: str | None) -> Stream:
 
 
 def _decode(data: bytes, name: str, section: str | None) -> Stream:
-    from tilewright.txn.containers import read_stream
+    return _decode_code(data, name, section)[0]
+
+
+def _decode_code(data: bytes, name: str, section: str | None) -> tuple[Stream, Sequence[Patch]]:
+    """The stream, and where the host that loads it puts addresses."""
+    from tilewright.txn.containers import read_container
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError
 
     try:
-        return read_stream(data, section)
+        code = read_container(data).code(section)
+        return code.decode(), code.patches
     except TextError as error:
         raise _at_line(error, name) from None
     except TxnError as error:
@@ -171,9 +178,9 @@ def _at_line(error: TextError, name: str) -> DiagnosedError:
 def _dis(args: Namespace) -> int:
     from tilewright.txn.text import disassemble
 
-    stream = _decoded(args.file, args.section)
+    stream, patches = _decode_code(read_bytes(args.file), args.file, args.section)
     if args.level == 3 or args.html:
-        return _show_intent(args, stream)
+        return _show_intent(args, _intent(stream, args.file, patches))
     if args.json:
         print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
         return 0
@@ -182,11 +189,10 @@ def _dis(args: Namespace) -> int:
     return 0
 
 
-def _show_intent(args: Namespace, stream: Stream) -> int:
+def _show_intent(args: Namespace, intent: Intent) -> int:
     """Transfers as text, for machines, or as a page."""
     from tilewright.txn.intent_text import intent_lines
 
-    intent = _intent(stream, args.file)
     if args.html:
         from tilewright.report.transfers_page import transfers_html
 
@@ -199,12 +205,12 @@ def _show_intent(args: Namespace, stream: Stream) -> int:
     return 0
 
 
-def _intent(stream: Stream, name: str) -> Intent:
+def _intent(stream: Stream, name: str, patches: Sequence[Patch] = ()) -> Intent:
     from tilewright.txn.stream import TxnError
     from tilewright.txn.transfers import intent_of
 
     try:
-        return intent_of(stream)
+        return intent_of(stream, patches)
     except TxnError as error:
         raise error.with_file(name) from None
 

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from tilewright.txn.analysis import changes
-from tilewright.txn.intent_text import places_text, said_of
+from tilewright.txn.intent_text import counted, places_text, said_of
 from tilewright.txn.stream import Stream, TxnError
 from tilewright.txn.transfers import MORE_PARTS, Intent, Step, StepKind, intent_of
 
@@ -45,7 +45,7 @@ class IntentChange:
         return sum(self.pairs.values())
 
     def __str__(self) -> str:
-        return f"{self.what} {self._values()} in {_counted(self.steps, UNITS[self.kind])}"
+        return f"{self.what} {self._values()} in {counted(self.steps, UNITS[self.kind])}"
 
     def _values(self) -> str:
         if len(self.pairs) > 1 and (rule := _rule([*self.pairs])):
@@ -79,7 +79,7 @@ class IntentDifference:
         if self.is_reordered:
             head += ", in another order"
         missing = [
-            f"{_counted(sum(map(len, found)), 'step')} only in the {which}"
+            f"{counted(sum(map(len, found)), 'step')} only in the {which}"
             for found, which in ((self.only_left, "first"), (self.only_right, "second"))
             if found
         ]
@@ -183,8 +183,3 @@ def _rule(pairs: Sequence[tuple[Fact, Fact]]) -> str | None:
 
 def _said(fact: Fact) -> str:
     return "nothing" if fact is None else str(fact)
-
-
-def _counted(count: int, unit: str) -> str:
-    many = unit.replace("block", "blocks") if unit.startswith("block") else f"{unit}s"
-    return f"1 {unit}" if count == 1 else f"{count} {many}"

@@ -63,13 +63,14 @@ def intent_lines(intent: Intent) -> Iterator[str]:
     """A summary, then the steps, with the numbers of their operations."""
     transfers = intent.transfers
     unknown = sum(any(part.descriptor is None for part in step.parts) for step in transfers)
-    yield f"{intent.model}: {len(intent.steps)} steps, {len(transfers)} transfers"
+    yield f"{intent.model}: {counted(len(intent.steps), 'step')}, {counted(len(transfers), 'transfer')}"
     for argument, use in argument_uses(intent).items():
-        yield f"argument {argument}: {use.read} bytes read, {use.written} written, by {use.transfers} transfers"
+        by = counted(use.transfers, "transfer")
+        yield f"argument {argument}: {use.read} bytes read, {use.written} written, by {by}"
     if unknown:
-        yield f"{unknown} transfers use descriptors that were written before this stream"
+        yield f"{counted(unknown, 'transfer')} with descriptors that were written before this stream"
     if intent.unused:
-        yield f"{intent.unused} descriptors are written and not used here"
+        yield f"{counted(intent.unused, 'descriptor')} written and not used here"
     width = len(str(intent.steps[-1].operation)) if intent.steps else 1
     at, steps = 0, intent.steps
     for start, period, count in repetitions(steps):
@@ -118,6 +119,12 @@ def said_of(steps: Sequence[Step]) -> str:
     if offsets:
         text = text.replace("{}", _numbers(offsets))
     return f"{places_text([step.place for step in steps])} {text}".strip()
+
+
+def counted(count: int, unit: str) -> str:
+    """`1 step`, `2 steps`, `2 blocks of data`."""
+    first, *rest = unit.split(" ")
+    return " ".join([str(count), first if count == 1 else f"{first}s", *rest])
 
 
 def places_text(places: Sequence[str]) -> str:

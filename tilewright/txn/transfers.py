@@ -13,6 +13,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from tilewright.device import DeviceModel, DmaDirection, TileId
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.descriptors import BdLock, BufferDescriptor, read_descriptor
@@ -26,6 +28,8 @@ from tilewright.device.dma_registers import (
 from tilewright.device.hazards import RUNNING, Bits, most_queued
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_names import name_address, short_tile_name
+from tilewright.txn.codec import lay_out
+from tilewright.txn.containers import Patch, PatchKind
 from tilewright.txn.opcodes import FOLDED_OFFSET, Opcode, opcode_name
 from tilewright.txn.register_text import MOST_ADDRESSES, Kept, level_text, register_texts
 from tilewright.txn.stream import Operation, Stream, TxnError, layouts_of
@@ -153,18 +157,23 @@ class Intent:
         return {"device": str(self.model), "steps": steps, "unused_descriptors": self.unused}
 
 
-def intent_of(stream: Stream) -> Intent:
-    """What a stream is for; TxnError where its header names no device that is known."""
+def intent_of(stream: Stream, patches: Sequence[Patch] = ()) -> Intent:
+    """What a stream is for; TxnError where its header names no device that is known.
+
+    Args:
+        stream: the operations
+        patches: where a host puts addresses of buffers into the words of the stream, as ELF files say it
+    """
     model = model_of(stream.header)
     if model is None:
         raise TxnError(0, "the header describes no device that is known, so its registers are not either")
-    return _Reader(stream, model).read()
+    return _Reader(stream, model, patches).read()
 
 
 class _Reader:
     """Keeps descriptors as a stream writes them, and follows the tasks of channels."""
 
-    def __init__(self, stream: Stream, model: DeviceModel):
+    def __init__(self, stream: Stream, model: DeviceModel, patches: Sequence[Patch]):
         self.stream, self.model, self.layouts = stream, model, layouts_of(stream.header)
         self.texts = register_texts(model.name)
         self.found = Kept[int, DescriptorWord | ChannelRegister | None](
@@ -178,6 +187,24 @@ class _Reader:
         self.steps: list[Step] = []
         self.running = defaultdict[ChannelId, list[TransferStep]](list)
         """Tasks that may not be done."""
+        self.loaded = defaultdict[int, list[tuple[int, HostPlace]]](list)
+        """By operation: registers that get an address from the host that loads the stream."""
+        for patch in patches:
+            self._load(patch)
+
+    def _load(self, patch: Patch) -> None:
+        if patch.kind is not PatchKind.SHIM_DMA_48 or patch.argument is None:
+            return
+        starts, _ = lay_out(self.stream)
+        word = patch.first_word
+        number = int(np.searchsorted(starts, word, side="right")) - 1
+        op = self.stream.operations[number] if number >= 0 else None
+        if op is None or op.opcode != Opcode.BLOCKWRITE:
+            return
+        index = word - int(starts[number]) - self.layouts[op.opcode].fixed_words
+        if 0 <= index < len(op.payload):
+            place = HostPlace(patch.argument, int(op.payload[index]) + patch.addend)
+            self.loaded[number].append((op.address + WORD_BYTES * index, place))
 
     def read(self) -> Intent:
         for number, op in enumerate(self.stream.operations):
@@ -225,6 +252,9 @@ class _Reader:
                     if found.word == 0 and (found.tile, found.bd) in self.fresh:
                         self.unused += 1
                     self._descriptor_word(found, op.address + WORD_BYTES * index, value)
+            for address, place in self.loaded.get(number, ()):
+                if isinstance(found := self.found[address], DescriptorWord):
+                    self.hosts[found.tile, found.bd] = place
         elif any(isinstance(word, ChannelRegister) for word in words):
             for index, value in enumerate(payload):
                 self._write(number, op, op.address + WORD_BYTES * index, value)
