@@ -72,6 +72,11 @@ class Patch:
         return int(self.buffer) - self.first if self.buffer.isdigit() else None
 
     @property
+    def first_word(self) -> int:
+        """The word of the section that gets the low half of the address, or the scalar."""
+        return self.offset // 4 + _FIRST_WORD.get(self.kind, 0)
+
+    @property
     def end(self) -> int:
         """Where, in the section, the words end that it changes."""
         return self.offset + 4 * (1 if self.kind is PatchKind.SCALAR_32 else _FIRST_WORD[self.kind] + 2)
@@ -84,7 +89,7 @@ class Patch:
             value = int(words[at]) & ~self.size | address + self.addend & self.size
             words[at] = value & 0xFFFFFFFF
             return
-        low, mask = at + _FIRST_WORD[self.kind], _HIGH_MASK[self.kind]
+        low, mask = self.first_word, _HIGH_MASK[self.kind]
         high = int(words[low + 1])
         total = (int(words[low]) | (high & mask) << 32) + address + self.addend
         # other fields of a descriptor share the word of the upper half
