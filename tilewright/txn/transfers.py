@@ -32,7 +32,7 @@ from tilewright.txn.codec import lay_out
 from tilewright.txn.containers import Patch, PatchKind
 from tilewright.txn.opcodes import FOLDED_OFFSET, Opcode, opcode_name
 from tilewright.txn.register_text import MOST_ADDRESSES, Kept, level_text, register_texts
-from tilewright.txn.stream import Operation, Stream, TxnError, layouts_of
+from tilewright.txn.stream import Operation, Stream, TxnError, layouts_of, write
 from tilewright.txn.text import model_of, operation_text
 
 UNKNOWN = "from before"
@@ -257,7 +257,8 @@ class _Reader:
                     self.hosts[found.tile, found.bd] = place
         elif any(isinstance(word, ChannelRegister) for word in words):
             for index, value in enumerate(payload):
-                self._write(number, op, op.address + WORD_BYTES * index, value)
+                single = write(op.address + WORD_BYTES * index, value)
+                self._write(number, single, single.address, value)
         else:
             self._data(number, op.address, payload)
 

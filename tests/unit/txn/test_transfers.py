@@ -186,6 +186,15 @@ ANYTHING = st.builds(
 )
 
 
+def test_a_block_over_registers_of_channels_sets_each():
+    control = NPU2.tile_address(1, 1, 0xA0660)
+    intent = intent_of(txn.Stream.of(HEADER, [txn.block_write(control, [0x100, 0])]))
+    assert [(step.kind, step.facts()["value"]) for step in intent.steps] == [
+        (StepKind.SETTING, 0x100),
+        (StepKind.SETTING, 0),
+    ]
+
+
 @settings(max_examples=120, deadline=None)
 @given(st.lists(ANYTHING, max_size=12))
 def test_nothing_is_too_odd_to_be_told(ops):
