@@ -58,10 +58,25 @@ class Timing:
     )
     host_read_millicycles: int = _parameter(1050, "cycles for 1,000 words that a shim channel reads", "as host_read")
     host_write_millicycles: int = _parameter(1000, "cycles for 1,000 words that a shim channel writes", "as host_write")
-    host_bytes_per_kilocycle: int = _parameter(
+    host_read_mb_per_s: int = _parameter(
         15_000,
-        "bytes in 1,000 cycles between host memory and all shim tiles together",
+        "MB in a second from host memory to all shim tiles together",
         "arXiv 2512.13282 section 5.2.1: about 15 GB/s on npu1, 50 GB/s on npu2, for traffic like that of a GEMM",
+    )
+    host_mb_per_s: int = _parameter(
+        20_000,
+        "MB in a second between host memory and all shim tiles, reads and writes, where AxCache lets the NoC join beats",
+        "mlir-aie #2559: 66.6 GB/s for a copy on 8 columns of npu2; npu1 by its share of reads, which is an assumption",
+    )
+    host_plain_mb_per_s: int = _parameter(
+        16_650,
+        "the same where AxCache of the descriptor does not let it",
+        "mlir-aie #2559: 55.5 GB/s for a copy on 8 columns of npu2; npu1 by its share of reads, which is an assumption",
+    )
+    column_mb_per_s: int = _parameter(
+        16_000,
+        "MB in a second between host memory and one shim tile, reads and writes",
+        "AMD's sample of xrt-smi's df-bw: 47.1 GiB/s over 4 columns of npu2; npu1: no limit below its four channels'",
     )
     host_burst_words: int = _parameter(16, "words after which shim channels take turns", "the shortest burst, 64 bytes")
     load_pdi: int = _parameter(
@@ -73,7 +88,14 @@ class Timing:
         return 1e6 * self.clock_mhz
 
 
-OF_NPU2 = Timing(clock_mhz=1800, host_bytes_per_kilocycle=27_778, load_pdi=8_820_000)
+OF_NPU2 = Timing(
+    clock_mhz=1800,
+    host_read_mb_per_s=50_000,
+    host_mb_per_s=66_600,
+    host_plain_mb_per_s=55_500,
+    column_mb_per_s=12_640,
+    load_pdi=8_820_000,
+)
 _BY_ARCH: Mapping[Arch, Timing] = {Arch.AIE1: Timing(), Arch.AIE2: Timing(), Arch.AIE2p: OF_NPU2}
 NO_LIMIT = 1 << 40
 """Of any number of cycles or bytes: 18 minutes, so that sums of many still fit into 64 bits."""
@@ -89,7 +111,10 @@ FUNCTIONAL = Timing(
     host_read=0,
     host_write=0,
     host_read_millicycles=1000,
-    host_bytes_per_kilocycle=NO_LIMIT,
+    host_read_mb_per_s=NO_LIMIT,
+    host_mb_per_s=NO_LIMIT,
+    host_plain_mb_per_s=NO_LIMIT,
+    column_mb_per_s=NO_LIMIT,
     load_pdi=1,
 )
 """Time counts as little as it can: only what a run computes matters."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import TileType
-from tilewright.device.bd import BD_LAYOUTS
+from tilewright.device.bd import AX_CACHE, BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES
 
 Addresses = npt.NDArray[np.int64]
@@ -64,6 +64,8 @@ class BufferDescriptor:
     release: BdLock | None
     suppress_tlast: bool
     compressed: bool
+    is_upsized: bool
+    """Whether the NoC may join its beats to longer ones."""
 
     def addresses(self) -> Addresses:
         """Byte address of each word in the order of the stream."""
@@ -116,6 +118,7 @@ def _read(tile_type: TileType, words: tuple[int, ...]) -> BufferDescriptor:
         release=release,
         suppress_tlast=bool(fields["tlast_suppress"]),
         compressed=bool(fields.get("enable_compression")),
+        is_upsized=bool(fields.get("ax_cache", 0) & AX_CACHE),
     )
 
 

@@ -376,7 +376,7 @@ class Channel:
         before = len(header) - 1
         last = before + len(words)
         for index, word in enumerate(chain(header, _integers(words))):
-            yield from self._take_turn(index - before - 1, len(words))
+            yield from self._take_turn(descriptor, index - before - 1)
             # Without TLAST the words of the next descriptor belong to the same packet.
             ends = index == last and not descriptor.suppress_tlast
             yield from outlet.pass_on(Beat(word, ends), self.transfer, partial(self._count, index - before, index == 0))
@@ -394,29 +394,31 @@ class Channel:
             # Words come into memory all at once, after the last: `memory_watch` says when that could be seen.
             words = np.empty(descriptor.length, dtype=np.uint32)
             self._arriving = descriptor, words
-            yield from self._take_words(inlet, words, 0, descriptor.length)
+            yield from self._take_words(inlet, words, descriptor, 0, descriptor.length)
             return words
         expansion = Expansion(descriptor.length, group)
         stream = np.empty(most_words(descriptor.length, group), dtype=np.uint32)
         while not expansion.is_done:
-            yield from self._take_words(inlet, stream, self._moved, expansion.total)
+            yield from self._take_words(inlet, stream, descriptor, self._moved, expansion.total)
             expansion.advance(stream)
         return expansion.words
 
-    def _take_words(self, inlet: Fifo, words: Words, first: int, count: int) -> Process[None]:
+    def _take_words(
+        self, inlet: Fifo, words: Words, descriptor: BufferDescriptor, first: int, count: int
+    ) -> Process[None]:
         for index in range(first, count):
-            yield from self._take_turn(index, count)
+            yield from self._take_turn(descriptor, index)
             beat = yield from inlet.head(self.transfer)
             words[index] = beat.word
             inlet.pop()
             self._count(index + 1, index == 0)
             yield 1
 
-    def _take_turn(self, at: int, count: int) -> Process[None]:
+    def _take_turn(self, descriptor: BufferDescriptor, at: int) -> Process[None]:
         """Host memory is shared: each burst of words waits until there is room for it."""
-        if self._bursts is not None and at >= 0 and at % self._bursts.words == 0 and at < count:
+        if self._bursts is not None and at >= 0 and at % self._bursts.words == 0:
             # Reserved even if there is no wait: the next channel's burst begins after this one.
-            wait = self._bursts.reserve(self.tile.engine.now, count - at)
+            wait = self._bursts.reserve(self.tile.engine.now, descriptor.length - at, descriptor.is_upsized)
             if wait:
                 yield wait
 

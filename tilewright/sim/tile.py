@@ -29,7 +29,7 @@ from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
 from tilewright.sim.faults import At, FaultKind, place_of
 from tilewright.sim.fifo import Fifo
-from tilewright.sim.host import Bursts, bursts_of
+from tilewright.sim.host import Bursts, HostLimit, bursts_of, word_cost
 from tilewright.sim.locks import Lock
 from tilewright.sim.memory_watch import check_written, fresh_memory
 from tilewright.sim.register_roles import RegisterEffect, RegisterRole, register_roles
@@ -80,6 +80,7 @@ class Tile:
         resources = self.model.tile_resources(*place)
         self.memory = fresh_memory(resources.data_memory_bytes, self.policy)
         self.bd_count = resources.bds
+        self.host_limit = HostLimit(word_cost(self.timing, self.timing.column_mb_per_s))
         self.locks: list[Lock] = machine.make_locks(place, resources.locks)
         self.switch = machine.make_switch(place, self.register)
         self.channels = {
@@ -446,7 +447,7 @@ class Tile:
         """How a channel takes turns with others, where it is host memory that it moves words from or to."""
         if self.type is not TileType.ShimNOCTile:
             return None
-        return bursts_of(self.machine.host_port, self.timing, direction is DmaDirection.MM2S)
+        return bursts_of(self.machine.host_port, self.host_limit, self.timing, direction is DmaDirection.MM2S)
 
     def start_cost(self, direction: DmaDirection) -> int:
         reads_host = self.type is TileType.ShimNOCTile and direction is DmaDirection.MM2S

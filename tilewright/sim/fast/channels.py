@@ -287,9 +287,7 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
     if s.channel_word_cost[channel] == 0 or at != s.channel_reserved[channel]:
         return 0
     count = min(field_of(s, channel, BdField.LENGTH) - at, s.burst_words)
-    start = max(s.now * FRACTION, s.host_free_at)
-    s.host_free_at = start + count * s.host_word_cost
-    begin = max(start, s.channel_free_at[channel])
+    begin = max(reserve_host(s, channel, count), s.channel_free_at[channel])
     s.channel_free_at[channel] = begin + count * s.channel_word_cost[channel]
     s.channel_reserved[channel] = at + count
     # Rounded up, as `Bursts.reserve` does.
@@ -298,6 +296,26 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
         return 0
     schedule(s, part, turn)
     return 1
+
+
+@native
+def reserve_host(s: FastState, channel: int, words: int) -> int:
+    """From when on words can move between host memory and a channel, in fractions of a cycle."""
+    now = s.now * FRACTION
+    both = max(now, s.host_free_at)
+    cost = s.host_cost
+    if field_of(s, channel, BdField.UPSIZED) == 0:
+        cost = s.host_plain_cost
+    s.host_free_at = both + words * cost
+    tile = s.channel_tile[channel]
+    column = max(now, s.tile_free_at[tile])
+    s.tile_free_at[tile] = column + words * s.column_cost
+    start = max(both, column)
+    if s.channel_sends[channel] != 0:
+        read = max(now, s.host_read_free_at)
+        s.host_read_free_at = read + words * s.host_read_cost
+        start = max(start, read)
+    return start
 
 
 @native

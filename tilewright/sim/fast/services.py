@@ -338,6 +338,7 @@ def descriptor_numbers(channel: FastChannel, descriptor: BufferDescriptor) -> li
     packet = descriptor.packet
     numbers[BdField.HEADER] = NONE if packet is None else packet_header(channel.tile.place, packet.id, packet.type)
     numbers[BdField.COMPRESSED] = int(descriptor.compressed)
+    numbers[BdField.UPSIZED] = int(descriptor.is_upsized)
     numbers[BdField.SUPPRESS_LAST] = int(descriptor.suppress_tlast)
     numbers[BdField.ITERATIONS] = descriptor.iterations
     numbers[BdField.ITERATION_STEP] = descriptor.iteration_step

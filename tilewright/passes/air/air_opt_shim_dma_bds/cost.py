@@ -6,7 +6,7 @@ The model knows what the simulator's clock knows (device/timing.py), but looks a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -69,7 +69,7 @@ def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Pla
     """Go through a plan in modelled time."""
     awaited = {step.move for step in steps if isinstance(step, Await)}
     channels = {move.channel: _Channel() for move in moves}
-    rates = {channel: _cycles_per_word(channel, len(channels), timing) for channel in channels}
+    rates = {channel: _cycles_per_word(channel, channels, timing) for channel in channels}
     now, operations = 0.0, 0
     for step in steps:
         move = moves[step.move]
@@ -96,11 +96,16 @@ def _run(channel: _Channel, move: Move, pushed: float, rate: float, timing: Timi
     return channel.free_at
 
 
-def _cycles_per_word(channel: ShimChannel, active: int, timing: Timing) -> float:
-    """A channel's own pace, or its share of the way to host memory."""
+def _cycles_per_word(channel: ShimChannel, active: Collection[ShimChannel], timing: Timing) -> float:
+    """A channel's own pace, or its share of the ways to host memory."""
     reads = channel.direction is DmaDirection.MM2S
     own = (timing.host_read_millicycles if reads else timing.host_write_millicycles) / 1000
-    return max(own, active * WORD_BYTES * 1000 / timing.host_bytes_per_kilocycle)
+    sharing = [
+        (len(active), timing.host_mb_per_s),
+        (sum(other.tile == channel.tile for other in active), timing.column_mb_per_s),
+        (sum(other.direction is DmaDirection.MM2S for other in active) if reads else 0, timing.host_read_mb_per_s),
+    ]
+    return max(own, *(count * WORD_BYTES * timing.clock_mhz / limit for count, limit in sharing))
 
 
 class Policy(NamedTuple):
