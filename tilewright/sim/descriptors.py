@@ -64,8 +64,10 @@ class BufferDescriptor:
     release: BdLock | None
     suppress_tlast: bool
     compressed: bool
+    burst: int
+    """How long bursts to and from host memory are, as the field says it."""
     is_upsized: bool
-    """Whether the NoC may join its beats to longer ones."""
+    """Whether the NoC may join their beats to longer ones."""
 
     def addresses(self) -> Addresses:
         """Byte address of each word in the order of the stream."""
@@ -118,6 +120,7 @@ def _read(tile_type: TileType, words: tuple[int, ...]) -> BufferDescriptor:
         release=release,
         suppress_tlast=bool(fields["tlast_suppress"]),
         compressed=bool(fields.get("enable_compression")),
+        burst=fields.get("burst_length", 0),
         is_upsized=bool(fields.get("ax_cache", 0) & AX_CACHE),
     )
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection, TileId
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
 from tilewright.device.timing import Timing
@@ -22,7 +23,7 @@ from tilewright.sim.descriptors import PIECE_WORDS, Addresses, BdLock, BufferDes
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, FaultPolicy
 from tilewright.sim.fifo import Beat, Fifo
-from tilewright.sim.host import Bursts
+from tilewright.sim.host import Bursts, burst_starts
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.switch import Slave
 from tilewright.sim.trace import Trace, TraceEvent
@@ -97,6 +98,7 @@ class DmaTile(Protocol):
     def controller_id(self, direction: DmaDirection, channel: int) -> int: ...
     def compression_group(self, direction: DmaDirection, channel: int) -> int | None: ...
     def bursts(self, direction: DmaDirection) -> Bursts | None: ...
+    def burst_bytes(self, descriptor: BufferDescriptor) -> int: ...
     def start_cost(self, direction: DmaDirection) -> int: ...
     def end_cost(self, direction: DmaDirection) -> int: ...
 
@@ -123,6 +125,9 @@ class Channel:
         self._ahead: BufferDescriptor | None = None
         """The first descriptor of the task that is next, while another one runs."""
         self._bursts = tile.bursts(direction)
+        self._burst_ends: Iterator[int] = iter(())
+        self._burst_at = 0
+        """The word that the next burst begins with."""
         self._arriving: tuple[BufferDescriptor, Words] | None = None
 
     def __str__(self) -> str:
@@ -341,6 +346,7 @@ class Channel:
     def _move(self, descriptor: BufferDescriptor) -> Process[None]:
         self._record(TraceEvent.MOVE, self.transfer.bd if self.transfer else 0, descriptor.length)
         yield from self._await_first_word()
+        self._begin_bursts(descriptor)
         self.tile.begin_access(descriptor.addresses, self)
         if self.direction is DmaDirection.MM2S:
             words = self.tile.gather(descriptor.addresses(), self, self.transfer)
@@ -416,11 +422,18 @@ class Channel:
 
     def _take_turn(self, descriptor: BufferDescriptor, at: int) -> Process[None]:
         """Host memory is shared: each burst of words waits until there is room for it."""
-        if self._bursts is not None and at >= 0 and at % self._bursts.words == 0:
+        if self._bursts is not None and at == self._burst_at:
+            self._burst_at = next(self._burst_ends)
+            whole = self.tile.burst_bytes(descriptor) // WORD_BYTES
             # Reserved even if there is no wait: the next channel's burst begins after this one.
-            wait = self._bursts.reserve(self.tile.engine.now, descriptor.length - at, descriptor.is_upsized)
+            wait = self._bursts.reserve(self.tile.engine.now, self._burst_at - at, whole, descriptor.is_upsized)
             if wait:
                 yield wait
+
+    def _begin_bursts(self, descriptor: BufferDescriptor) -> None:
+        if self._bursts is not None and descriptor.length:
+            starts = burst_starts(descriptor.addresses(), self.tile.burst_bytes(descriptor))
+            self._burst_at, self._burst_ends = 0, iter(starts[1:])
 
     def _count(self, moved: int, is_first: bool) -> None:
         """A word is on its way, or has come."""

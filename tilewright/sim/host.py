@@ -201,24 +201,31 @@ class Bursts:
     port: HostPort
     column: HostLimit
     reads: bool
-    words: int
-    """In a burst."""
     word_cost: int
     """Of the channel, in fractions of a cycle."""
+    unused_percent: int
     free_at: int = 0
 
-    def reserve(self, now: int, left: int, is_upsized: bool) -> int:
-        """Cycles to wait before the next burst of what is left begins."""
-        count = min(left, self.words)
+    def reserve(self, now: int, used: int, whole: int, is_upsized: bool) -> int:
+        """Cycles to wait before a burst begins, of whose words some are used."""
         cost = None if is_upsized else self.port.plain_cost
-        begin = max(self.free_at, self.port.both.reserve(now, count, cost), self.column.reserve(now, count))
+        words = used + (whole - used) * self.unused_percent // 100
+        begin = max(self.free_at, self.port.both.reserve(now, words, cost), self.column.reserve(now, words))
         if self.reads:
-            begin = max(begin, self.port.read.reserve(now, count))
-        self.free_at = begin + count * self.word_cost
+            begin = max(begin, self.port.read.reserve(now, words))
+        self.free_at = begin + used * self.word_cost
         # Rounded up: a word moves in the cycle after its fraction.
         return -(-begin // FRACTION) - now
 
 
+def burst_starts(addresses: Addresses, burst_bytes: int) -> list[int]:
+    """Which of the words begin a burst, and the number of words: runs are cut where bursts end."""
+    begins = addresses % burst_bytes == 0
+    begins[0] = True
+    begins[1:] |= np.diff(addresses) != WORD_BYTES
+    return [*np.flatnonzero(begins).tolist(), len(addresses)]
+
+
 def bursts_of(port: HostPort, column: HostLimit, timing: Timing, reads: bool) -> Bursts:
     millicycles = timing.host_read_millicycles if reads else timing.host_write_millicycles
-    return Bursts(port, column, reads, timing.host_burst_words, millicycles * FRACTION // 1000)
+    return Bursts(port, column, reads, millicycles * FRACTION // 1000, timing.burst_unused_percent)

@@ -449,6 +449,9 @@ class Tile:
             return None
         return bursts_of(self.machine.host_port, self.host_limit, self.timing, direction is DmaDirection.MM2S)
 
+    def burst_bytes(self, descriptor: BufferDescriptor) -> int:
+        return self.model.burst_of(descriptor.burst)
+
     def start_cost(self, direction: DmaDirection) -> int:
         reads_host = self.type is TileType.ShimNOCTile and direction is DmaDirection.MM2S
         return self.timing.host_read if reads_host else 0

@@ -20,7 +20,7 @@ from tilewright.sim.fast.state import (
     native,
 )
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
-from tilewright.sim.fast.transfers import field_of, find_region, move_words, start_of
+from tilewright.sim.fast.transfers import burst_words, field_of, find_region, move_words, start_of
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
 from tilewright.sim.host import FRACTION
 from tilewright.sim.locks import MAX_VALUE
@@ -286,8 +286,10 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
     """Whether the next burst of words from or to the host has to wait; the part then has its turn later."""
     if s.channel_word_cost[channel] == 0 or at != s.channel_reserved[channel]:
         return 0
-    count = min(field_of(s, channel, BdField.LENGTH) - at, s.burst_words)
-    begin = max(reserve_host(s, channel, count), s.channel_free_at[channel])
+    count = burst_words(s, channel, at)
+    unused = field_of(s, channel, BdField.BURST) // WORD_BYTES - count
+    words = count + unused * s.burst_unused_percent // 100
+    begin = max(reserve_host(s, channel, words), s.channel_free_at[channel])
     s.channel_free_at[channel] = begin + count * s.channel_word_cost[channel]
     s.channel_reserved[channel] = at + count
     # Rounded up, as `Bursts.reserve` does.

@@ -155,7 +155,7 @@ class FastMachine(Machine):
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
             state.array(name)[:] = NONE
         state.far_count = 0
-        port, state.burst_words = self.host_port, self.timing.host_burst_words
+        port, state.burst_unused_percent = self.host_port, self.timing.burst_unused_percent
         state.host_read_cost, state.host_cost, state.host_plain_cost = (
             port.read.word_cost,
             port.both.word_cost,

@@ -339,6 +339,7 @@ def descriptor_numbers(channel: FastChannel, descriptor: BufferDescriptor) -> li
     numbers[BdField.HEADER] = NONE if packet is None else packet_header(channel.tile.place, packet.id, packet.type)
     numbers[BdField.COMPRESSED] = int(descriptor.compressed)
     numbers[BdField.UPSIZED] = int(descriptor.is_upsized)
+    numbers[BdField.BURST] = channel.tile.burst_bytes(descriptor)
     numbers[BdField.SUPPRESS_LAST] = int(descriptor.suppress_tlast)
     numbers[BdField.ITERATIONS] = descriptor.iterations
     numbers[BdField.ITERATION_STEP] = descriptor.iteration_step

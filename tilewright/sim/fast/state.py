@@ -19,7 +19,7 @@ FAR = 1 << 14
 """Turns that the agenda keeps for later cycles; more than there are parts."""
 MAX_TARGETS = 32
 """Master ports that one slave port can lead to."""
-BD_NUMBERS = 37
+BD_NUMBERS = 38
 """Numbers that a descriptor is made of, see `BdField`."""
 DIMENSIONS = 4
 REGIONS = 4
@@ -200,6 +200,8 @@ class BdField(IntEnum):
     WIDTH = 35
     """Bytes from the first to the last one of a row."""
     UPSIZED = 36
+    BURST = 37
+    """Bytes of a burst to or from host memory."""
 
 
 class FastState(SharedState):
@@ -361,7 +363,7 @@ class FastState(SharedState):
     host_first: Number
     """Host buffers are regions from this number on."""
     host_end: Number
-    burst_words: Number
+    burst_unused_percent: Number
     watches: Number
     """Whether transfers that meet matter."""
     tile_is_shim: Column
