@@ -99,8 +99,9 @@ class DmaTile(Protocol):
     def compression_group(self, direction: DmaDirection, channel: int) -> int | None: ...
     def bursts(self, direction: DmaDirection) -> Bursts | None: ...
     def burst_bytes(self, descriptor: BufferDescriptor) -> int: ...
-    def start_cost(self, direction: DmaDirection) -> int: ...
+    def start_cost(self, direction: DmaDirection, tasks: int) -> int: ...
     def end_cost(self, direction: DmaDirection) -> int: ...
+    def least_cost(self, direction: DmaDirection, tasks: int) -> int: ...
 
 
 class Channel:
@@ -124,6 +125,12 @@ class Channel:
         self._to_load = frozenset[int]()
         self._ahead: BufferDescriptor | None = None
         """The first descriptor of the task that is next, while another one runs."""
+        self.start_cost = 0
+        """Cycles from the push of the running task to its first word."""
+        self.least_end = 0
+        """The cycle before which no transfer of the running task ends."""
+        self._tasks = 0
+        """How many have begun; the first ones take longer."""
         self._bursts = tile.bursts(direction)
         self._burst_ends: Iterator[int] = iter(())
         self._burst_at = 0
@@ -164,6 +171,7 @@ class Channel:
         self.queue.clear()
         self.running = self._transfer = self._ahead = self._arriving = None
         self.overflowed = False
+        self._tasks = 0
 
     @property
     def location(self) -> LocationAttr | None:
@@ -211,6 +219,9 @@ class Channel:
         """Begin the next task; with its first descriptor, if that is loaded already."""
         loaded, self._ahead = self._ahead, None
         task = self.running = self.queue.popleft()
+        self.start_cost = self.tile.start_cost(self.direction, self._tasks)
+        self.least_end = self.tile.engine.now + self.tile.least_cost(self.direction, self._tasks)
+        self._tasks += 1
         if self.queue:
             self._look_ahead()
         return task, loaded
@@ -358,7 +369,7 @@ class Channel:
             self._arriving = None
             self.tile.end_access(self)
             self.tile.scatter(descriptor.addresses(), words, self, self.transfer)
-            if cost := self.tile.end_cost(self.direction):
+            if cost := max(self.tile.end_cost(self.direction), self.least_end - self.tile.engine.now):
                 yield cost
 
     def compression_group(self, compressed: bool) -> int | None:
@@ -367,10 +378,9 @@ class Channel:
 
     def _await_first_word(self) -> Process[None]:
         """Host memory is asked as soon as a task is in the queue, so only the first of several waits for all of it."""
-        cost = self.tile.start_cost(self.direction)
-        if cost and self.running is not None:
+        if self.start_cost and self.running is not None:
             # From the push, not from now: the latency of queued tasks overlaps with the running one.
-            left = self.running.pushed + cost - self.tile.engine.now
+            left = self.running.pushed + self.start_cost - self.tile.engine.now
             if left > 0:
                 yield left
 

@@ -452,13 +452,21 @@ class Tile:
     def burst_bytes(self, descriptor: BufferDescriptor) -> int:
         return self.model.burst_of(descriptor.burst)
 
-    def start_cost(self, direction: DmaDirection) -> int:
+    def start_cost(self, direction: DmaDirection, tasks: int) -> int:
+        """From the push of a task to its first word, for a channel that has had some tasks."""
         reads_host = self.type is TileType.ShimNOCTile and direction is DmaDirection.MM2S
-        return self.timing.host_read if reads_host else 0
+        return self.timing.host_read_cycles(tasks) if reads_host else 0
 
     def end_cost(self, direction: DmaDirection) -> int:
-        writes_host = self.type is TileType.ShimNOCTile and direction is DmaDirection.S2MM
-        return self.timing.host_write if writes_host else 0
+        """From the last word of a transfer to its end."""
+        return self.timing.cycles(self.timing.host_write_ns) if self._writes_host(direction) else 0
+
+    def least_cost(self, direction: DmaDirection, tasks: int) -> int:
+        """From the start of a task to the end of its first transfer, for a channel that has had some tasks."""
+        return self.timing.host_write_cycles(tasks) if self._writes_host(direction) else 0
+
+    def _writes_host(self, direction: DmaDirection) -> bool:
+        return self.type is TileType.ShimNOCTile and direction is DmaDirection.S2MM
 
     # The core.
 

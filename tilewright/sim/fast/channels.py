@@ -357,8 +357,9 @@ def scatter(s: FastState, part: int, channel: int) -> int:
 @native.entry
 def after_scatter(s: FastState, part: int, channel: int) -> int:
     s.channel_step[channel] = ChannelStep.RELEASE
-    if s.channel_end_cost[channel] != 0:
-        schedule(s, part, s.now + s.channel_end_cost[channel])
+    end = max(s.now + s.channel_end_cost[channel], s.channel_least_end[channel])
+    if end != s.now:
+        schedule(s, part, end)
         return Exit.GO_ON
     return MOVING_ON
 

@@ -275,7 +275,6 @@ class FastMachine(Machine):
         state.channel_number[index] = channel.number
         state.channel_sends[index] = int(sends)
         state.channel_bds[index] = self.numbering.first_bd[tile.place]
-        state.channel_start_cost[index] = tile.start_cost(channel.direction)
         state.channel_end_cost[index] = tile.end_cost(channel.direction)
         bursts = tile.bursts(channel.direction)
         state.channel_word_cost[index] = 0 if bursts is None else bursts.word_cost

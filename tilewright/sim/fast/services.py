@@ -85,6 +85,8 @@ class Services:
         self.state.channel_task_bd[index] = self.state.channel_bd[index] = task.start_bd
         self.state.channel_left[index] = task.runs
         self.state.channel_pushed[index] = task.pushed
+        self.state.channel_start_cost[index] = channel.start_cost
+        self.state.channel_least_end[index] = channel.least_end
         self.state.channel_token[index] = int(task.token)
         self.state.channel_step[index] = ChannelStep.LOAD
         if loaded is not None:

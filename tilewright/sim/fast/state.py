@@ -309,6 +309,7 @@ class FastState(SharedState):
     """Where the descriptors of its tile begin."""
     channel_start_cost: Column
     channel_end_cost: Column
+    channel_least_end: Column
     channel_pushed: Column
     """The cycle in which its task was."""
     channel_task_bd: Column

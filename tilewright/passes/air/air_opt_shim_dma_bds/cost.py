@@ -15,11 +15,11 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing, timing_of
 from tilewright.passes.air.shim.host_transfers import ShimChannel
 
-START_OPERATIONS = 3
-"""A block write and an address patch for the descriptor, a write to the queue."""
-TOKEN_OPERATIONS = 1
-"""A masked write that says where the token goes."""
-AWAIT_OPERATIONS = 1
+START_ACCESSES = 8, 3, 1
+"""Of the block write and the address patch for the descriptor, and of the write to the queue."""
+TOKEN_ACCESSES = (2,)
+"""Of the masked write that says where the token goes."""
+AWAIT_ACCESSES = (1,)
 
 
 class Move(NamedTuple):
@@ -75,14 +75,15 @@ def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Pla
         move = moves[step.move]
         channel = channels[move.channel]
         if isinstance(step, Start):
-            count = START_OPERATIONS + TOKEN_OPERATIONS * (step.move in awaited)
-            now += count * timing.instruction
+            accesses = START_ACCESSES + (TOKEN_ACCESSES if step.move in awaited else ())
+            now += sum(map(timing.operation_cycles, accesses))
             channel.ends[step.move] = _run(channel, move, now, rates[move.channel], timing)
         else:
-            count = AWAIT_OPERATIONS
+            accesses = AWAIT_ACCESSES
             # the controller stands still until the token has come
-            now = max(now + timing.instruction, channel.ends[step.move]) + timing.token
-        operations += count
+            now = max(now + sum(map(timing.operation_cycles, accesses)), channel.ends[step.move])
+            now += timing.cycles(timing.token_ns)
+        operations += len(accesses)
     return PlanCost(round(now), len(moves), operations, len(awaited))
 
 
@@ -90,9 +91,10 @@ def _run(channel: _Channel, move: Move, pushed: float, rate: float, timing: Timi
     """When a transfer that was pushed ends."""
     reads = move.channel.direction is DmaDirection.MM2S
     # reads first wait for host memory; writes begin with what the array sends
-    begin = max(pushed + (timing.host_read if reads else 0), channel.free_at)
-    last = 0 if reads else timing.host_write
-    channel.free_at = begin + move.runs * (timing.descriptor + move.words * rate + last)
+    begin = max(pushed + (timing.host_read_cycles(len(channel.ends)) if reads else 0), channel.free_at)
+    last = 0 if reads else timing.cycles(timing.host_write_ns)
+    least = 0 if reads else begin + timing.host_write_cycles(len(channel.ends))
+    channel.free_at = max(begin + move.runs * (timing.descriptor + move.words * rate + last), least)
     return channel.free_at
 
 
