@@ -110,7 +110,7 @@ class Timing:
     burst_unused_percent: int = _parameter(
         100,
         "per cent of what a burst leaves unused that it takes time for: of a run that ends before it, or begins in it",
-        "mlir-aie #2130 and #2145: bursts of a descriptor have one length, 256 bytes on npu1, 512 on npu2 if none is set",
+        "mlir-aie #2130, #2145: bursts of a descriptor have one length, 256 bytes on npu1, 512 on npu2 if none is set",
         "at most 22 by what whole_array reaches on npu1 with runs of 128 bytes (mlir-aie #2735)",
     )
     load_pdi_us: int = _parameter(
@@ -160,6 +160,15 @@ NO_LIMIT = 1 << 40
 """Of any number of cycles or bytes: 18 minutes, so that sums of many still fit into 64 bits."""
 MOST_DEPTH = 1 << 10
 """Words that wait on a way: simulators keep room for them at every port."""
+MOST: Mapping[str, int] = {
+    "_depth": MOST_DEPTH,
+    "_percent": 100,
+    "_mhz": 1 << 20,
+    "_ns": 1 << 30,
+    "_us": 1 << 20,
+    "_millicycles": 1 << 30,
+}
+"""Of parameters by how their names end: time in cycles is no more than NO_LIMIT, then."""
 FUNCTIONAL = Timing(
     local_latency=1,
     external_latency=1,
@@ -237,4 +246,4 @@ def _least(name: str) -> int:
 
 def _most(name: str) -> int:
     """What the simulator counts in 64 bits, and keeps room for."""
-    return MOST_DEPTH if name.endswith("_depth") else 100 if name.endswith("_percent") else NO_LIMIT
+    return next((most for ending, most in MOST.items() if name.endswith(ending)), NO_LIMIT)

@@ -87,8 +87,8 @@ class VectorUnit:
         """How long the kernel of a product takes: its multiplications at the peak, and what keeps it from that.
 
         A kernel loads, stores and empties its pipeline once for each element of C, so what it loses grows with M * N.
-        The tiles of the literature fill a core's memory; the shallower they are, the more of it is C, and the more often
-        that is in the bank that A or B are read from. That is the division by K.
+        The tiles of the literature fill a core's memory; the shallower they are, the more of it is C, and the more
+        often that is in the bank that A or B are read from. That is the division by K.
         """
         overhead = self.product_overheads[pair] * m * n / k
         return max(1, -(-m * k * n // self.macs[pair[0]]) + round(overhead))
