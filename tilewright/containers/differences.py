@@ -207,7 +207,9 @@ def _commands(left: list[txn.Operation], right: list[txn.Operation], place: str)
     model = model_of([*left, *right])
     for i, j, a, b in _changes([*map(_key, left)], [*map(_key, right)]):
         for x, y in zip_longest(left[i:a], right[j:b]):
-            yield _changed(x, y, model, f"{place} command {i if x is not None else j}".strip())
+            # long lists are not aligned: some of a range are as they were
+            if x is None or y is None or _key(x) != _key(y):
+                yield _changed(x, y, model, f"{place} command {i if x is not None else j}".strip())
             i, j = i + 1, j + 1
 
 
@@ -232,13 +234,7 @@ def _changes(left: list[Hashable], right: list[Hashable]) -> Iterator[tuple[int,
 
 
 def _changed(a: txn.Operation | None, b: txn.Operation | None, model: DeviceModel, place: str) -> ContainerDifference:
-    header = txn.Header(
-        device_generation=model.txn_generation or 0,
-        columns=model.columns,
-        rows=model.rows,
-        mem_tile_rows=model.mem_rows,
-    )
-    streams = [txn.Stream.of(header, [op] if op is not None else []) for op in (a, b)]
+    streams = [txn.Stream.of(txn.Header.of(model), [op] if op is not None else []) for op in (a, b)]
     (found,) = stream_differences(*streams)
     left, right = (None if op is None else _short(text) for op, text in ((a, found.left), (b, found.right)))
     return ContainerDifference(place, left, right, _some(found.meanings) if a is not None and b is not None else ())
