@@ -154,7 +154,7 @@ OF_NPU2 = Timing(
     load_pdi_us=4_900,
 )
 _BY_ARCH: Mapping[Arch, Timing] = {Arch.AIE1: Timing(), Arch.AIE2: Timing(), Arch.AIE2p: OF_NPU2}
-TIME_ERROR_PERCENT = 20
+TIME_ERROR_PERCENT = 15
 """Two of three times that were predicted and then found to be measured are nearer: docs/clock.md."""
 NO_LIMIT = 1 << 40
 """Of any number of cycles or bytes: 18 minutes, so that sums of many still fit into 64 bits."""
