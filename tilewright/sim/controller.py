@@ -273,7 +273,7 @@ def _sources(op: Operation) -> Iterator[TokenSource]:
             yield TokenSource(TileId(column, row), direction, op.channel)
 
 
-_ACCESSES = {Opcode.MASKWRITE: 2, Opcode.DDR_PATCH: 3, Opcode.UPDATE_REG: 4}
+_ACCESSES: dict[int, int] = {Opcode.MASKWRITE: 2, Opcode.DDR_PATCH: 3, Opcode.UPDATE_REG: 4}
 _ACTIONS: dict[int, Callable[[Controller, Operation], Process[None]]] = {
     Opcode.WRITE: Controller.write,
     Opcode.MASKWRITE: Controller.mask_write,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -75,6 +76,6 @@ def rate(reads: int, writes: int, *, columns: int, is_upsized: bool = True, used
         pytest.param(66.6 * 28 / (28 + 25), 16, 16, 8, {"used": 28}, id="runs of 56 bf16, a quarter of the rest"),
     ],
 )
-def test_limits_of_host_memory(wanted: float, reads: int, writes: int, columns: int, options: dict[str, int]) -> None:
+def test_limits_of_host_memory(wanted: float, reads: int, writes: int, columns: int, options: dict[str, Any]) -> None:
     assert rate(reads, writes, columns=columns, **options) == pytest.approx(wanted, rel=0.02)
     assert FRACTION > 1000, "costs of a word would be rounded too much"
