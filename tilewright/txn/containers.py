@@ -72,6 +72,11 @@ class Patch:
         return int(self.buffer) - self.first if self.buffer.isdigit() else None
 
     @property
+    def first_word(self) -> int:
+        """The word of the section that gets the low half of the address, or the scalar."""
+        return self.offset // 4 + _FIRST_WORD.get(self.kind, 0)
+
+    @property
     def end(self) -> int:
         """Where, in the section, the words end that it changes."""
         return self.offset + 4 * (1 if self.kind is PatchKind.SCALAR_32 else _FIRST_WORD[self.kind] + 2)
@@ -84,7 +89,7 @@ class Patch:
             value = int(words[at]) & ~self.size | address + self.addend & self.size
             words[at] = value & 0xFFFFFFFF
             return
-        low, mask = at + _FIRST_WORD[self.kind], _HIGH_MASK[self.kind]
+        low, mask = self.first_word, _HIGH_MASK[self.kind]
         high = int(words[low + 1])
         total = (int(words[low]) | (high & mask) << 32) + address + self.addend
         # other fields of a descriptor share the word of the upper half
@@ -110,6 +115,8 @@ class ControlCode:
     """Those that come with the file, by the name that patches have for them."""
     locate: Callable[[int], int] = field(default=lambda offset: offset, repr=False)
     """Where in the file a byte of the stream is."""
+    is_verbatim: bool = True
+    """Whether the file has these very bytes, so that `locate` says where; other forms were made into them."""
 
     def decode(self, addresses: Mapping[str, int] | None = None) -> Stream:
         """The stream; with the addresses of buffers, as a host patches it."""
@@ -167,7 +174,8 @@ def read_stream(data: bytes, section: str | None = None) -> Stream:
 def _from_words(data: bytes) -> ControlCode:
     """A file of words, or the text that `txn dis` writes; DPU words become the operations that do the same."""
     if is_assembly(data):
-        return ControlCode("", encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes())
+        made = encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes()
+        return ControlCode("", made, is_verbatim=False)
     file = read_words(data)
     if not is_dpu(file.data):
         return ControlCode("", file.data, locate=file.locate)
@@ -175,7 +183,7 @@ def _from_words(data: bytes) -> ControlCode:
         stream = DpuSequence.read(as_words(file.data)).stream()
     except TxnError as error:
         raise TxnError(None if error.offset is None else file.locate(error.offset), error.reason) from None
-    return ControlCode("", encode(stream).astype("<u4").tobytes())
+    return ControlCode("", encode(stream).astype("<u4").tobytes(), is_verbatim=False)
 
 
 def _from_elf(elf: Elf) -> Container:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewright.device.descriptors import BdDimension, byte_addresses
 from tilewright.device.layout import WORD_BYTES
-from tilewright.sim.descriptors import BdDimension, byte_addresses
 from tilewright.sim.fast.state import BD_NUMBERS, BdField, FastState
 from tilewright.sim.fast.transfers import burst_words
 from tilewright.sim.host import burst_starts
