@@ -19,7 +19,7 @@ from tilewright.txn.stream import Header, Operation, Stream
 DEVICE = DeviceName.npu1_1col
 PART_IDS = part_ids_of(DEVICE)
 SHIM, MEM, CORE = TileId(0, 0), TileId(0, 1), TileId(0, 2)
-TIMING = Timing(instruction=10, host_read=20, host_write=5)
+TIMING = Timing(instruction_ns=10, host_read_ns=20, host_read_warm_ns=20, host_write_ns=5)
 
 
 def channel(tile: TileId, direction: DmaDirection, number: int = 0) -> int:

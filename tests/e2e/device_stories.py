@@ -239,4 +239,4 @@ def _changed(case: SimulatedDesign, arguments: Sequence[Array | int], random: Ra
 def _limit(random: Random) -> dict[str, Any]:
     if random.random() < 0.6:
         return {"max_cycles": 1 << random.choice((20, 20, 70))}
-    return {"max_cycles": random.choice((random.randint(1, 600), random.randint(1, 3000), 900))}
+    return {"max_cycles": random.choice((random.randint(1, 600), random.randint(1, 6000), 1800))}

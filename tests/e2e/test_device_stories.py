@@ -104,7 +104,7 @@ def test_what_a_hang_left_in_flight_goes_on(model: str) -> None:
 def test_what_a_stop_left_in_flight_goes_on(model: str) -> None:
     device, (a, b) = ways().load(kernels={"work": work}, model=model), arrays()
     with pytest.raises(tw.Stopped):
-        device.run(a, b, 64, 64, sequence="link", max_cycles=900)
+        device.run(a, b, 64, 64, sequence="link", max_cycles=1800)
     device.run(a, b, 64, 64, sequence="wait")
     assert np.array_equal(a[:64], b[:64])
 
@@ -122,7 +122,7 @@ def test_a_run_is_stopped_after_exactly_so_many_cycles(model: str) -> None:
     device = ways().load(kernels={"work": work}, model=model)
     cycles = copy(device, 256).cycles
     assert copy(ways().load(kernels={"work": work}, model=model), 256, max_cycles=cycles).cycles == cycles
-    for limit in (1, 900, cycles - 1):
+    for limit in (1, 1800, cycles - 1):
         with pytest.raises(tw.Stopped, match=f"stopped in cycle {limit}") as stopped:
             ways().load(kernels={"work": work}, model=model).run(*arrays(), 256, 256, sequence="link", max_cycles=limit)
         assert stopped.value.record.cycles == limit

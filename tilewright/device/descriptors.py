@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .bd import BD_LAYOUTS
+from .bd import AX_CACHE, BD_LAYOUTS
 from .enums import TileType
 from .layout import WORD_BYTES
 
@@ -64,6 +64,10 @@ class BufferDescriptor:
     release: BdLock | None
     suppress_tlast: bool
     compressed: bool
+    burst: int
+    """How long bursts to and from host memory are, as the field says it."""
+    is_upsized: bool
+    """Whether the NoC may join their beats to longer ones."""
 
     def addresses(self) -> Addresses:
         """Byte address of each word in the order of the stream."""
@@ -116,6 +120,8 @@ def _read(tile_type: TileType, words: tuple[int, ...]) -> BufferDescriptor:
         release=release,
         suppress_tlast=bool(fields["tlast_suppress"]),
         compressed=bool(fields.get("enable_compression")),
+        burst=fields.get("burst_length", 0),
+        is_upsized=bool(fields.get("ax_cache", 0) & AX_CACHE),
     )
 
 

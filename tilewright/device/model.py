@@ -183,6 +183,12 @@ class DeviceModel:
         """The burst a request selects; 0 asks for the longest."""
         return requested or self.burst_lengths[-1]
 
+    def burst_of(self, encoding: int) -> int:
+        """Bytes of the burst that a descriptor's field means; one that means none is the longest."""
+        return next(
+            (size for size, value in self.architecture.shim_bursts.items() if value == encoding), self.burst_bytes(0)
+        )
+
     def burst_encoding(self, requested: int) -> int:
         return self.architecture.shim_bursts[self.burst_bytes(requested)]
 

@@ -68,6 +68,9 @@ class VectorUnit:
     """By the types of the operands and of the sum."""
     emulated_blocks: Mapping[tuple[str, str], Blocks]
     """The same where bf16 is multiplied as block floating point."""
+    product_overheads: Mapping[tuple[str, str], float]
+    """What a product of matrices takes beyond the peak, by the types of the operands and of the sum, in cycles for
+    M * N / K: see `product_cycles`."""
     native_functions: bool
     """Has exp2 and tanh; otherwise they come from tables, and softmax is written without the maximum."""
     load_bytes: int = 64
@@ -79,6 +82,16 @@ class VectorUnit:
     """A load, its seven cycles until use, a multiplication of two and an addition of one (AM020 ch. 4)."""
     loop_cycles: int = 8
     """Before a pipelined loop is full and after it: mlir-aie's guide, section 4c, measures 72 for 64 stores."""
+
+    def product_cycles(self, pair: tuple[str, str], m: int, k: int, n: int) -> int:
+        """How long the kernel of a product takes: its multiplications at the peak, and what keeps it from that.
+
+        A kernel loads, stores and empties its pipeline once for each element of C, so what it loses grows with M * N.
+        The tiles of the literature fill a core's memory; the shallower they are, the more of it is C, and the more
+        often that is in the bank that A or B are read from. That is the division by K.
+        """
+        overhead = self.product_overheads[pair] * m * n / k
+        return max(1, -(-m * k * n // self.macs[pair[0]]) + round(overhead))
 
     def cycles(self, counts: Sequence[int]) -> int:
         """How long operations take, by class, if they are one pipelined loop: as long as the busiest slot is busy."""
@@ -108,14 +121,41 @@ _AIE2P_BLOCKS = {
 }
 _EMULATED = {("bf16", "bf16"): Blocks(8, 8, 8), ("bf16", "f32"): Blocks(8, 8, 8)}
 
+# From arXiv 2512.13282, tables 2 and 3, one tile each: MACs per cycle of i8 to i8, i16, i32 and of bf16. Sums of bf16
+# in f32 are taken as those in bf16, and i16 by the 80 % of the peak that mlir-aie #2735 measures for 64 x 64 x 64.
+_AIE2_OVERHEADS = {
+    ("i8", "i8"): 10.03,  # 112 x 112 x 112: 212.5
+    ("i8", "i16"): 16.33,  # 96 x 112 x 96: 192.0
+    ("i8", "i32"): 22.79,  # 80 x 88 x 96: 146.0
+    ("i16", "i16"): 16.0,
+    ("i16", "i32"): 16.0,
+    ("bf16", "bf16"): 6.92,  # 96 x 56 x 96: 99.8
+    ("bf16", "f32"): 6.92,
+}
+_AIE2P_OVERHEADS = {
+    ("i8", "i8"): 4.99,  # 144 x 72 x 144: 343.0
+    ("i8", "i16"): 6.75,  # 128 x 72 x 112: 307.2
+    ("i8", "i32"): 8.0,  # 96 x 64 x 96: 256.0
+    ("i16", "i16"): 16.0,
+    ("i16", "i32"): 16.0,
+    ("bf16", "bf16"): 7.79,  # 112 x 48 x 96: 137.2
+    ("bf16", "f32"): 7.79,
+}
+
 _AIE2 = VectorUnit(
-    Arch.AIE2, {"i8": 256, "i16": 64, "bf16": 128, "f32": 16}, _AIE2_BLOCKS, _AIE2_BLOCKS, native_functions=False
+    Arch.AIE2,
+    {"i8": 256, "i16": 64, "bf16": 128, "f32": 16},
+    _AIE2_BLOCKS,
+    _AIE2_BLOCKS,
+    _AIE2_OVERHEADS,
+    native_functions=False,
 )
 _AIE2P = VectorUnit(
     Arch.AIE2p,
     {"i8": 512, "i16": 64, "bf16": 256, "f32": 16},
     _AIE2P_BLOCKS,
     {**_AIE2P_BLOCKS, **_EMULATED},
+    _AIE2P_OVERHEADS,
     native_functions=True,
 )
 _UNITS = {Arch.AIE2: _AIE2, Arch.AIE2p: _AIE2P}

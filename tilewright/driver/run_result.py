@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tilewright.device.timing import TIME_ERROR_PERCENT
 from tilewright.sim.record import RunRecord
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ class RunResult:
     def time(self) -> float:
         """The same in seconds, at the clock of the device."""
         return self.record.cycles / self.record.clock_hz
+
+    @property
+    def time_error(self) -> float:
+        """How far off that may be, in seconds: two of three predicted times are nearer to what was measured."""
+        return self.time * TIME_ERROR_PERCENT / 100
 
     @property
     def notes(self) -> Sequence[Diagnostic]:
@@ -95,7 +101,8 @@ class RunResult:
         size = f"{len(record.stream.opcodes):,} operations, {len(record.trace):,} events"
         noted = f", {len(record.notes)} notes" if record.notes else ""
         ended = "" if record.error is None else ", not finished"
-        return f"<RunResult: {record.cycles:,} cycles, {duration(self.time)} on {record.model}, {size}{noted}{ended}>"
+        time = f"{duration(self.time)} ± {TIME_ERROR_PERCENT} %"
+        return f"<RunResult: {record.cycles:,} cycles, {time} on {record.model}, {size}{noted}{ended}>"
 
     def _repr_html_(self) -> str:
         from tilewright.report.inline import result_html

@@ -132,7 +132,7 @@ def _define_vector(pair: tuple[str, str]) -> None:
         c[:] = blocked(total, r, t, c_turned)
 
     def vector_cost(call: Call, *_arguments: Array) -> int:
-        return cost.products(call, pair[0], int(np.prod(known_dims(call), dtype=np.int64)))
+        return call.unit.product_cycles(pair, *known_dims(call))
 
     def check(call: Call) -> str | None:
         return _check_blocks(call, pair)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.stream_switch import SHIM_DMA_PORTS, STEPS
+from tilewright.device.timing import MOST_WARMING
 from tilewright.report.phases import BUSY, WAITS, Phase
 from tilewright.sim.parts import ArrayPart, PartKind
 from tilewright.sim.record import RunRecord
@@ -105,9 +106,7 @@ def _settle(record: RunRecord, spans: Spans, rows: Column) -> Spans:
     phase[is_sender & (rows[:, 1] == TraceEvent.MOVE)] = Phase.ROOM
     for index in np.flatnonzero(rows[:, 1] == TraceEvent.WAIT).tolist():
         phase[index] = _stop_phase(record, parts[int(spans.part[index])], int(spans.detail[index]))
-    settled = _split_operations(record, replace(spans, phase=phase), rows)
-    settled = _split_host_reads(record, settled, parts)
-    settled = _with_open_words(record, settled)
+    settled = _with_open_words(record, _split_waits(record, replace(spans, phase=phase), rows))
     return settled[(settled.phase != Phase.IDLE) & (settled.cycles > 0)]
 
 
@@ -116,21 +115,31 @@ def _stop_phase(record: RunRecord, part: ArrayPart, number: int) -> Phase:
     return STOPS.get(stops[number].operation, Phase.KERNEL) if number < len(stops) else Phase.KERNEL
 
 
-def _split_operations(record: RunRecord, spans: Spans, rows: Column) -> Spans:
-    """The controller first spends what every operation costs; what it still needs then, it waits."""
+def _split_waits(record: RunRecord, spans: Spans, rows: Column) -> Spans:
+    """The controller first spends what every operation costs; what it still needs then, it waits.
+
+    A shim channel that reads waits for host memory first, then for room in the stream.
+    """
     waits = np.full(256, Phase.EXECUTE, dtype=np.int64)  # opcodes are bytes
     waits[list(WAITING_OPERATIONS)] = list(WAITING_OPERATIONS.values())
     is_operation = rows[:, 1] == TraceEvent.OPERATION
     later = np.where(is_operation, waits[np.where(is_operation, rows[:, 4], 0) & 0xFF], spans.phase)
-    return _split(spans, is_operation & (later != Phase.EXECUTE), record.timing.instruction, later)
-
-
-def _split_host_reads(record: RunRecord, spans: Spans, parts: list[ArrayPart]) -> Spans:
-    """A shim channel that reads waits for host memory first, then for room in the stream."""
-    reads = np.array([sends(part) and is_shim_channel(record, part) for part in parts], dtype=np.bool_)[spans.part]
-    latency = reads & (spans.phase == Phase.ROOM)
+    reads = np.array([sends(part) and is_shim_channel(record, part) for part in record.parts], dtype=np.bool_)
+    latency = reads[spans.part] & (spans.phase == Phase.ROOM)
+    cycles = np.where(latency, _read_latencies(record, rows), record.timing.operation_cycles())
+    which = latency | is_operation & (later != Phase.EXECUTE)
     changed = replace(spans, phase=np.where(latency, Phase.HOST, spans.phase))
-    return _split(changed, latency, record.timing.host_read, np.full(len(spans), Phase.ROOM, dtype=np.int64))
+    return _split(changed, which, cycles, np.where(latency, Phase.ROOM, later))
+
+
+def _read_latencies(record: RunRecord, rows: Column) -> Column:
+    """At each row, which are ordered by part, how long host memory takes for the task that its part is at."""
+    begun = np.cumsum(rows[:, 1] == TraceEvent.TASK)
+    starts = np.append(True, rows[1:, 2] != rows[:-1, 2])[: len(rows)]
+    before = np.append(0, begun)[:-1][starts]
+    tasks = begun - before[np.cumsum(starts) - 1] - 1
+    latencies = np.array([record.timing.host_read_cycles(number) for number in range(MOST_WARMING)])
+    return latencies[np.clip(tasks, 0, MOST_WARMING - 1)]
 
 
 def _with_open_words(record: RunRecord, spans: Spans) -> Spans:
@@ -160,7 +169,7 @@ def is_shim_channel(record: RunRecord, part: ArrayPart) -> bool:
     return tile is not None and record.model.tile_type(*tile) is TileType.ShimNOCTile
 
 
-def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Column) -> Spans:
+def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: Column, later: Column) -> Spans:
     """Cut the chosen spans in two after some cycles; the second part is at something else."""
     cut = which & (spans.cycles > cycles)
     if not cut.any():
@@ -169,7 +178,7 @@ def _split(spans: Spans, which: npt.NDArray[np.bool_], cycles: int, later: Colum
     # A span that is cut stands twice in `order`; these are its halves.
     second = np.append(False, order[1:] == order[:-1])
     first = np.append(order[1:] == order[:-1], False)
-    middle = spans.start[order] + cycles
+    middle = spans.start[order] + cycles[order]
     return Spans(
         spans.part[order],
         np.where(second, later[order], spans.phase[order]),
@@ -292,7 +301,7 @@ def _host_slack(record: RunRecord, spans: Spans, slack: Column) -> Column:
             if away := [_away(spans, peer, spans.start[mine], spans.end[mine]) for peer in peers.get(number, ())]:
                 found[mine] = np.maximum(slack[mine] - np.max(away, axis=0), 0)
             elif not sends(part):  # a core sends, whose time on the stream is not known: the end is still the host's
-                found[mine] = np.minimum(slack[mine], record.timing.host_write)
+                found[mine] = np.minimum(slack[mine], record.timing.cycles(record.timing.host_write_ns))
     return found
 
 

@@ -82,6 +82,10 @@ class Controller:
         self.scratchpad = Scratchpad()
         self.is_patched = False
         """Whether the host has put addresses into the stream itself; the operations for that do nothing then."""
+        self._interrupted = 0
+        """Cycles that tokens have taken from what the controller does."""
+        self._free_at = 0
+        """When it has dealt with the tokens that came."""
         self.listen()
 
     def listen(self) -> None:
@@ -106,7 +110,28 @@ class Controller:
             place = TileId(fields["source_column"], fields["source_row"])
             self.tokens[TokenSource(place, direction, channel)] += 1
             self._record_token(place, direction, channel)
+            self._interrupt()
             self.arrived.fire()
+
+    def _interrupt(self) -> None:
+        """A token comes: deal with it, unless those before it are being dealt with."""
+        if self.machine.engine.now >= self._free_at:
+            cycles = self.machine.timing.cycles(self.machine.timing.token_ns)
+            self._free_at = self.machine.engine.now + cycles
+            self._interrupted += cycles
+
+    def _become_free(self) -> Process[None]:
+        while (left := self._free_at - self.machine.engine.now) > 0:
+            yield left
+
+    def _spend(self, cycles: int) -> Process[None]:
+        """Work for some cycles, and longer if tokens interrupt that."""
+        yield from self._become_free()
+        before = self._interrupted
+        yield cycles
+        while (more := self._interrupted - before) > 0:
+            before += more
+            yield more
 
     def _record_token(self, place: TileId, direction: DmaDirection, channel: int) -> None:
         part = self.machine.part_ids.find(PartKind.CHANNEL, place, (direction, channel))
@@ -115,15 +140,22 @@ class Controller:
 
     def run(self, stream: Stream, locations: Sequence[LocationAttr] = (), cost: int | None = None) -> Process[None]:
         """Carry out a stream. `locations` has the source of each of its operations."""
-        each = self.machine.timing.instruction if cost is None else cost
+        timing = self.machine.timing
         places = chain(locations, repeat(UNKNOWN_LOC))
         for number, (operation, self.location) in enumerate(zip(stream.operations, places, strict=False)):
             self.machine.trace.record(TraceEvent.OPERATION, 0, number, operation.opcode)
             # Before it takes effect: an operation is fetched and decoded first.
-            yield each
+            yield from self._spend(timing.operation_cycles(self._accesses(operation)) if cost is None else cost)
             yield from self._execute(operation)
             self.machine.trace.record(TraceEvent.OPERATION_END, 0, number)
             self.executed += 1
+
+    def _accesses(self, operation: Operation) -> int:
+        """Registers that an operation reads and writes."""
+        if operation.opcode == Opcode.BLOCKWRITE:
+            return len(operation.payload)
+        is_done = operation.opcode == Opcode.DDR_PATCH and self.is_patched
+        return 1 if is_done else _ACCESSES.get(operation.opcode, 1)
 
     def _execute(self, operation: Operation) -> Process[None]:
         action = _ACTIONS.get(operation.opcode)
@@ -164,7 +196,7 @@ class Controller:
             # Tokens that came before the wait count: the controller keeps them.
             self.tokens[source] -= 1
             self.awaited[source] += 1
-            yield self.machine.timing.token
+            yield from self._become_free()
 
     def patch(self, op: Operation) -> Process[None]:
         """Put the address of a host buffer into a descriptor."""
@@ -207,7 +239,7 @@ class Controller:
         for operation, self.location in zip(stream.operations, chain(locations, repeat(at)), strict=False):
             yield from self._execute(operation)
         self.location = at
-        yield self.machine.timing.load_pdi
+        yield self.machine.timing.cycles(1000 * self.machine.timing.load_pdi_us)
 
     def create_scratchpad(self, op: Operation) -> Process[None]:
         try:
@@ -241,6 +273,7 @@ def _sources(op: Operation) -> Iterator[TokenSource]:
             yield TokenSource(TileId(column, row), direction, op.channel)
 
 
+_ACCESSES: dict[int, int] = {Opcode.MASKWRITE: 2, Opcode.DDR_PATCH: 3, Opcode.UPDATE_REG: 4}
 _ACTIONS: dict[int, Callable[[Controller, Operation], Process[None]]] = {
     Opcode.WRITE: Controller.write,
     Opcode.MASKWRITE: Controller.mask_write,

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection, TileId
 from tilewright.device.descriptors import PIECE_WORDS, Addresses, BdLock, BufferDescriptor
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
 from tilewright.device.timing import Timing
@@ -22,7 +23,7 @@ from tilewright.sim.compression import Expansion, compressed, most_words
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, FaultPolicy
 from tilewright.sim.fifo import Beat, Fifo
-from tilewright.sim.host import Bursts
+from tilewright.sim.host import Bursts, burst_starts
 from tilewright.sim.locks import Lock, lock_wait
 from tilewright.sim.switch import Slave
 from tilewright.sim.trace import Trace, TraceEvent
@@ -97,8 +98,10 @@ class DmaTile(Protocol):
     def controller_id(self, direction: DmaDirection, channel: int) -> int: ...
     def compression_group(self, direction: DmaDirection, channel: int) -> int | None: ...
     def bursts(self, direction: DmaDirection) -> Bursts | None: ...
-    def start_cost(self, direction: DmaDirection) -> int: ...
+    def burst_bytes(self, descriptor: BufferDescriptor) -> int: ...
+    def start_cost(self, direction: DmaDirection, tasks: int) -> int: ...
     def end_cost(self, direction: DmaDirection) -> int: ...
+    def least_cost(self, direction: DmaDirection, tasks: int) -> int: ...
 
 
 class Channel:
@@ -122,7 +125,16 @@ class Channel:
         self._to_load = frozenset[int]()
         self._ahead: BufferDescriptor | None = None
         """The first descriptor of the task that is next, while another one runs."""
+        self.start_cost = 0
+        """Cycles from the push of the running task to its first word."""
+        self.least_end = 0
+        """The cycle before which no transfer of the running task ends."""
+        self._tasks = 0
+        """How many have begun; the first ones take longer."""
         self._bursts = tile.bursts(direction)
+        self._burst_ends: Iterator[int] = iter(())
+        self._burst_at = 0
+        """The word that the next burst begins with."""
         self._arriving: tuple[BufferDescriptor, Words] | None = None
 
     def __str__(self) -> str:
@@ -159,6 +171,7 @@ class Channel:
         self.queue.clear()
         self.running = self._transfer = self._ahead = self._arriving = None
         self.overflowed = False
+        self._tasks = 0
 
     @property
     def location(self) -> LocationAttr | None:
@@ -206,6 +219,9 @@ class Channel:
         """Begin the next task; with its first descriptor, if that is loaded already."""
         loaded, self._ahead = self._ahead, None
         task = self.running = self.queue.popleft()
+        self.start_cost = self.tile.start_cost(self.direction, self._tasks)
+        self.least_end = self.tile.engine.now + self.tile.least_cost(self.direction, self._tasks)
+        self._tasks += 1
         if self.queue:
             self._look_ahead()
         return task, loaded
@@ -341,6 +357,7 @@ class Channel:
     def _move(self, descriptor: BufferDescriptor) -> Process[None]:
         self._record(TraceEvent.MOVE, self.transfer.bd if self.transfer else 0, descriptor.length)
         yield from self._await_first_word()
+        self._begin_bursts(descriptor)
         self.tile.begin_access(descriptor.addresses, self)
         if self.direction is DmaDirection.MM2S:
             words = self.tile.gather(descriptor.addresses(), self, self.transfer)
@@ -352,7 +369,7 @@ class Channel:
             self._arriving = None
             self.tile.end_access(self)
             self.tile.scatter(descriptor.addresses(), words, self, self.transfer)
-            if cost := self.tile.end_cost(self.direction):
+            if cost := max(self.tile.end_cost(self.direction), self.least_end - self.tile.engine.now):
                 yield cost
 
     def compression_group(self, compressed: bool) -> int | None:
@@ -361,10 +378,9 @@ class Channel:
 
     def _await_first_word(self) -> Process[None]:
         """Host memory is asked as soon as a task is in the queue, so only the first of several waits for all of it."""
-        cost = self.tile.start_cost(self.direction)
-        if cost and self.running is not None:
+        if self.start_cost and self.running is not None:
             # From the push, not from now: the latency of queued tasks overlaps with the running one.
-            left = self.running.pushed + cost - self.tile.engine.now
+            left = self.running.pushed + self.start_cost - self.tile.engine.now
             if left > 0:
                 yield left
 
@@ -376,7 +392,7 @@ class Channel:
         before = len(header) - 1
         last = before + len(words)
         for index, word in enumerate(chain(header, _integers(words))):
-            yield from self._take_turn(index - before - 1, len(words))
+            yield from self._take_turn(descriptor, index - before - 1)
             # Without TLAST the words of the next descriptor belong to the same packet.
             ends = index == last and not descriptor.suppress_tlast
             yield from outlet.pass_on(Beat(word, ends), self.transfer, partial(self._count, index - before, index == 0))
@@ -394,31 +410,40 @@ class Channel:
             # Words come into memory all at once, after the last: `memory_watch` says when that could be seen.
             words = np.empty(descriptor.length, dtype=np.uint32)
             self._arriving = descriptor, words
-            yield from self._take_words(inlet, words, 0, descriptor.length)
+            yield from self._take_words(inlet, words, descriptor, 0, descriptor.length)
             return words
         expansion = Expansion(descriptor.length, group)
         stream = np.empty(most_words(descriptor.length, group), dtype=np.uint32)
         while not expansion.is_done:
-            yield from self._take_words(inlet, stream, self._moved, expansion.total)
+            yield from self._take_words(inlet, stream, descriptor, self._moved, expansion.total)
             expansion.advance(stream)
         return expansion.words
 
-    def _take_words(self, inlet: Fifo, words: Words, first: int, count: int) -> Process[None]:
+    def _take_words(
+        self, inlet: Fifo, words: Words, descriptor: BufferDescriptor, first: int, count: int
+    ) -> Process[None]:
         for index in range(first, count):
-            yield from self._take_turn(index, count)
+            yield from self._take_turn(descriptor, index)
             beat = yield from inlet.head(self.transfer)
             words[index] = beat.word
             inlet.pop()
             self._count(index + 1, index == 0)
             yield 1
 
-    def _take_turn(self, at: int, count: int) -> Process[None]:
+    def _take_turn(self, descriptor: BufferDescriptor, at: int) -> Process[None]:
         """Host memory is shared: each burst of words waits until there is room for it."""
-        if self._bursts is not None and at >= 0 and at % self._bursts.words == 0 and at < count:
+        if self._bursts is not None and at == self._burst_at:
+            self._burst_at = next(self._burst_ends)
+            whole = self.tile.burst_bytes(descriptor) // WORD_BYTES
             # Reserved even if there is no wait: the next channel's burst begins after this one.
-            wait = self._bursts.reserve(self.tile.engine.now, count - at)
+            wait = self._bursts.reserve(self.tile.engine.now, self._burst_at - at, whole, descriptor.is_upsized)
             if wait:
                 yield wait
+
+    def _begin_bursts(self, descriptor: BufferDescriptor) -> None:
+        if self._bursts is not None and descriptor.length:
+            starts = burst_starts(descriptor.addresses(), self.tile.burst_bytes(descriptor))
+            self._burst_at, self._burst_ends = 0, iter(starts[1:])
 
     def _count(self, moved: int, is_first: bool) -> None:
         """A word is on its way, or has come."""

@@ -22,7 +22,7 @@ LONGEST_WORDS = 1 << 26
 """What goes round in little memory can be very long; more than this is refused whatever the policy says."""
 SPACING = 1 << 36
 """Buffers begin at multiples of this past the first: what a descriptor reaches from one of them is not in another."""
-FRACTION = 1 << 10
+FRACTION = 1 << 13
 """Parts of a cycle that bandwidths are counted in."""
 
 
@@ -164,19 +164,34 @@ def _words(data: Bytes) -> Words:
     return data[: len(data) // WORD_BYTES * WORD_BYTES].view(np.uint32)
 
 
-class HostPort:
-    """The way to host memory, which all shim channels share: bursts are served in the order that they are asked for."""
+@dataclass
+class HostLimit:
+    """Words that go some way in a second at most: bursts are served in the order that they are asked for."""
 
-    def __init__(self, timing: Timing):
-        # Integers all the way: both models then round alike.
-        self.word_cost = WORD_BYTES * 1000 * FRACTION // timing.host_bytes_per_kilocycle
-        self.free_at = 0
+    word_cost: int
+    """In fractions of a cycle."""
+    free_at: int = 0
 
-    def reserve(self, now: int, words: int) -> int:
+    def reserve(self, now: int, words: int, word_cost: int | None = None) -> int:
         """The time, in fractions of a cycle, from which on words can move."""
         start = max(now * FRACTION, self.free_at)
-        self.free_at = start + words * self.word_cost
+        self.free_at = start + words * (self.word_cost if word_cost is None else word_cost)
         return start
+
+
+class HostPort:
+    """The way to host memory, which all shim channels share: what is read has a limit, and what goes both ways."""
+
+    def __init__(self, timing: Timing):
+        self.read = HostLimit(word_cost(timing, timing.host_read_mb_per_s))
+        self.both = HostLimit(word_cost(timing, timing.host_mb_per_s))
+        self.plain_cost = word_cost(timing, timing.host_plain_mb_per_s)
+
+
+def word_cost(timing: Timing, mb_per_s: int) -> int:
+    """Fractions of a cycle for a word."""
+    # Integers all the way: both models then round alike.
+    return WORD_BYTES * timing.clock_mhz * FRACTION // mb_per_s
 
 
 @dataclass
@@ -184,21 +199,33 @@ class Bursts:
     """The bursts of one shim channel, which has a pace of its own."""
 
     port: HostPort
-    words: int
-    """In a burst."""
+    column: HostLimit
+    reads: bool
     word_cost: int
     """Of the channel, in fractions of a cycle."""
+    unused_percent: int
     free_at: int = 0
 
-    def reserve(self, now: int, left: int) -> int:
-        """Cycles to wait before the next burst of what is left begins."""
-        count = min(left, self.words)
-        begin = max(self.port.reserve(now, count), self.free_at)
-        self.free_at = begin + count * self.word_cost
+    def reserve(self, now: int, used: int, whole: int, is_upsized: bool) -> int:
+        """Cycles to wait before a burst begins, of whose words some are used."""
+        cost = None if is_upsized else self.port.plain_cost
+        words = used + (whole - used) * self.unused_percent // 100
+        begin = max(self.free_at, self.port.both.reserve(now, words, cost), self.column.reserve(now, words))
+        if self.reads:
+            begin = max(begin, self.port.read.reserve(now, words))
+        self.free_at = begin + used * self.word_cost
         # Rounded up: a word moves in the cycle after its fraction.
         return -(-begin // FRACTION) - now
 
 
-def bursts_of(port: HostPort, timing: Timing, reads: bool) -> Bursts:
+def burst_starts(addresses: Addresses, burst_bytes: int) -> list[int]:
+    """Which of the words begin a burst, and the number of words: runs are cut where bursts end."""
+    begins = addresses % burst_bytes == 0
+    begins[0] = True
+    begins[1:] |= np.diff(addresses) != WORD_BYTES
+    return [*np.flatnonzero(begins).tolist(), len(addresses)]
+
+
+def bursts_of(port: HostPort, column: HostLimit, timing: Timing, reads: bool) -> Bursts:
     millicycles = timing.host_read_millicycles if reads else timing.host_write_millicycles
-    return Bursts(port, timing.host_burst_words, millicycles * FRACTION // 1000)
+    return Bursts(port, column, reads, millicycles * FRACTION // 1000, timing.burst_unused_percent)

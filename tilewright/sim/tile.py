@@ -29,7 +29,7 @@ from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
 from tilewright.sim.faults import At, FaultKind, place_of
 from tilewright.sim.fifo import Fifo
-from tilewright.sim.host import Bursts, bursts_of
+from tilewright.sim.host import Bursts, HostLimit, bursts_of, word_cost
 from tilewright.sim.locks import Lock
 from tilewright.sim.memory_watch import check_written, fresh_memory
 from tilewright.sim.register_roles import RegisterEffect, RegisterRole, register_roles
@@ -80,6 +80,7 @@ class Tile:
         resources = self.model.tile_resources(*place)
         self.memory = fresh_memory(resources.data_memory_bytes, self.policy)
         self.bd_count = resources.bds
+        self.host_limit = HostLimit(word_cost(self.timing, self.timing.column_mb_per_s))
         self.locks: list[Lock] = machine.make_locks(place, resources.locks)
         self.switch = machine.make_switch(place, self.register)
         self.channels = {
@@ -446,15 +447,26 @@ class Tile:
         """How a channel takes turns with others, where it is host memory that it moves words from or to."""
         if self.type is not TileType.ShimNOCTile:
             return None
-        return bursts_of(self.machine.host_port, self.timing, direction is DmaDirection.MM2S)
+        return bursts_of(self.machine.host_port, self.host_limit, self.timing, direction is DmaDirection.MM2S)
 
-    def start_cost(self, direction: DmaDirection) -> int:
+    def burst_bytes(self, descriptor: BufferDescriptor) -> int:
+        return self.model.burst_of(descriptor.burst)
+
+    def start_cost(self, direction: DmaDirection, tasks: int) -> int:
+        """From the push of a task to its first word, for a channel that has had some tasks."""
         reads_host = self.type is TileType.ShimNOCTile and direction is DmaDirection.MM2S
-        return self.timing.host_read if reads_host else 0
+        return self.timing.host_read_cycles(tasks) if reads_host else 0
 
     def end_cost(self, direction: DmaDirection) -> int:
-        writes_host = self.type is TileType.ShimNOCTile and direction is DmaDirection.S2MM
-        return self.timing.host_write if writes_host else 0
+        """From the last word of a transfer to its end."""
+        return self.timing.cycles(self.timing.host_write_ns) if self._writes_host(direction) else 0
+
+    def least_cost(self, direction: DmaDirection, tasks: int) -> int:
+        """From the start of a task to the end of its first transfer, for a channel that has had some tasks."""
+        return self.timing.host_write_cycles(tasks) if self._writes_host(direction) else 0
+
+    def _writes_host(self, direction: DmaDirection) -> bool:
+        return self.type is TileType.ShimNOCTile and direction is DmaDirection.S2MM
 
     # The core.
 

@@ -116,11 +116,20 @@ def test_blocks_turn_both_orders() -> None:
     assert blocked(matrix, 2, 3, column_major=True).tolist()[:6] == [0, 6, 1, 7, 2, 8]
 
 
-@pytest.mark.parametrize("device, factor", [("npu1", 1), ("npu2", 2)])
-def test_cost_is_the_peak_of_the_vector_unit(device: str, factor: int) -> None:
-    memory = [np.zeros(64 * 64, np.int8), np.zeros(64 * 64, np.int8), np.zeros(64 * 64, np.int32)]
-    assert cost_of(kernel("matmul_i8_i32", *memory, device=device), memory) == 64**3 // (256 * factor)
-    assert cost_of(kernel("matmul_scalar_i8_i32", *memory, device=device), memory) == 10 * 64**3
+@pytest.mark.parametrize(
+    "device, dims, per_cycle",
+    [
+        pytest.param("npu1", (80, 88, 96), 146.0, id="npu1: 256 at the peak"),
+        pytest.param("npu2", (96, 64, 96), 256.0, id="npu2: 512 at the peak"),
+    ],
+)
+def test_cost_is_that_of_a_published_tile(device: str, dims: tuple[int, int, int], per_cycle: float) -> None:
+    m, k, n = dims
+    memory = [np.zeros(m * k, np.int8), np.zeros(k * n, np.int8), np.zeros(m * n, np.int32)]
+    assert m * k * n / cost_of(kernel("matmul_i8_i32", *memory, device=device), memory) == pytest.approx(
+        per_cycle, 0.001
+    )
+    assert cost_of(kernel("matmul_scalar_i8_i32", *memory, device=device), memory) == 10 * m * k * n
 
 
 def test_sizes_that_do_not_fit_are_refused_at_the_declaration() -> None:

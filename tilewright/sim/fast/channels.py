@@ -20,7 +20,7 @@ from tilewright.sim.fast.state import (
     native,
 )
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
-from tilewright.sim.fast.transfers import field_of, find_region, move_words, start_of
+from tilewright.sim.fast.transfers import burst_words, field_of, find_region, move_words, start_of
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
 from tilewright.sim.host import FRACTION
 from tilewright.sim.locks import MAX_VALUE
@@ -286,10 +286,10 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
     """Whether the next burst of words from or to the host has to wait; the part then has its turn later."""
     if s.channel_word_cost[channel] == 0 or at != s.channel_reserved[channel]:
         return 0
-    count = min(field_of(s, channel, BdField.LENGTH) - at, s.burst_words)
-    start = max(s.now * FRACTION, s.host_free_at)
-    s.host_free_at = start + count * s.host_word_cost
-    begin = max(start, s.channel_free_at[channel])
+    count = burst_words(s, channel, at)
+    unused = field_of(s, channel, BdField.BURST) // WORD_BYTES - count
+    words = count + unused * s.burst_unused_percent // 100
+    begin = max(reserve_host(s, channel, words), s.channel_free_at[channel])
     s.channel_free_at[channel] = begin + count * s.channel_word_cost[channel]
     s.channel_reserved[channel] = at + count
     # Rounded up, as `Bursts.reserve` does.
@@ -298,6 +298,26 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
         return 0
     schedule(s, part, turn)
     return 1
+
+
+@native
+def reserve_host(s: FastState, channel: int, words: int) -> int:
+    """From when on words can move between host memory and a channel, in fractions of a cycle."""
+    now = s.now * FRACTION
+    both = max(now, s.host_free_at)
+    cost = s.host_cost
+    if field_of(s, channel, BdField.UPSIZED) == 0:
+        cost = s.host_plain_cost
+    s.host_free_at = both + words * cost
+    tile = s.channel_tile[channel]
+    column = max(now, s.tile_free_at[tile])
+    s.tile_free_at[tile] = column + words * s.column_cost
+    start = max(both, column)
+    if s.channel_sends[channel] != 0:
+        read = max(now, s.host_read_free_at)
+        s.host_read_free_at = read + words * s.host_read_cost
+        start = max(start, read)
+    return start
 
 
 @native
@@ -337,8 +357,9 @@ def scatter(s: FastState, part: int, channel: int) -> int:
 @native.entry
 def after_scatter(s: FastState, part: int, channel: int) -> int:
     s.channel_step[channel] = ChannelStep.RELEASE
-    if s.channel_end_cost[channel] != 0:
-        schedule(s, part, s.now + s.channel_end_cost[channel])
+    end = max(s.now + s.channel_end_cost[channel], s.channel_least_end[channel])
+    if end != s.now:
+        schedule(s, part, end)
         return Exit.GO_ON
     return MOVING_ON
 

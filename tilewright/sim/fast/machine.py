@@ -43,6 +43,7 @@ from tilewright.sim.fast.state import (
 from tilewright.sim.fast.views import Views
 from tilewright.sim.faults import FaultPolicy
 from tilewright.sim.fifo import Fifo
+from tilewright.sim.host import word_cost
 from tilewright.sim.locks import Lock
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
@@ -154,7 +155,13 @@ class FastMachine(Machine):
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
             state.array(name)[:] = NONE
         state.far_count = 0
-        state.host_word_cost, state.burst_words = self.host_port.word_cost, self.timing.host_burst_words
+        port, state.burst_unused_percent = self.host_port, self.timing.burst_unused_percent
+        state.host_read_cost, state.host_cost, state.host_plain_cost = (
+            port.read.word_cost,
+            port.both.word_cost,
+            port.plain_cost,
+        )
+        state.column_cost = word_cost(self.timing, self.timing.column_mb_per_s)
         state.lock_cycles, state.descriptor_cycles = self.timing.lock, self.timing.descriptor
         self._stops = self._nodes = self._trees = 0
         state.adopted = 0
@@ -268,7 +275,6 @@ class FastMachine(Machine):
         state.channel_number[index] = channel.number
         state.channel_sends[index] = int(sends)
         state.channel_bds[index] = self.numbering.first_bd[tile.place]
-        state.channel_start_cost[index] = tile.start_cost(channel.direction)
         state.channel_end_cost[index] = tile.end_cost(channel.direction)
         bursts = tile.bursts(channel.direction)
         state.channel_word_cost[index] = 0 if bursts is None else bursts.word_cost

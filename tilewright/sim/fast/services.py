@@ -85,6 +85,8 @@ class Services:
         self.state.channel_task_bd[index] = self.state.channel_bd[index] = task.start_bd
         self.state.channel_left[index] = task.runs
         self.state.channel_pushed[index] = task.pushed
+        self.state.channel_start_cost[index] = channel.start_cost
+        self.state.channel_least_end[index] = channel.least_end
         self.state.channel_token[index] = int(task.token)
         self.state.channel_step[index] = ChannelStep.LOAD
         if loaded is not None:
@@ -338,6 +340,8 @@ def descriptor_numbers(channel: FastChannel, descriptor: BufferDescriptor) -> li
     packet = descriptor.packet
     numbers[BdField.HEADER] = NONE if packet is None else packet_header(channel.tile.place, packet.id, packet.type)
     numbers[BdField.COMPRESSED] = int(descriptor.compressed)
+    numbers[BdField.UPSIZED] = int(descriptor.is_upsized)
+    numbers[BdField.BURST] = channel.tile.burst_bytes(descriptor)
     numbers[BdField.SUPPRESS_LAST] = int(descriptor.suppress_tlast)
     numbers[BdField.ITERATIONS] = descriptor.iterations
     numbers[BdField.ITERATION_STEP] = descriptor.iteration_step

@@ -19,7 +19,7 @@ FAR = 1 << 14
 """Turns that the agenda keeps for later cycles; more than there are parts."""
 MAX_TARGETS = 32
 """Master ports that one slave port can lead to."""
-BD_NUMBERS = 36
+BD_NUMBERS = 38
 """Numbers that a descriptor is made of, see `BdField`."""
 DIMENSIONS = 4
 REGIONS = 4
@@ -199,6 +199,9 @@ class BdField(IntEnum):
     """If not 0: the words are in rows, so many bytes from one to the next."""
     WIDTH = 35
     """Bytes from the first to the last one of a row."""
+    UPSIZED = 36
+    BURST = 37
+    """Bytes of a burst to or from host memory."""
 
 
 class FastState(SharedState):
@@ -306,6 +309,7 @@ class FastState(SharedState):
     """Where the descriptors of its tile begin."""
     channel_start_cost: Column
     channel_end_cost: Column
+    channel_least_end: Column
     channel_pushed: Column
     """The cycle in which its task was."""
     channel_task_bd: Column
@@ -350,16 +354,22 @@ class FastState(SharedState):
 
     # Memories: those of the host, and those that the DMA of a tile reaches.
 
-    host_word_cost: Number
-    """Of host memory, in fractions of a cycle."""
+    host_read_cost: Number
+    """Of a word, in fractions of a cycle; see `sim.host.HostPort`."""
+    host_read_free_at: Number
+    host_cost: Number
+    host_plain_cost: Number
     host_free_at: Number
+    column_cost: Number
     host_first: Number
     """Host buffers are regions from this number on."""
     host_end: Number
-    burst_words: Number
+    burst_unused_percent: Number
     watches: Number
     """Whether transfers that meet matter."""
     tile_is_shim: Column
+    tile_free_at: Column
+    """When the way between host memory and a shim tile is free again, in fractions of a cycle."""
     tile_adjacent: Column
     """How many channels of a mem tile reach its neighbours."""
     region_low: Column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, load64, store32, store64
-from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, FastState, native
+from tilewright.sim.fast.state import BD_NUMBERS, DIMENSIONS, NONE, REGIONS, BdField, FastState, native
 
 
 @native
@@ -35,6 +35,44 @@ def start_of(s: FastState, channel: int) -> int:
     """Where its words begin in this iteration, in bytes."""
     steps = field_of(s, channel, BdField.ITERATION) * field_of(s, channel, BdField.ITERATION_STEP)
     return field_of(s, channel, BdField.BASE) + WORD_BYTES * steps
+
+
+@native
+def burst_words(s: FastState, channel: int, word: int) -> int:
+    """Words of a shim channel's descriptor that one burst moves, from a word on; `sim.host.burst_starts`."""
+    at = channel * BD_NUMBERS
+    burst = s.channel_descriptor[at + BdField.BURST]
+    first = address_of(s, channel, word)
+    most = (burst - first % burst) // WORD_BYTES
+    most = min(most, s.channel_descriptor[at + BdField.LENGTH] - word)
+    wrap = s.channel_descriptor[at + BdField.WRAP]
+    step = s.channel_descriptor[at + BdField.STEP]
+    if wrap == 0 and step == 1:
+        return most
+    count = 0
+    # Row by row: the next one may go on where a row ends.
+    while count < most and address_of(s, channel, word + count) == first + WORD_BYTES * count:
+        if wrap == 0 or step != 1:
+            count += 1
+        else:
+            count += wrap - (word + count) % wrap
+    return min(count, most)
+
+
+@native
+def address_of(s: FastState, channel: int, word: int) -> int:
+    """The address of a word of a descriptor without padding."""
+    at = channel * BD_NUMBERS
+    offset = 0
+    for level in range(DIMENSIONS):
+        wrap = s.channel_descriptor[at + BdField.WRAP + level]
+        step = s.channel_descriptor[at + BdField.STEP + level]
+        if wrap == 0:
+            offset += word * step
+            break
+        offset += (word % wrap) * step
+        word = word // wrap
+    return start_of(s, channel) + WORD_BYTES * offset
 
 
 @native

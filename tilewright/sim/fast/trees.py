@@ -110,8 +110,13 @@ def steady_words(s: FastState, tree: int) -> int:
                 return 0
             count = min(count, s.node_limit[node] - s.node_moved[node] - 1)
     least -= 1
+    # The next word may not go before its burst has its turn.
+    if s.tree_from[tree] > time_of(s, root, s.node_moved[root] - 1) + 1:
+        return 0
     for node in range(root, root + 1 + s.tree_nodes[tree]):
         last = s.node_moved[node] - 1
+        if node != root and s.node_leaf[node] != NONE and s.node_from[node] > time_of(s, node, last) + 1:
+            return 0
         # a word takes a cycle at least, so that the first and the last one tell of all between them
         if least < s.node_first[node] or time_of(s, node, last) - time_of(s, node, least) != last - least:
             return 0

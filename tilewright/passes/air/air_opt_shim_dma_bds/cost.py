@@ -6,7 +6,7 @@ The model knows what the simulator's clock knows (device/timing.py), but looks a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -15,11 +15,11 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing, timing_of
 from tilewright.passes.air.shim.host_transfers import ShimChannel
 
-START_OPERATIONS = 3
-"""A block write and an address patch for the descriptor, a write to the queue."""
-TOKEN_OPERATIONS = 1
-"""A masked write that says where the token goes."""
-AWAIT_OPERATIONS = 1
+START_ACCESSES = 8, 3, 1
+"""Of the block write and the address patch for the descriptor, and of the write to the queue."""
+TOKEN_ACCESSES = (2,)
+"""Of the masked write that says where the token goes."""
+AWAIT_ACCESSES = (1,)
 
 
 class Move(NamedTuple):
@@ -69,20 +69,21 @@ def cost_of(moves: Sequence[Move], steps: Sequence[Step], timing: Timing) -> Pla
     """Go through a plan in modelled time."""
     awaited = {step.move for step in steps if isinstance(step, Await)}
     channels = {move.channel: _Channel() for move in moves}
-    rates = {channel: _cycles_per_word(channel, len(channels), timing) for channel in channels}
+    rates = {channel: _cycles_per_word(channel, channels, timing) for channel in channels}
     now, operations = 0.0, 0
     for step in steps:
         move = moves[step.move]
         channel = channels[move.channel]
         if isinstance(step, Start):
-            count = START_OPERATIONS + TOKEN_OPERATIONS * (step.move in awaited)
-            now += count * timing.instruction
+            accesses = START_ACCESSES + (TOKEN_ACCESSES if step.move in awaited else ())
+            now += sum(map(timing.operation_cycles, accesses))
             channel.ends[step.move] = _run(channel, move, now, rates[move.channel], timing)
         else:
-            count = AWAIT_OPERATIONS
+            accesses = AWAIT_ACCESSES
             # the controller stands still until the token has come
-            now = max(now + timing.instruction, channel.ends[step.move]) + timing.token
-        operations += count
+            now = max(now + sum(map(timing.operation_cycles, accesses)), channel.ends[step.move])
+            now += timing.cycles(timing.token_ns)
+        operations += len(accesses)
     return PlanCost(round(now), len(moves), operations, len(awaited))
 
 
@@ -90,17 +91,23 @@ def _run(channel: _Channel, move: Move, pushed: float, rate: float, timing: Timi
     """When a transfer that was pushed ends."""
     reads = move.channel.direction is DmaDirection.MM2S
     # reads first wait for host memory; writes begin with what the array sends
-    begin = max(pushed + (timing.host_read if reads else 0), channel.free_at)
-    last = 0 if reads else timing.host_write
-    channel.free_at = begin + move.runs * (timing.descriptor + move.words * rate + last)
+    begin = max(pushed + (timing.host_read_cycles(len(channel.ends)) if reads else 0), channel.free_at)
+    last = 0 if reads else timing.cycles(timing.host_write_ns)
+    least = 0 if reads else begin + timing.host_write_cycles(len(channel.ends))
+    channel.free_at = max(begin + move.runs * (timing.descriptor + move.words * rate + last), least)
     return channel.free_at
 
 
-def _cycles_per_word(channel: ShimChannel, active: int, timing: Timing) -> float:
-    """A channel's own pace, or its share of the way to host memory."""
+def _cycles_per_word(channel: ShimChannel, active: Collection[ShimChannel], timing: Timing) -> float:
+    """A channel's own pace, or its share of the ways to host memory."""
     reads = channel.direction is DmaDirection.MM2S
     own = (timing.host_read_millicycles if reads else timing.host_write_millicycles) / 1000
-    return max(own, active * WORD_BYTES * 1000 / timing.host_bytes_per_kilocycle)
+    sharing = [
+        (len(active), timing.host_mb_per_s),
+        (sum(other.tile == channel.tile for other in active), timing.column_mb_per_s),
+        (sum(other.direction is DmaDirection.MM2S for other in active) if reads else 0, timing.host_read_mb_per_s),
+    ]
+    return max(own, *(count * WORD_BYTES * timing.clock_mhz / limit for count, limit in sharing))
 
 
 class Policy(NamedTuple):
