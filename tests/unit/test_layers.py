@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "pyxrt": {"xrt"},
     "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt"},
     "lift": VOCABULARY | {"rewrite", "driver"},
-    "designs": VOCABULARY | {"iron", "driver"},
+    "designs": VOCABULARY | {"iron", "driver", "kernels"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},
     "children": set(),
