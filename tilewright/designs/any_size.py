@@ -1,4 +1,4 @@
-"""Products of matrices of any size at all: the host pads them to whole tiles, and cuts the result."""
+"""Products of matrices of any size at all: what a design cannot take, the host pads, and cuts the result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.designs.gemm_types import SUMS
 from tilewright.errors import ArgumentError
 from tilewright.iron.dtype import dtype_map
 
@@ -25,7 +24,12 @@ class GemmDesign(Protocol):
     @property
     def operand(self) -> str: ...
     @property
-    def multiples(self) -> tuple[int, int, int]: ...
+    def result(self) -> str: ...
+    @property
+    def a_col_maj(self) -> bool: ...
+    @property
+    def b_col_maj(self) -> bool: ...
+    def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]: ...
     def program(self) -> Any: ...
 
 
@@ -60,8 +64,7 @@ class Gemm:
 
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
         """The sizes that the device gets for m x k and k x n."""
-        m, k, n = (-(-size // step) * step for size, step in zip((m, k, n), self.gemm.multiples, strict=True))
-        return m, k, n
+        return self.gemm.padded(m, k, n)
 
     def run(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Product:
         """The product of `a`, m x k, and `b`, k x n."""
@@ -70,10 +73,12 @@ class Gemm:
             raise ArgumentError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
         (m, k), n = left.shape, right.shape[1]
         rows, depth, columns = self.padded(m, k, n)
-        total = np.zeros((rows, columns), dtype_map[SUMS[self.gemm.operand]])
+        total = np.zeros((rows, columns), dtype_map[self.gemm.result])
         if self._loaded is None:
             self._loaded = self.design.load()  # loading configures the array, which all runs can share
-        result = self._loaded.run(pad(left, rows, depth), pad(right, depth, columns), total, rows, depth, columns)
+        first = in_order(left, rows, depth, self.gemm.a_col_maj)
+        second = in_order(right, depth, columns, self.gemm.b_col_maj)
+        result = self._loaded.run(first, second, total, rows, depth, columns)
         return Product(total[:m, :n], result)
 
     def __call__(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Matrix:
@@ -84,14 +89,15 @@ def _operand(name: str, given: npt.ArrayLike, operand: str) -> Matrix:
     """A matrix with the elements of a design; real ones are rounded, but integers stay what they are."""
     matrix = np.asarray(given)
     with np.errstate(invalid="ignore"):  # values that are out of range are told below
-        converted = matrix.astype(dtype_map[operand])
+        converted = matrix.astype(dtype_map[operand], copy=False)
     if converted.dtype.kind in "iu" and not np.array_equal(converted, matrix):
         limits = np.iinfo(converted.dtype)
         raise ArgumentError(f"matrix {name} has values that are no integers from {limits.min} to {limits.max}")
     return converted
 
 
-def pad(matrix: Matrix, rows: int, columns: int) -> Matrix:
-    """A matrix with zeros below and to the right, as one block of memory."""
-    padded = np.pad(matrix, [(0, rows - matrix.shape[0]), (0, columns - matrix.shape[1])])
-    return np.ascontiguousarray(padded)
+def in_order(matrix: Matrix, rows: int, columns: int, column_by_column: bool) -> Matrix:
+    """A matrix as a design takes it, with zeros below and to the right; itself where it stands so already."""
+    below, beside = rows - matrix.shape[0], columns - matrix.shape[1]
+    padded = np.pad(matrix, [(0, below), (0, beside)]) if below or beside else matrix
+    return np.ascontiguousarray(padded.T if column_by_column else padded)

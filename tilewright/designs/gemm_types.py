@@ -45,6 +45,25 @@ class SingleCore:
         return self.tile.m, self.tile.k, self.tile.n
 
     @property
+    def result(self) -> str:
+        """The type of C."""
+        return SUMS[self.operand]
+
+    @property
+    def a_col_maj(self) -> bool:
+        """Whether A stands column by column in memory."""
+        return False
+
+    @property
+    def b_col_maj(self) -> bool:
+        return False
+
+    def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
+        """The sizes that the device gets for m x k and k x n: whole tiles."""
+        m, k, n = (-(-size // step) * step for size, step in zip((m, k, n), self.multiples, strict=True))
+        return m, k, n
+
+    @property
     def types(self) -> GemmTypes:
         return GemmTypes.of(model(self.device).arch, self.operand, self.tile)
 

@@ -87,7 +87,9 @@ class WholeArrayGemm:
         if rest or depth < 1:
             raise ValueError(f"k_mt is a multiple of k, which is {k}, not {self.k_mt}")
         if self.a_col_maj and not self.b_col_maj:
-            raise ValueError("a product of columns of A and rows of B has no kernel; bring one of them in the other order")
+            raise ValueError(
+                "a product of columns of A and rows of B has no kernel; bring one of them in the other order"
+            )
         # Cores take rows on the left. Columns of A and B are rows of the turned ones, and C = (B' A')'.
         tile = TileShape(n, k, m) if self.a_col_maj else self.tile
         orders = {"b_col_maj": self.b_col_maj and not self.a_col_maj, "c_col_maj": self.a_col_maj, "depth": depth}
@@ -159,7 +161,9 @@ class _Builder:
     def _bring_a(self) -> tuple[list[Any], list[ObjectFifo]]:
         """From the host to the rows of cores: what the host fills, and a fifo for each row."""
         filled, rows = list[Any](), list[ObjectFifo]()
-        whole, part, taken = (self.types.a(*each) for each in ((self.rows_each, self.types.depth), (1, self.types.depth), ()))
+        whole, part, taken = (
+            self.types.a(*each) for each in ((self.rows_each, self.types.depth), (1, self.types.depth), ())
+        )
         for sender in range(self.senders):
             column = sender * self.columns // self.senders  # spread out: a shim tile has few channels
             fifo = ObjectFifo(whole, name=f"A_L3L2_{sender}")
@@ -179,7 +183,9 @@ class _Builder:
             filled.append(fifo.prod(tile=Tile(column, 0)))
         return filled, columns
 
-    def _passed_on(self, fifo: ObjectFifo, names: list[str], tile: Tile, part: Any, taken: Any, dims: Any) -> list[ObjectFifo]:
+    def _passed_on(
+        self, fifo: ObjectFifo, names: list[str], tile: Tile, part: Any, taken: Any, dims: Any
+    ) -> list[ObjectFifo]:
         """Parts of objects go to a fifo each, whose consumers take them in smaller pieces."""
         pieces = None if self.types.depth == 1 else taken
         parts = [ObjectFifo(part, name=name, dims_to_stream=dims, consumer_obj_type=pieces) for name in names]
