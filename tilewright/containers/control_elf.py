@@ -17,10 +17,8 @@ import numpy as np
 
 from tilewright import txn
 from tilewright.containers.elf import (
-    CONFIG_VERSION,
     FUNCTION,
     OBJECT,
-    TXN_ABI,
     ElfFile,
     ElfSection,
     Note,
@@ -47,8 +45,10 @@ from tilewright.txn.containers import (
     pdi_section,
 )
 from tilewright.txn.elf import (
+    ABI_WITH_IMAGES,
     LOAD,
     MAGIC,
+    TXN_ABI,
     DynamicRecord,
     ElfHeader,
     ProgramHeader,
@@ -119,7 +119,7 @@ def config_elf(
     `columns` of the partition are those that control codes are made for, if they are not given. More `sections` come
     last; loaders leave them alone.
     """
-    made = _ElfBuilder(CONFIG_VERSION)
+    made = _ElfBuilder(ABI_WITH_IMAGES)
     made.add_symbol_table()
     widths, index = list[int](), 0
     for kernel in sorted(kernels, key=lambda it: it.symbol):

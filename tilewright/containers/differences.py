@@ -232,13 +232,7 @@ def _changes(left: list[Hashable], right: list[Hashable]) -> Iterator[tuple[int,
 
 
 def _changed(a: txn.Operation | None, b: txn.Operation | None, model: DeviceModel, place: str) -> ContainerDifference:
-    header = txn.Header(
-        device_generation=model.txn_generation or 0,
-        columns=model.columns,
-        rows=model.rows,
-        mem_tile_rows=model.mem_rows,
-    )
-    streams = [txn.Stream.of(header, [op] if op is not None else []) for op in (a, b)]
+    streams = [txn.Stream.of(txn.Header.of(model), [op] if op is not None else []) for op in (a, b)]
     (found,) = stream_differences(*streams)
     left, right = (None if op is None else _short(text) for op, text in ((a, found.left), (b, found.right)))
     return ContainerDifference(place, left, right, _some(found.meanings) if a is not None and b is not None else ())

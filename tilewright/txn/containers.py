@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.support.structure import ContainerError
 from tilewright.txn.codec import as_words, decode, encode
 from tilewright.txn.dpu import DpuSequence, is_dpu
-from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
+from tilewright.txn.elf import ABI_AT, ABI_WITH_IMAGES, MAGIC, PAGED_ABI, Elf, Relocation, Section
 from tilewright.txn.stream import Stream, TxnError, Words
 from tilewright.txn.text import assemble
 from tilewright.txn.word_files import is_assembly, read_words
@@ -26,11 +26,7 @@ PREEMPTION = (".preempt_save", ".preempt_restore")
 BUFFER_SECTIONS = (CONTROL_DATA, PACKETS, ".pdi", ".pad")
 FIRST_ARGUMENT = 3
 """The number that the first buffer of a kernel has among its arguments; before it are opcode, code and its size."""
-PAGED_ABI = 0x40
-"""The OS/ABI of files whose control code is for another controller, which reads pages of its own instructions."""
 ABI_WITH_PACKED_ADDENDS = 1
-ABI_WITH_IMAGES = 0x10
-"""From this version on a file has kernels of its own, whose arguments are buffers from the first on."""
 SCRATCHPAD, CONTROL_PACKET = "scratch-pad-mem", "control-packet"
 SCRATCHPAD_CONTROL = "scratch-pad-ctrl"
 """The scratchpad that a stream asks for, as against the one that code for preemption saves the array in."""
@@ -182,8 +178,8 @@ def _from_words(data: bytes) -> ControlCode:
 
 
 def _from_elf(elf: Elf) -> Container:
-    if elf.os_abi == PAGED_ABI:
-        raise TxnError(7, f"OS/ABI {elf.os_abi:#x}: its control code is not made of TXN operations")
+    if elf.header.os_abi == PAGED_ABI:
+        raise TxnError(ABI_AT, f"OS/ABI {PAGED_ABI:#x}: its control code is not made of TXN operations")
     patches: dict[int, list[Patch]] = {}
     for relocation in elf.relocations():
         patches.setdefault(relocation.symbol.section, []).append(_patch(elf, relocation))
@@ -222,14 +218,14 @@ def _buffer_name(section: str, code: str) -> str:
 def _patch(elf: Elf, relocation: Relocation) -> Patch:
     symbol = relocation.symbol
     number, addend = relocation.type, relocation.addend
-    if elf.abi_version == ABI_WITH_PACKED_ADDENDS:
+    if elf.header.abi_version == ABI_WITH_PACKED_ADDENDS:
         # That version has one relocation type for all, and the kind in the low bits of the addend.
         number, addend = addend & 0xF, addend >> 4
     if number not in PatchKind._value2member_map_:
         raise TxnError(relocation.at, f"a relocation of type {number}, which streams of TXN operations do not have")
     if symbol.section >= len(elf.sections):
         raise TxnError(relocation.at, f"a relocation in section {symbol.section}, of {len(elf.sections)}")
-    first = 0 if elf.abi_version >= ABI_WITH_IMAGES else FIRST_ARGUMENT
+    first = 0 if elf.header.abi_version >= ABI_WITH_IMAGES else FIRST_ARGUMENT
     patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size, first)
     section = elf.sections[symbol.section]
     # Checked here, once: `Patch.apply` then writes without looking.

@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from drawn_streams import operations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.cli.main import main
 from tilewright.txn.analysis import differences, statistics
-from tilewright.txn.opcodes import LAYOUTS
 from tilewright.txn.text import TextError, assemble, disassemble, explain, model_of
 
 NPU2 = txn.Header(device_generation=4, columns=8)
@@ -46,15 +46,6 @@ def test_a_line_reads_like_what_it_does():
 def test_text_assembles_to_the_words_it_came_from():
     text = "\n".join(["# a comment", *LINES, ""])
     assert (txn.encode(assemble(text)) == txn.encode(stream(*EXAMPLE))).all()
-
-
-@st.composite
-def operations(draw: st.DrawFn) -> txn.Operation:
-    opcode = draw(st.sampled_from(sorted(LAYOUTS[0, 1])))
-    layout = LAYOUTS[0, 1][opcode]
-    fields = {name: draw(st.integers(0, bits.limits[-1])) for name, bits in layout.fields.items()}
-    size = draw(st.integers(layout.default_payload_words, 4)) if layout.size_word is not None else 0
-    return txn.Operation(opcode, draw(st.lists(st.integers(0, 2**32 - 1), min_size=size, max_size=size)), **fields)
 
 
 @settings(max_examples=150, deadline=None)
