@@ -11,6 +11,7 @@ from tilewright.errors import ArgumentError
 from tilewright.iron.dtype import dtype_map
 
 if TYPE_CHECKING:
+    from tilewright.designs.gemm_plan import Plan
     from tilewright.driver.compiled_design import Design
     from tilewright.driver.loaded_device import LoadedDevice
     from tilewright.driver.run_result import RunResult
@@ -58,6 +59,23 @@ class Gemm:
         self.gemm = gemm
         self.design: Design = tilewright.compile(gemm.program())
         self._loaded: LoadedDevice | None = None
+
+    @staticmethod
+    def plan(M: int, K: int, N: int, type: str, device: str, columns: int | None = None, **options: Any) -> Plan:
+        """Designs for M x K and K x N, the fastest first, with the room and the time that each takes.
+
+        Args:
+            M: rows of A and C
+            K: columns of A, rows of B
+            N: columns of B and C
+            type: of the operands, such as "i8", or with that of C, such as "i8_i16"
+            device: "npu1" or "npu2"
+            columns: how many of its columns; without it all
+            options: others of `WholeArrayGemm`, such as `b_col_maj=True`
+        """
+        from tilewright.designs.gemm_plan import make_plan
+
+        return make_plan(M, K, N, type, device, columns, **options)
 
     def __repr__(self) -> str:
         return f"<Gemm: {self.gemm}, {self.design}>"

@@ -4,8 +4,8 @@ Each core has a tile of C. Tiles of A go along the rows of cores, those of B up 
 put their elements into the order which the kernel wants. The tiles of C of one column are put together in its mem tile.
 How many tiles are added up for one tile of C, K / k, is a parameter that the sequence writes to each core.
 
-Where M or N is not a whole number of blocks, the last block begins earlier: it overlaps the one before, and computes some
-elements again. Nothing has to be padded for that, and no descriptor is special.
+Where M or N is not a whole number of blocks, the last block begins earlier: it overlaps the one before, and computes
+some elements again. Nothing has to be padded for that, and no descriptor is special.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tilewright.designs.gemm_types import SUMS, USUAL_TILE, WORD, GemmTypes, Til
 from tilewright.device import model
 from tilewright.iron import Buffer, Kernel, ObjectFifo, Program, Runtime, Worker
 from tilewright.iron.controlflow import range_, yield_
-from tilewright.iron.dataflow import ObjectFifoLink
+from tilewright.iron.dataflow.objectfifo import ObjectFifoLink, StreamDims
 from tilewright.iron.device import Device, Tile
 from tilewright.iron.kernels.library import LibraryFunction
 from tilewright.iron.open_sizes import Size, least, most, require_at_least, require_multiple
@@ -44,12 +44,12 @@ class WholeArrayGemm:
     operand: str = "i16"
     tile: TileShape = USUAL_TILE
     sums: str | None = None
-    """The type of C, in which products are added up: i8, i16 or i32, bf16 or f32; the longest one unless it is given."""
+    """The type of C, in which products are added up: i8, i16, i32, bf16 or f32; i32 or f32 unless it is given."""
     a_col_maj: bool = False
     """Whether A stands column by column in memory; then B has to as well, since kernels take rows of one of them."""
     b_col_maj: bool = False
     c_depth: int = 2
-    """Tiles of C that a core has room for: with 2 it begins one while the other leaves, 1 leaves room for larger ones."""
+    """Tiles of C that a core has room for: with 2 it begins one while another leaves, with 1 they may be larger."""
     k_mt: int | None = None
     """How deep the pieces are that come from the host, a multiple of k: longer runs of memory are faster to read."""
     block_floats: bool = False
@@ -161,37 +161,32 @@ class _Builder:
     def _bring_a(self) -> tuple[list[Any], list[ObjectFifo]]:
         """From the host to the rows of cores: what the host fills, and a fifo for each row."""
         filled, rows = list[Any](), list[ObjectFifo]()
-        whole, part, taken = (
-            self.types.a(*each) for each in ((self.rows_each, self.types.depth), (1, self.types.depth), ())
-        )
+        depth, dims = self.types.depth, self.types.a_to_blocks()
         for sender in range(self.senders):
             column = sender * self.columns // self.senders  # spread out: a shim tile has few channels
-            fifo = ObjectFifo(whole, name=f"A_L3L2_{sender}")
+            fifo = ObjectFifo(self.types.a(self.rows_each, depth), name=f"A_L3L2_{sender}")
             names = [f"A_L2L1_{sender * self.rows_each + row}" for row in range(self.rows_each)]
-            rows += self._passed_on(fifo, names, Tile(column, 1), part, taken, self.types.a_to_blocks())
+            rows += self._pass_on(fifo, names, Tile(column, 1), (self.types.a(1, depth), self.types.a()), dims)
             filled.append(fifo.prod(tile=Tile(column, 0)))
         return filled, rows
 
     def _bring_b(self) -> tuple[list[Any], list[ObjectFifo]]:
         filled, columns = list[Any](), list[ObjectFifo]()
-        whole, taken = self.types.b(self.types.depth), self.types.b()
+        whole, dims = self.types.b(self.types.depth), self.types.b_to_blocks()
         for column in range(self.columns):
-            fifo = ObjectFifo(whole, name=f"B_L3L2_{column}")
-            columns += self._passed_on(
-                fifo, [f"B_L2L1_{column}"], Tile(column, 1), whole, taken, self.types.b_to_blocks()
-            )
+            fifo, names = ObjectFifo(whole, name=f"B_L3L2_{column}"), [f"B_L2L1_{column}"]
+            columns += self._pass_on(fifo, names, Tile(column, 1), (whole, self.types.b()), dims)
             filled.append(fifo.prod(tile=Tile(column, 0)))
         return filled, columns
 
-    def _passed_on(
-        self, fifo: ObjectFifo, names: list[str], tile: Tile, part: Any, taken: Any, dims: Any
+    def _pass_on(
+        self, fifo: ObjectFifo, names: list[str], tile: Tile, types: tuple[Any, Any], dims: StreamDims
     ) -> list[ObjectFifo]:
-        """Parts of objects go to a fifo each, whose consumers take them in smaller pieces."""
-        pieces = None if self.types.depth == 1 else taken
-        parts = [ObjectFifo(part, name=name, dims_to_stream=dims, consumer_obj_type=pieces) for name in names]
-        size = parts[0].shape[0]
-        offsets = [size * number for number in range(len(parts))]
-        ObjectFifoLink(fifo.cons(), [each.prod() for each in parts], tile, [], offsets if len(parts) > 1 else [0])
+        """Objects go on in parts, a fifo each; types are those of a part, and of the tiles that its consumers take."""
+        taken = None if self.types.depth == 1 else types[1]
+        parts = [ObjectFifo(types[0], name=name, dims_to_stream=dims, consumer_obj_type=taken) for name in names]
+        offsets = [number * part.shape[0] for number, part in enumerate(parts)]
+        ObjectFifoLink(fifo.cons(), [part.prod() for part in parts], tile, [], offsets)
         return parts
 
     def _fetch_c(self) -> tuple[list[Any], list[list[Any]]]:
