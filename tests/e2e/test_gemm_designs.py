@@ -166,6 +166,24 @@ def test_types_orders_and_depths(gemm: WholeArrayGemm) -> None:
 
 
 @pytest.mark.parametrize(
+    "gemm",
+    [
+        WholeArrayGemm("npu1", 1, "i8", any_k=True, k_mt=64),
+        WholeArrayGemm("npu2", 1, "bf16", TileShape(16, 16, 32), b_col_maj=True, k_mt=48, any_k=True),
+    ],
+    ids=str,
+)
+def test_any_depth(gemm: WholeArrayGemm) -> None:
+    """The last piece overlaps the one before: whole tiles of it may be old, or a part of one, or none."""
+    random, product, (m, piece, n) = np.random.default_rng(17), Gemm(gemm), gemm.multiples
+    for k in (piece, piece + 4, 2 * piece - 12, 3 * piece):
+        a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.operand]) for shape in ((m, k), (k, n + 8)))
+        assert gemm.padded(m, k, n + 8) == (m, k, n + 8)
+        wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype_map[gemm.result])
+        np.testing.assert_array_equal(product(a, b), wanted, str(k))
+
+
+@pytest.mark.parametrize(
     "device, types, tile",
     [
         ("npu1", ("i8", "i8"), TileShape(112, 112, 112)),

@@ -15,6 +15,8 @@ from tilewright.kernels.matmul import EMULATED
 
 WORD: Any = np.ndarray[(1,), np.dtype[np.int32]]
 """A buffer for one parameter."""
+STEPS: Any = np.ndarray[(3,), np.dtype[np.int32]]
+"""A buffer for tiles along K, those of a last piece, and how many of its columns came before."""
 SUMS = {"i8": "i32", "i16": "i32", "bf16": "f32"}
 """The type in which products are added up unless another is asked for, by that of the operands."""
 

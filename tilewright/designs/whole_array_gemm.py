@@ -10,17 +10,18 @@ some elements again. Nothing has to be padded for that, and no descriptor is spe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tilewright.designs.gemm_core import accumulate_tiles
-from tilewright.designs.gemm_types import SUMS, USUAL_TILE, WORD, GemmTypes, TileShape, element_bytes, open_array
+from tilewright.designs.gemm_core import accumulate_tiles, accumulate_with_rest
+from tilewright.designs.gemm_types import STEPS, SUMS, USUAL_TILE, WORD, GemmTypes, TileShape, element_bytes, open_array
 from tilewright.device import model
 from tilewright.iron import Buffer, Kernel, ObjectFifo, Program, Runtime, Worker
-from tilewright.iron.controlflow import range_, yield_
+from tilewright.iron.controlflow import else_, if_, range_, yield_
 from tilewright.iron.dataflow.objectfifo import ObjectFifoLink, StreamDims
 from tilewright.iron.device import Device, Tile
 from tilewright.iron.kernels.library import LibraryFunction
@@ -54,6 +55,8 @@ class WholeArrayGemm:
     """How deep the pieces are that come from the host, a multiple of k: longer runs of memory are faster to read."""
     block_floats: bool = False
     """Whether bf16 is multiplied as block floating point, which npu2 can."""
+    any_k: bool = False
+    """Whether K need not be whole pieces: the last one overlaps the one before, and cores clear what they had of A."""
 
     @property
     def multiples(self) -> tuple[int, int, int]:
@@ -71,13 +74,14 @@ class WholeArrayGemm:
         """What M, K and N are multiples of at least: a DMA moves words of 32 bits, and lines have to begin at one."""
         of_operand, of_result = (max(1, 4 // element_bytes(element)) for element in (self.operand, self.result))
         along_n = of_result if self.b_col_maj else max(of_operand, of_result)
-        return of_operand if self.a_col_maj else 1, self.multiples[1], along_n
+        along_k = of_operand if self.any_k else self.multiples[1]  # A or B has lines along it
+        return of_operand if self.a_col_maj else 1, along_k, along_n
 
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
         """The sizes that the device gets for m x k and k x n: at least a block, and whole words."""
-        (block_m, _, block_n), grains = self.multiples, self.grains
-        m, k, n = (-(-size // grain) * grain for size, grain in zip((m, k, n), grains, strict=True))
-        return max(m, block_m), k, max(n, block_n)
+        every = zip((m, k, n), self.grains, self.multiples, strict=True)
+        m, k, n = (max(-(-size // grain) * grain, block) for size, grain, block in every)
+        return m, k, n
 
     @property
     def types(self) -> GemmTypes:
@@ -119,24 +123,23 @@ class _Builder:
         return [(column, row) for column in range(self.columns) for row in range(ROWS)]
 
     def _parameter(self, column: int, row: int) -> Buffer:
-        return Buffer(WORD, name=f"steps_{column}_{row}", use_write_rtp=True)
+        return Buffer(STEPS if self.gemm.any_k else WORD, name=f"steps_{column}_{row}", use_write_rtp=True)
 
     def program(self, M: Size, K: Size, N: Size) -> Program:
         sent_a, a = self._bring_a()
         sent_b, b = self._bring_b()
         results, c = self._fetch_c()
-        types, (zero, matmul) = self.types, self._kernels()
+        types, kernels = self.types, self._kernels()
         from_stream = types.a_from_stream(), types.b_from_stream()
         workers = [
             Worker(
-                accumulate_tiles,
+                self._core,
                 [
                     a[row].cons(dims_from_stream=from_stream[0]),
                     b[column].cons(dims_from_stream=from_stream[1]),
                     c[column][row],
                     self.steps[column, row],
-                    zero,
-                    matmul,
+                    *kernels,
                 ],
                 tile=Tile(column, 2 + row),  # above the shim tile and the mem tile
                 dynamic_objfifo_lowering=True,
@@ -147,14 +150,23 @@ class _Builder:
         runtime = Runtime(self._sequence, [*arrays, M, K, N, sent_a, sent_b, results])
         return Program(self.device, runtime, workers)
 
-    def _kernels(self) -> tuple[Kernel, Kernel]:
+    @property
+    def _core(self) -> Callable[..., None]:
+        if not self.gemm.any_k:
+            return accumulate_tiles
+        return partial(accumulate_with_rest, depth=self.tile.k, height=self.types.r, width=self.types.s)
+
+    def _kernels(self) -> list[Kernel]:
+        """To clear a tile of C, to add a product to it, and to clear columns of a tile of A where that is needed."""
         types, name = self.types, f"matmul_{self.types.names}"
         arguments = [types.a(), types.b(), types.c()]
-        zero = Kernel(f"zero_{types.sums}", "mm.o", [types.c()])
-        if not types.macros:
-            return zero, Kernel(name, "mm.o", arguments)
-        source, flags = f"aie_kernels/{self.device.arch.name.lower()}/mm.cc", [f"-D{macro}" for macro in types.macros]
-        return zero, LibraryFunction(name, source, arguments, flags, object_file="mm.o")
+        kernels = [Kernel(f"zero_{types.sums}", "mm.o", [types.c()]), Kernel(name, "mm.o", arguments)]
+        if types.macros:
+            source, flags = f"aie_kernels/{self.device.arch.name.lower()}/mm.cc", [f"-D{each}" for each in types.macros]
+            kernels[1] = LibraryFunction(name, source, arguments, flags, object_file="mm.o")
+        if self.gemm.any_k:
+            kernels.append(Kernel(f"zero_columns_{types.operand}", "mm.o", [types.a(), *[np.int32] * 4]))
+        return kernels
 
     # Streams.
 
@@ -212,33 +224,53 @@ class _Builder:
         for size, grain, block, name in checks:
             require_multiple(size, grain, name)
             require_at_least(size, block, name)
-        for parameter in self.steps.values():
-            parameter[0] = K // self.tile.k  # cores read it after their first tiles, which are sent later
+        for parameter in self.steps.values():  # cores read them after their first tiles, which are sent later
+            parameter[0] = K // self.k_mt * self.types.depth
+            if self.gemm.any_k:
+                pieces = _ceil(K, self.k_mt)
+                parameter[1] = (pieces - K // self.k_mt) * self.types.depth
+                parameter[2] = pieces * self.k_mt - K
         if self.gemm.a_col_maj:
             A, B, M, N = B, A, N, M
-        transfers = _Transfers(self, (A, B, C), (M, K, N), (a, b, c))
-        under_way = transfers.start(0)
-        for turn, before, last in range_(1, transfers.turns, iter_args=under_way):
-            now = transfers.start(turn)  # while the blocks before are multiplied
-            transfers.finish(before)
-            yield_(now)
-            under_way = last
-        transfers.finish(under_way)
+        given = self, (A, B, C), (M, K, N), (a, b, c)
+        if not self.gemm.any_k or isinstance(K, int):
+            _Transfers(*given, has_rest=bool(self.gemm.any_k and K % self.k_mt)).emit()
+            return
+        with if_(K % self.k_mt == 0) as choice:
+            _Transfers(*given, has_rest=False).emit()
+        with else_(choice):
+            _Transfers(*given, has_rest=True).emit()
 
 
 class _Transfers:
     """Starts all that a row of blocks of C needs: those beside each other, as far as one task can be repeated."""
 
-    def __init__(self, to: _Builder, arrays: Sequence[Any], sizes: Sequence[Any], fifos: Sequence[Any]):
+    def __init__(
+        self, to: _Builder, arrays: Sequence[Any], sizes: Sequence[Any], fifos: Sequence[Any], *, has_rest: bool
+    ):
         self.to, self.arrays, self.fifos = to, arrays, fifos
         self.M, self.K, self.N = sizes
         self.step_m, self.step_n = ROWS * to.tile.m, to.columns * to.tile.n
-        self.down, whole = _ceil(self.M, self.step_m), self.N // self.step_n
-        self.across = whole
-        self.most = self._most_repeats()
+        self.down, self.across = _ceil(self.M, self.step_m), self.N // self.step_n
+        self.pieces: list[tuple[Any, Any]] = [(self.K // to.k_mt, 0)]
+        """How many pieces a task brings, and from where on along K."""
+        if has_rest:
+            self.pieces.append((1, self.K - to.k_mt))
+        # a task that repeats would bring the pieces of several blocks before the rest of the first
+        self.most = 1 if has_rest else self._most_repeats()
         # one more for what is left of N
-        chunks = _ceil(whole, self.most) + _ceil(self.N, self.step_n) - whole
+        chunks = _ceil(self.across, self.most) + _ceil(self.N, self.step_n) - self.across
         self.turns = self.down * chunks
+
+    def emit(self) -> None:
+        """Have two turns under way at a time, and wait for nothing but C."""
+        under_way = self.start(0)
+        for turn, before, last in range_(1, self.turns, iter_args=under_way):
+            now = self.start(turn)  # while the blocks before are multiplied
+            self.finish(before)
+            yield_(now)
+            under_way = last
+        self.finish(under_way)
 
     def _most_repeats(self) -> Any:
         """64, or 1 where the step from block to block is too long for a descriptor."""
@@ -271,21 +303,33 @@ class _Transfers:
 
     def _send_a(self, i: Any, count: Any) -> list[Any]:
         A, K, k_mt, rows = self.arrays[0], self.K, self.to.k_mt, self.to.rows_each * self.to.tile.m
-        sizes, strides = [count, K // k_mt, rows, k_mt], [0, k_mt, K, 1]
         return [
-            fifo.fill(A, sizes=sizes, strides=strides, offset=(i + sender * rows) * K, managed=False)
+            fifo.fill(
+                A,
+                sizes=[count, pieces, rows, k_mt],
+                strides=[0, k_mt, K, 1],
+                offset=(i + sender * rows) * K + first,
+                managed=False,
+            )
             for sender, fifo in enumerate(self.fifos[0])
+            for pieces, first in self.pieces
         ]
 
     def _send_b(self, j: Any, count: Any) -> list[Any]:
         B, K, N, k_mt, n = self.arrays[1], self.K, self.N, self.to.k_mt, self.to.tile.n
+        shape, strides, line, along_k = [k_mt, n], [self.step_n, N * k_mt, N, 1], 1, N
         if self.to.types.b_col_maj:
-            sizes, strides, line = [count, K // k_mt, n, k_mt], [self.step_n * K, k_mt, K, 1], K
-        else:
-            sizes, strides, line = [count, K // k_mt, k_mt, n], [self.step_n, N * k_mt, N, 1], 1
+            shape, strides, line, along_k = [n, k_mt], [self.step_n * K, k_mt, K, 1], K, 1
         return [
-            fifo.fill(B, sizes=sizes, strides=strides, offset=(j + column * n) * line, managed=False)
+            fifo.fill(
+                B,
+                sizes=[count, pieces, *shape],
+                strides=strides,
+                offset=(j + column * n) * line + first * along_k,
+                managed=False,
+            )
             for column, fifo in enumerate(self.fifos[1])
+            for pieces, first in self.pieces
         ]
 
     def _fetch_c(self, i: Any, j: Any, count: Any) -> list[Any]:
