@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ class GemmDesign(Protocol):
     def program(self) -> Any: ...
 
 
+AnyDesign = TypeVar("AnyDesign", bound=GemmDesign)
+
+
 class Product(NamedTuple):
     """A product of matrices, and the run that made it."""
 
@@ -49,10 +52,10 @@ class Product(NamedTuple):
         return self.result._repr_html_()
 
 
-class Gemm:
+class Gemm(Generic[AnyDesign]):
     """A product that has been compiled once and loaded once, for matrices of any size."""
 
-    def __init__(self, gemm: GemmDesign):
+    def __init__(self, gemm: AnyDesign):
         """Compile `gemm`, such as `WholeArrayGemm("npu2")`."""
         import tilewright
 

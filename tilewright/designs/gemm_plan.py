@@ -6,7 +6,7 @@ those first that are predicted to be the fastest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -309,7 +309,7 @@ HEADINGS = (
 
 
 @dataclass(frozen=True)
-class Plan(Sequence[Candidate]):
+class Plan:
     """Designs for a product, the fastest first."""
 
     candidates: tuple[Candidate, ...]
@@ -320,8 +320,11 @@ class Plan(Sequence[Candidate]):
     def best(self) -> Candidate:
         return self.candidates[0]
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int) -> Candidate:
         return self.candidates[index]
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self.candidates)
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -360,6 +363,7 @@ def make_plan(m: int, k: int, n: int, types: str, device: str, columns: int | No
     operand, _, sums = types.partition("_")
     start = WholeArrayGemm(device, columns or min(MOST_COLUMNS, model(device).columns), operand, sums=sums or None)
     start = replace(start, **options)
+    start.types  # noqa: B018, complains about types, orders and columns that there is no product for
     if min(m, k, n) < 1:
         raise ArgumentError(f"there is no product of {m} x {k} and {k} x {n} elements")
     tried = [Candidate(gemm, m, k, n) for gemm in _designs(start, m, k, n)]
@@ -373,8 +377,6 @@ def _designs(start: WholeArrayGemm, m: int, k: int, n: int) -> Iterator[WholeArr
     """Tiles that have room, with all of K or with as much of it as a core takes, and shallower ones."""
     unit, target = vector_unit(model(start.device).arch), model(start.device)
     table = unit.emulated_blocks if start.block_floats else unit.blocks
-    if (start.operand, start.result) not in table:
-        start.types  # noqa: B018, says what there is
     step_m, step_k, step_n = tile_steps(table[start.operand, start.result])
     if start.a_col_maj:
         step_m, step_n = step_n, step_m

@@ -87,6 +87,8 @@ class WholeArrayGemm:
     def types(self) -> GemmTypes:
         """Tiles and blocks of the cores; a complaint about what no kernel is for."""
         arch, (m, k, n) = model(self.device).arch, (self.tile.m, self.tile.k, self.tile.n)
+        if not 1 <= self.columns <= min(MOST_COLUMNS, model(self.device).columns):
+            raise ValueError(f"{self.device} has {model(self.device).columns} columns; a product takes 1 to 8 of them")
         depth, rest = divmod(self.multiples[1], k)
         if rest or depth < 1:
             raise ValueError(f"k_mt is a multiple of k, which is {k}, not {self.k_mt}")
@@ -110,8 +112,6 @@ class _Builder:
     def __init__(self, gemm: WholeArrayGemm):
         self.gemm, self.columns = gemm, gemm.columns
         self.device = Device(gemm.device)
-        if not 1 <= gemm.columns <= min(MOST_COLUMNS, self.device.cols):
-            raise ValueError(f"{gemm.device} has {self.device.cols} columns; a product takes 1 to 8 of them")
         self.types = gemm.types
         self.tile, self.k_mt = self.types.tile, gemm.multiples[1]
         self.senders = senders(self.columns)
@@ -230,9 +230,8 @@ class _Builder:
                 pieces = _ceil(K, self.k_mt)
                 parameter[1] = (pieces - K // self.k_mt) * self.types.depth
                 parameter[2] = pieces * self.k_mt - K
-        if self.gemm.a_col_maj:
-            A, B, M, N = B, A, N, M
-        given = self, (A, B, C), (M, K, N), (a, b, c)
+        arrays, sizes = ((B, A, C), (N, K, M)) if self.gemm.a_col_maj else ((A, B, C), (M, K, N))
+        given = self, arrays, sizes, (a, b, c)
         if not self.gemm.any_k or isinstance(K, int):
             _Transfers(*given, has_rest=bool(self.gemm.any_k and K % self.k_mt)).emit()
             return
