@@ -222,8 +222,17 @@ class Candidate:
         a, b, _ = self._traffic
         first_piece = (a + b) / self.pieces / self._limits.read
         last_piece = self.gemm.types.depth * self.tile_step_cycles
-        host = max(self.read_cycles, self.mixed_cycles)
+        host = max(self.read_cycles + self.blocks * self._lost_reads, self.mixed_cycles)
         return self.start_cycles + max(self.compute_cycles + first_piece, host + last_piece) + self.end_cycles
+
+    @property
+    def _lost_reads(self) -> float:
+        """Cycles of reads that a block of C takes while it is written: channels have equal shares of both limits."""
+        limits, columns = self._limits, self.gemm.columns
+        reading = senders(columns) + columns
+        reads = limits.both * reading / (reading + columns)
+        writes = limits.both - reads
+        return max(0.0, self._traffic[2] / writes * (1 - reads / limits.read))
 
     @property
     def bound_cycles(self) -> float:
