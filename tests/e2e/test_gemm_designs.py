@@ -198,12 +198,25 @@ def test_tiles_of_the_literature(device: str, types: tuple[str, str], tile: Tile
     assert tw.compile(gemm.program()).sequences
 
 
+def test_many_matrices_and_vectors() -> None:
+    """One sequence for all of them; a vector is a matrix with one column, which the host pads."""
+    gemm, random = Gemm(WholeArrayGemm("npu1", 1, "i8", batched=True)), np.random.default_rng(5)
+    a, b = (random.integers(-100, 100, shape, np.int8) for shape in ((3, 140, 64), (3, 64, 40)))
+    exact = a.astype(np.int32)
+    np.testing.assert_array_equal(gemm(a, b), exact @ b)
+    np.testing.assert_array_equal(gemm(a, b[:, :, 0]), (exact @ b)[:, :, 0])
+    with pytest.raises(ValueError, match=r"no product of matrices of the shapes \(140, 64\) and \(64, 40\)"):
+        gemm(a[0], b[0])
+
+
 def test_any_size_at_all() -> None:
     """The host pads what is not whole tiles."""
     gemm, random = Gemm(WholeArrayGemm("npu1", 1, "i16")), np.random.default_rng(3)
     for m, k, n in [(1, 1, 1), (130, 45, 33), (77, 128, 70)]:
         a, b, wanted = random_matrices(gemm.gemm, random, m, k, n)
         np.testing.assert_array_equal(gemm(a, b), wanted)
+    a, b, wanted = random_matrices(gemm.gemm, random, 40, 50, 1)
+    np.testing.assert_array_equal(gemm(a, b[:, 0]), wanted[:, 0])
     with pytest.raises(ValueError, match=r"no product of matrices of the shapes \(2, 3\) and \(4, 5\)"):
         gemm(np.zeros((2, 3)), np.zeros((4, 5)))
 

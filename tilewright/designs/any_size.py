@@ -30,6 +30,8 @@ class GemmDesign(Protocol):
     def a_col_maj(self) -> bool: ...
     @property
     def b_col_maj(self) -> bool: ...
+    @property
+    def batched(self) -> bool: ...
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]: ...
     def program(self) -> Any: ...
 
@@ -45,8 +47,7 @@ class Product(NamedTuple):
     """How the run went."""
 
     def __repr__(self) -> str:
-        rows, columns = self.matrix.shape
-        return f"<Product: {rows} x {columns} of {self.matrix.dtype}, {self.result}>"
+        return f"<Product: {' x '.join(map(str, self.matrix.shape))} of {self.matrix.dtype}, {self.result}>"
 
     def _repr_html_(self) -> str:
         return self.result._repr_html_()
@@ -88,19 +89,29 @@ class Gemm(Generic[AnyDesign]):
         return self.gemm.padded(m, k, n)
 
     def run(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Product:
-        """The product of `a`, m x k, and `b`, k x n."""
+        """The product of `a`, m x k, and `b`, k x n or a vector; of a design with `batched`, of as many of both."""
         left, right = (_operand(name, matrix, self.gemm.operand) for name, matrix in (("a", a), ("b", b)))
-        if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+        is_batched = self.gemm.batched
+        is_vector = right.ndim == left.ndim - 1
+        matrices = right[..., None] if is_vector else right
+        if (
+            left.ndim != (3 if is_batched else 2)
+            or matrices.ndim != left.ndim
+            or left.shape[-1] != matrices.shape[-2]
+            or left.shape[:-2] != matrices.shape[:-2]
+        ):
             raise ArgumentError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
-        (m, k), n = left.shape, right.shape[1]
+        m, k, n = *left.shape[-2:], matrices.shape[-1]
         rows, depth, columns = self.padded(m, k, n)
-        total = np.zeros((rows, columns), dtype_map[self.gemm.result])
+        total = np.zeros((*left.shape[:-2], rows, columns), dtype_map[self.gemm.result])
         if self._loaded is None:
             self._loaded = self.design.load()  # loading configures the array, which all runs can share
         first = in_order(left, rows, depth, self.gemm.a_col_maj)
-        second = in_order(right, depth, columns, self.gemm.b_col_maj)
-        result = self._loaded.run(first, second, total, rows, depth, columns)
-        return Product(total[:m, :n], result)
+        second = in_order(matrices, depth, columns, self.gemm.b_col_maj)
+        count = left.shape[:1] if is_batched else ()
+        result = self._loaded.run(first, second, total, rows, depth, columns, *count)
+        found = total[..., :m, :n]
+        return Product(found[..., 0] if is_vector else found, result)
 
     def __call__(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Matrix:
         return self.run(a, b).matrix
@@ -119,6 +130,7 @@ def _operand(name: str, given: npt.ArrayLike, operand: str) -> Matrix:
 
 def in_order(matrix: Matrix, rows: int, columns: int, column_by_column: bool) -> Matrix:
     """A matrix as a design takes it, with zeros below and to the right; itself where it stands so already."""
-    below, beside = rows - matrix.shape[0], columns - matrix.shape[1]
-    padded = np.pad(matrix, [(0, below), (0, beside)]) if below or beside else matrix
-    return np.ascontiguousarray(padded.T if column_by_column else padded)
+    below, beside = rows - matrix.shape[-2], columns - matrix.shape[-1]
+    around = [*[(0, 0)] * (matrix.ndim - 2), (0, below), (0, beside)]
+    padded = np.pad(matrix, around) if below or beside else matrix
+    return np.ascontiguousarray(padded.swapaxes(-1, -2) if column_by_column else padded)

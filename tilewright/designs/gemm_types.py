@@ -60,6 +60,11 @@ class SingleCore:
     def b_col_maj(self) -> bool:
         return False
 
+    @property
+    def batched(self) -> bool:
+        """Whether it multiplies many matrices at once."""
+        return False
+
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
         """The sizes that the device gets for m x k and k x n: whole tiles."""
         m, k, n = (-(-size // step) * step for size, step in zip((m, k, n), self.multiples, strict=True))

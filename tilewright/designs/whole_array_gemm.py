@@ -57,6 +57,8 @@ class WholeArrayGemm:
     """Whether bf16 is multiplied as block floating point, which npu2 can."""
     any_k: bool = False
     """Whether K need not be whole pieces: the last one overlaps the one before, and cores clear what they had of A."""
+    batched: bool = False
+    """Whether there are many matrices, one after the other: their number is one more argument of the sequence."""
 
     @property
     def multiples(self) -> tuple[int, int, int]:
@@ -147,7 +149,8 @@ class _Builder:
             for column, row in self._places()
         ]
         arrays = [open_array(types.operand), open_array(types.operand), open_array(types.sums)]
-        runtime = Runtime(self._sequence, [*arrays, M, K, N, sent_a, sent_b, results])
+        sequence, sizes = (self._batches, [M, K, N, np.int32]) if self.gemm.batched else (self._sequence, [M, K, N])
+        runtime = Runtime(sequence, [*arrays, *sizes, sent_a, sent_b, results])
         return Program(self.device, runtime, workers)
 
     @property
@@ -220,6 +223,14 @@ class _Builder:
     # What the host does.
 
     def _sequence(self, A: Any, B: Any, C: Any, M: Any, K: Any, N: Any, a: Any, b: Any, c: Any) -> None:
+        self._multiply((A, B, C), (M, K, N), (a, b, c), 1)
+
+    def _batches(self, A: Any, B: Any, C: Any, M: Any, K: Any, N: Any, batches: Any, a: Any, b: Any, c: Any) -> None:
+        require_at_least(batches, 1, "batches")
+        self._multiply((A, B, C), (M, K, N), (a, b, c), batches)
+
+    def _multiply(self, arrays: Sequence[Any], sizes: Sequence[Any], fifos: Sequence[Any], batches: Any) -> None:
+        M, K, N = sizes
         checks = zip((M, K, N), self.gemm.grains, self.gemm.multiples, "MKN", strict=True)
         for size, grain, block, name in checks:
             require_multiple(size, grain, name)
@@ -230,8 +241,9 @@ class _Builder:
                 pieces = _ceil(K, self.k_mt)
                 parameter[1] = (pieces - K // self.k_mt) * self.types.depth
                 parameter[2] = pieces * self.k_mt - K
-        arrays, sizes = ((B, A, C), (N, K, M)) if self.gemm.a_col_maj else ((A, B, C), (M, K, N))
-        given = self, arrays, sizes, (a, b, c)
+        if self.gemm.a_col_maj:
+            arrays, sizes = (arrays[1], arrays[0], arrays[2]), (N, K, M)
+        given = self, arrays, sizes, fifos, batches
         if not self.gemm.any_k or isinstance(K, int):
             _Transfers(*given, has_rest=bool(self.gemm.any_k and K % self.k_mt)).emit()
             return
@@ -245,7 +257,14 @@ class _Transfers:
     """Starts all that a row of blocks of C needs: those beside each other, as far as one task can be repeated."""
 
     def __init__(
-        self, to: _Builder, arrays: Sequence[Any], sizes: Sequence[Any], fifos: Sequence[Any], *, has_rest: bool
+        self,
+        to: _Builder,
+        arrays: Sequence[Any],
+        sizes: Sequence[Any],
+        fifos: Sequence[Any],
+        batches: Any,
+        *,
+        has_rest: bool,
     ):
         self.to, self.arrays, self.fifos = to, arrays, fifos
         self.M, self.K, self.N = sizes
@@ -259,7 +278,8 @@ class _Transfers:
         self.most = 1 if has_rest else self._most_repeats()
         # one more for what is left of N
         chunks = _ceil(self.across, self.most) + _ceil(self.N, self.step_n) - self.across
-        self.turns = self.down * chunks
+        self.turns_each = self.down * chunks
+        self.turns = self.turns_each * batches
 
     def emit(self) -> None:
         """Have two turns under way at a time, and wait for nothing but C."""
@@ -286,12 +306,15 @@ class _Transfers:
 
     def start(self, turn: Any) -> list[Any]:
         """The transfers of a turn, C's last."""
+        number = 0
+        if self.to.gemm.batched:
+            number, turn = turn // self.turns_each, turn % self.turns_each
         chunk, row = turn // self.down, turn % self.down
         i = least(row * self.step_m, self.M - self.step_m)
         j = least(chunk * self.most * self.step_n, self.N - self.step_n)
         # none are left of those that are whole: it is the last one, which overlaps
         count = most(least(self.across - chunk * self.most, self.most), 1)
-        return [*self._send_a(i, count), *self._send_b(j, count), *self._fetch_c(i, j, count)]
+        return [*self._send_a(number, i, count), *self._send_b(number, j, count), *self._fetch_c(number, i, j, count)]
 
     def finish(self, tasks: Sequence[Any]) -> None:
         """Wait for C: once it is there, A and B have been used up."""
@@ -300,21 +323,21 @@ class _Transfers:
         for task in tasks:
             task.free()
 
-    def _send_a(self, i: Any, count: Any) -> list[Any]:
+    def _send_a(self, number: Any, i: Any, count: Any) -> list[Any]:
         A, K, k_mt, rows = self.arrays[0], self.K, self.to.k_mt, self.to.rows_each * self.to.tile.m
         return [
             fifo.fill(
                 A,
                 sizes=[count, pieces, rows, k_mt],
                 strides=[0, k_mt, K, 1],
-                offset=(i + sender * rows) * K + first,
+                offset=(number * self.M + i + sender * rows) * K + first,
                 managed=False,
             )
             for sender, fifo in enumerate(self.fifos[0])
             for pieces, first in self.pieces
         ]
 
-    def _send_b(self, j: Any, count: Any) -> list[Any]:
+    def _send_b(self, number: Any, j: Any, count: Any) -> list[Any]:
         B, K, N, k_mt, n = self.arrays[1], self.K, self.N, self.to.k_mt, self.to.tile.n
         shape, strides, line, along_k = [k_mt, n], [self.step_n, N * k_mt, N, 1], 1, N
         if self.to.types.b_col_maj:
@@ -324,23 +347,23 @@ class _Transfers:
                 B,
                 sizes=[count, pieces, *shape],
                 strides=strides,
-                offset=(j + column * n) * line + first * along_k,
+                offset=number * K * N + (j + column * n) * line + first * along_k,
                 managed=False,
             )
             for column, fifo in enumerate(self.fifos[1])
             for pieces, first in self.pieces
         ]
 
-    def _fetch_c(self, i: Any, j: Any, count: Any) -> list[Any]:
+    def _fetch_c(self, number: Any, i: Any, j: Any, count: Any) -> list[Any]:
         C, M, N, (m, n) = self.arrays[2], self.M, self.N, (self.to.tile.m, self.to.tile.n)
-        tasks = list[Any]()
+        tasks, matrix = list[Any](), number * M * N
         for column, fifo in enumerate(self.fifos[2]):
             j_column = j + column * n
             if self.to.types.c_col_maj:
                 sizes, strides, at = [count, ROWS, n, m], [self.step_n * M, m, M, 1], j_column * M + i
             else:
                 sizes, strides, at = [count, 1, self.step_m, n], [self.step_n, 0, N, 1], i * N + j_column
-            tasks.append(fifo.drain(C, sizes=sizes, strides=strides, offset=at, wait=True, managed=False))
+            tasks.append(fifo.drain(C, sizes=sizes, strides=strides, offset=matrix + at, wait=True, managed=False))
         return tasks
 
 
