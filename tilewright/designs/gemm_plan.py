@@ -183,7 +183,7 @@ class Candidate:
 
     @property
     def read_cycles(self) -> float:
-        """All that is read, at the limit of reads, of a column or of a channel."""
+        """All that is read, at the limit of reads or of a channel."""
         a, b, _ = self._by_port
         shared = (a + b) / self._limits.read
         one = max(a / senders(self.gemm.columns), b / self.gemm.columns) / self._limits.channel_read
@@ -222,17 +222,36 @@ class Candidate:
         a, b, _ = self._traffic
         first_piece = (a + b) / self.pieces / self._limits.read
         last_piece = self.gemm.types.depth * self.tile_step_cycles
-        host = max(self.read_cycles + self.blocks * self._lost_reads, self.mixed_cycles)
-        return self.start_cycles + max(self.compute_cycles + first_piece, host + last_piece) + self.end_cycles
+        busiest = max(self.compute_cycles + first_piece, self.host_cycles + last_piece)
+        return self.start_cycles + busiest + self.end_cycles
 
-    @property
-    def _lost_reads(self) -> float:
-        """Cycles of reads that a block of C takes while it is written: channels have equal shares of both limits."""
-        limits, columns = self._limits, self.gemm.columns
-        reading = senders(columns) + columns
-        reads = limits.both * reading / (reading + columns)
-        writes = limits.both - reads
-        return max(0.0, self._traffic[2] / writes * (1 - reads / limits.read))
+    @cached_property
+    def host_cycles(self) -> float:
+        """What host memory takes for all blocks, with its shares: while C is written, reads are slower."""
+        columns = self.gemm.columns
+        reads, _ = self._shares(0)
+        while_written, writes = self._shares(columns)
+        writing = self._by_port[2] / columns / writes
+        if writing >= while_written:
+            return max(self.mixed_cycles, self.blocks * writing)
+        return max(self.mixed_cycles, self.blocks * (writing + (1 - writing / while_written) * reads))
+
+    def _shares(self, writers: int) -> tuple[float, float]:
+        """Cycles for all that a block reads beside so many channels that write, and what each of these has of a cycle.
+
+        Channels have equal shares: once those with less to bring have done that, and wait until it is used, the
+        others have more, but no more than a channel can move.
+        """
+        limits, (a, b, _) = self._limits, self._by_port
+        rows, columns = senders(self.gemm.columns), self.gemm.columns
+        (less, _), (more, busy) = sorted([(a / rows, rows), (b / columns, columns)])
+        phases = [(less, rows + columns), (more - less, busy)]
+        cycles = writing = 0.0
+        for load, readers in phases:
+            both = limits.both / (readers + writers)
+            taken = load / min(limits.channel_read, limits.read / readers, both)
+            cycles, writing = cycles + taken, writing + taken * min(both, limits.channel_write)
+        return cycles, writing / cycles
 
     @property
     def bound_cycles(self) -> float:
