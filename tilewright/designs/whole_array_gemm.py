@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ class WholeArrayGemm:
         m, k, n = (max(-(-size // grain) * grain, block) for size, grain, block in every)
         return m, k, n
 
-    @property
+    @cached_property
     def types(self) -> GemmTypes:
         """Tiles and blocks of the cores; a complaint about what no kernel is for."""
         arch, (m, k, n) = model(self.device).arch, (self.tile.m, self.tile.k, self.tile.n)
