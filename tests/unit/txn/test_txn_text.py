@@ -52,8 +52,9 @@ def test_text_assembles_to_the_words_it_came_from():
 @given(st.lists(operations(), max_size=6), st.sampled_from([NPU2, txn.Header(), txn.Header(columns=99, pad=3)]))
 def test_any_stream_goes_round_through_text(ops: list[txn.Operation], header: txn.Header):
     words = txn.encode(stream(*ops, header=header))
-    text = "\n".join(disassemble(txn.decode(words)))
-    assert (txn.encode(assemble(text)) == words).all()
+    for by_register in (False, True):
+        text = "\n".join(disassemble(txn.decode(words), by_register=by_register))
+        assert (txn.encode(assemble(text)) == words).all()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_difference_says_what_it_means():
 
 def test_a_missing_operation_is_a_difference():
     *_, last = differences(stream(*EXAMPLE), stream(*EXAMPLE[:-1]))
-    assert last.meanings == ("one stream ends here, the other goes on",)
+    assert last.meanings == ("only one of the streams has it",)
 
 
 def test_statistics_count_what_there_is():

@@ -1,4 +1,4 @@
-"""Words of a descriptor between memory and a channel as native code; `sim.descriptors` is the meaning."""
+"""Words of a descriptor between memory and a channel as native code; `device.descriptors` is the meaning."""
 
 from __future__ import annotations
 
