@@ -130,12 +130,93 @@ def test_sizes_built_in_have_the_same_effect(gemm: Any) -> None:
         assert effects(design.txn(M=m, K=k, N=n), device) == effects(built_in(gemm, m, k, n).txn(), device)
 
 
+OPTIONS = [
+    WholeArrayGemm("npu1", 1, "i8", sums="i8", b_col_maj=True, c_depth=1, k_mt=64),
+    WholeArrayGemm("npu1", 3, "i8", sums="i16", a_col_maj=True, b_col_maj=True, k_mt=64),
+    WholeArrayGemm("npu2", 1, "i16", TileShape(16, 32, 64), sums="i16", k_mt=96),
+    WholeArrayGemm("npu1", 2, "bf16", sums="bf16", b_col_maj=True, k_mt=64),
+    WholeArrayGemm("npu2", 1, "bf16", TileShape(48, 16, 32), sums="bf16", a_col_maj=True, b_col_maj=True),
+    WholeArrayGemm("npu2", 1, "bf16", block_floats=True),
+]
+
+
+def in_steps(gemm: WholeArrayGemm, a: Any, b: Any) -> Any:
+    """The product as cores add it up: wrapped, or rounded for each block to f32, for each tile to the type of C."""
+    kind, step, depth = dtype_map[gemm.result], gemm.types.s, gemm.tile.k
+    if gemm.operand != "bf16":
+        return (a.astype(np.int64) @ b.astype(np.int64)).astype(kind)
+    total = np.zeros((a.shape[0], b.shape[1]), kind)
+    for tile in range(0, a.shape[1], depth):
+        sums = total.astype(np.float32)
+        for at in range(tile, tile + depth, step):
+            sums += a[:, at : at + step].astype(np.float64) @ b[at : at + step].astype(np.float64)
+        total = sums.astype(kind)
+    return total
+
+
+@pytest.mark.parametrize("gemm", OPTIONS, ids=str)
+def test_types_orders_and_depths(gemm: WholeArrayGemm) -> None:
+    """Blocks at the edges of C overlap: nothing is padded but K."""
+    random, product, (rows, depth, columns) = np.random.default_rng(13), Gemm(gemm), gemm.multiples
+    for m, k, n in [(rows, depth, columns), (rows + 5, 3 * depth, columns + 12)]:
+        a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.operand]) for shape in ((m, k), (k, n)))
+        if gemm.operand == "bf16" and not gemm.block_floats:
+            a, b = (a / 7).astype(a.dtype), (b / 5).astype(b.dtype)
+        np.testing.assert_array_equal(product(a, b), in_steps(gemm, a, b))
+
+
+@pytest.mark.parametrize(
+    "gemm",
+    [
+        WholeArrayGemm("npu1", 1, "i8", any_k=True, k_mt=64),
+        WholeArrayGemm("npu2", 1, "bf16", TileShape(16, 16, 32), b_col_maj=True, k_mt=48, any_k=True),
+    ],
+    ids=str,
+)
+def test_any_depth(gemm: WholeArrayGemm) -> None:
+    """The last piece overlaps the one before: whole tiles of it may be old, or a part of one, or none."""
+    random, product, (m, piece, n) = np.random.default_rng(17), Gemm(gemm), gemm.multiples
+    for k in (piece, piece + 4, 2 * piece - 12, 3 * piece):
+        a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.operand]) for shape in ((m, k), (k, n + 8)))
+        assert gemm.padded(m, k, n + 8) == (m, k, n + 8)
+        wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype_map[gemm.result])
+        np.testing.assert_array_equal(product(a, b), wanted, str(k))
+
+
+@pytest.mark.parametrize(
+    "device, types, tile",
+    [
+        ("npu1", ("i8", "i8"), TileShape(112, 112, 112)),
+        ("npu2", ("i8", "i8"), TileShape(160, 64, 144)),
+        ("npu1", ("bf16", "bf16"), TileShape(96, 56, 96)),
+        ("npu1", ("i8", "i32"), TileShape(80, 88, 96)),
+    ],
+)
+def test_tiles_of_the_literature(device: str, types: tuple[str, str], tile: TileShape) -> None:
+    """They nearly fill a core's memory; one column says whether they fit."""
+    gemm = WholeArrayGemm(device, 1, types[0], tile, types[1], b_col_maj=True, c_depth=1, k_mt=2 * tile.k)
+    assert tw.compile(gemm.program()).sequences
+
+
+def test_many_matrices_and_vectors() -> None:
+    """One sequence for all of them; a vector is a matrix with one column, which the host pads."""
+    gemm, random = Gemm(WholeArrayGemm("npu1", 1, "i8", batched=True)), np.random.default_rng(5)
+    a, b = (random.integers(-100, 100, shape, np.int8) for shape in ((3, 140, 64), (3, 64, 40)))
+    exact = a.astype(np.int32)
+    np.testing.assert_array_equal(gemm(a, b), exact @ b)
+    np.testing.assert_array_equal(gemm(a, b[:, :, 0]), (exact @ b)[:, :, 0])
+    with pytest.raises(ValueError, match=r"no product of matrices of the shapes \(140, 64\) and \(64, 40\)"):
+        gemm(a[0], b[0])
+
+
 def test_any_size_at_all() -> None:
     """The host pads what is not whole tiles."""
     gemm, random = Gemm(WholeArrayGemm("npu1", 1, "i16")), np.random.default_rng(3)
     for m, k, n in [(1, 1, 1), (130, 45, 33), (77, 128, 70)]:
         a, b, wanted = random_matrices(gemm.gemm, random, m, k, n)
         np.testing.assert_array_equal(gemm(a, b), wanted)
+    a, b, wanted = random_matrices(gemm.gemm, random, 40, 50, 1)
+    np.testing.assert_array_equal(gemm(a, b[:, 0]), wanted[:, 0])
     with pytest.raises(ValueError, match=r"no product of matrices of the shapes \(2, 3\) and \(4, 5\)"):
         gemm(np.zeros((2, 3)), np.zeros((4, 5)))
 

@@ -47,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     # Binaries as designs are streams of others too, under a name of mlir-aie.
     "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt", "lift"},
     "lift": VOCABULARY | {"rewrite", "driver"},
-    "designs": VOCABULARY | {"iron", "driver"},
+    "designs": VOCABULARY | {"iron", "driver", "kernels"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},
     "children": set(),

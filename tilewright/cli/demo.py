@@ -1,7 +1,7 @@
 """Multiply matrices of several sizes with one build, on the simulated NPU, and show what happened.
 
-The design uses all rows of some columns of the array. It is compiled once; M, K and N are arguments of its sequence,
-and sizes that are not whole tiles are padded by the host. NumPy checks each result.
+The design uses all rows of the array, and all of its columns unless you say otherwise; its tiles are planned for the
+largest product. It is compiled once: M, K and N are arguments of its sequence. NumPy checks each result.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import CommandLineError
@@ -18,9 +19,11 @@ from tilewright.cli.parsers import arguments, switch, value
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tilewright.designs import Gemm, Product
+    from tilewright.designs import Gemm, Product, WholeArrayGemm
 
-SIZES = "256x256x256", "512x512x512", "512x1024x128", "300x200x100"
+    PlannedGemm = Gemm[WholeArrayGemm]
+
+SIZES = "512x512x512", "1024x1024x1024", "1000x600x1000", "300x200x100"
 REPORT = "tilewright-demo.html"
 BARS = " ▁▂▃▄▅▆▇█"
 
@@ -29,7 +32,7 @@ add_arguments = arguments(
     {
         "sizes": value("MxKxN", f"sizes to multiply (default: {' '.join(SIZES)})", nargs="*"),
         "--device": value("NAME", "npu1 or npu2 (default: npu2)", default="npu2"),
-        "--columns": value("N", "1, 2, 4 or 8 columns (default: 4)", type=int, default=4),
+        "--columns": value("N", "1 to 8 columns (default: all)", type=int),
         "--type": value("NAME", "i8, i16 or bf16 (default: i16)", default="i16"),
         "--report": value("FILE", f"the page to write (default: {REPORT})", default=REPORT),
         "--json": switch("print the table for machines"),
@@ -60,8 +63,12 @@ def run(args: Namespace) -> int:
 
     sizes = [_size(text) for text in args.sizes or SIZES]
     console = Console(highlight=False, stderr=args.json)  # stdout is for the JSON alone
-    gemm, seconds = _compile(args, console)
-    console.print(f"one build, in {seconds:.1f} s: products of {args.type} on {args.columns} columns of {args.device}")
+    gemm, seconds = _compile(args, sizes, console)
+    columns, tile = gemm.gemm.columns, gemm.gemm.tile
+    console.print(f"one build, in {seconds:.1f} s: products of {args.type} on {columns} columns of {args.device}")
+    console.print(
+        f"a core multiplies {tile.m}x{tile.k} with {tile.k}x{tile.n}: the plan for the largest of these sizes"
+    )
     made = list[tuple[Row, "Product"]]()
     for size in sizes:
         with console.status(f"multiplying {'x'.join(map(str, size))}"):
@@ -109,24 +116,25 @@ def _size(text: str) -> tuple[int, int, int]:
     return m, k, n
 
 
-def _compile(args: Namespace, console: Any) -> tuple[Gemm, float]:
-    from tilewright.designs import Gemm, WholeArrayGemm
+def _compile(args: Namespace, sizes: Sequence[tuple[int, int, int]], console: Any) -> tuple[PlannedGemm, float]:
+    from tilewright.designs import Gemm
     from tilewright.device import DEVICES
+    from tilewright.errors import ArgumentError
 
     if args.device not in {name.name for name in DEVICES}:
         raise CommandLineError(f"no device {args.device!r}; tilewright devices lists them")
-    start = time.perf_counter()
+    start, largest = time.perf_counter(), max(sizes, key=prod)
     with console.status("compiling"):
         try:
-            return Gemm(WholeArrayGemm(args.device, args.columns, args.type)), time.perf_counter() - start
-        except ValueError as error:  # a number of columns or a type that there is no product for
+            design: WholeArrayGemm = Gemm.plan(*largest, args.type, args.device, args.columns, any_k=True).best.gemm
+            return Gemm(design), time.perf_counter() - start
+        except (ValueError, ArgumentError) as error:  # a number of columns or a type that there is no product for
             raise CommandLineError(str(error)) from None
 
 
-def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
+def _multiply(gemm: PlannedGemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     import numpy as np
 
-    from tilewright.designs.gemm_types import SUMS
     from tilewright.device import model
     from tilewright.device.vector_unit import vector_unit
     from tilewright.iron.dtype import dtype_map
@@ -137,7 +145,7 @@ def _multiply(gemm: Gemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     start = time.perf_counter()
     product = gemm.run(a, b)
     elapsed = time.perf_counter() - start
-    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype_map[SUMS[gemm.gemm.operand]])
+    wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype_map[gemm.gemm.result])
     record = product.result.record
     seconds = record.cycles / record.clock_hz
     padded = gemm.padded(m, k, n)
@@ -176,7 +184,7 @@ def _table(rows: Sequence[Row]) -> Table:
     from rich.table import Table
 
     padded = any(row.padded != row.size for row in rows)
-    table = Table(box=box.SIMPLE_HEAD, caption="* padded to whole tiles" if padded else None)
+    table = Table(box=box.SIMPLE_HEAD, caption="* padded by the host" if padded else None)
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading in (HEADINGS[0], HEADINGS[-1]) else "right", no_wrap=True)
     for row in rows:
@@ -200,7 +208,7 @@ def _picture(product: Product) -> Iterator[str]:
         yield "  " + "   ".join(cells)
 
 
-def _write_report(path: str, gemm: Gemm, product: Product, best: Row, rows: Sequence[Row]) -> None:
+def _write_report(path: str, gemm: PlannedGemm, product: Product, best: Row, rows: Sequence[Row]) -> None:
     from tilewright.cli.files import write_text
     from tilewright.driver.sources import texts_of
     from tilewright.report.markup import Heading, table

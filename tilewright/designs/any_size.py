@@ -1,17 +1,17 @@
-"""Products of matrices of any size at all: the host pads them to whole tiles, and cuts the result."""
+"""Products of matrices of any size at all: what a design cannot take, the host pads, and cuts the result."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.designs.gemm_types import SUMS
 from tilewright.errors import ArgumentError
 from tilewright.iron.dtype import dtype_map
 
 if TYPE_CHECKING:
+    from tilewright.designs.gemm_plan import Plan
     from tilewright.driver.compiled_design import Design
     from tilewright.driver.loaded_device import LoadedDevice
     from tilewright.driver.run_result import RunResult
@@ -25,8 +25,18 @@ class GemmDesign(Protocol):
     @property
     def operand(self) -> str: ...
     @property
-    def multiples(self) -> tuple[int, int, int]: ...
+    def result(self) -> str: ...
+    @property
+    def a_col_maj(self) -> bool: ...
+    @property
+    def b_col_maj(self) -> bool: ...
+    @property
+    def batched(self) -> bool: ...
+    def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]: ...
     def program(self) -> Any: ...
+
+
+AnyDesign = TypeVar("AnyDesign", bound=GemmDesign)
 
 
 class Product(NamedTuple):
@@ -37,17 +47,16 @@ class Product(NamedTuple):
     """How the run went."""
 
     def __repr__(self) -> str:
-        rows, columns = self.matrix.shape
-        return f"<Product: {rows} x {columns} of {self.matrix.dtype}, {self.result}>"
+        return f"<Product: {' x '.join(map(str, self.matrix.shape))} of {self.matrix.dtype}, {self.result}>"
 
     def _repr_html_(self) -> str:
         return self.result._repr_html_()
 
 
-class Gemm:
+class Gemm(Generic[AnyDesign]):
     """A product that has been compiled once and loaded once, for matrices of any size."""
 
-    def __init__(self, gemm: GemmDesign):
+    def __init__(self, gemm: AnyDesign):
         """Compile `gemm`, such as `WholeArrayGemm("npu2")`."""
         import tilewright
 
@@ -55,26 +64,54 @@ class Gemm:
         self.design: Design = tilewright.compile(gemm.program())
         self._loaded: LoadedDevice | None = None
 
+    @staticmethod
+    def plan(M: int, K: int, N: int, type: str, device: str, columns: int | None = None, **options: Any) -> Plan:
+        """Designs for M x K and K x N, the fastest first, with the room and the time that each takes.
+
+        Args:
+            M: rows of A and C
+            K: columns of A, rows of B
+            N: columns of B and C
+            type: of the operands, such as "i8", or with that of C, such as "i8_i16"
+            device: "npu1" or "npu2"
+            columns: how many of its columns; without it all
+            options: others of `WholeArrayGemm`, such as `b_col_maj=True`
+        """
+        from tilewright.designs.gemm_plan import make_plan
+
+        return make_plan(M, K, N, type, device, columns, **options)
+
     def __repr__(self) -> str:
         return f"<Gemm: {self.gemm}, {self.design}>"
 
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
         """The sizes that the device gets for m x k and k x n."""
-        m, k, n = (-(-size // step) * step for size, step in zip((m, k, n), self.gemm.multiples, strict=True))
-        return m, k, n
+        return self.gemm.padded(m, k, n)
 
     def run(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Product:
-        """The product of `a`, m x k, and `b`, k x n."""
+        """The product of `a`, m x k, and `b`, k x n or a vector; of a design with `batched`, of as many of both."""
         left, right = (_operand(name, matrix, self.gemm.operand) for name, matrix in (("a", a), ("b", b)))
-        if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+        is_batched = self.gemm.batched
+        is_vector = right.ndim == left.ndim - 1
+        matrices = right[..., None] if is_vector else right
+        if (
+            left.ndim != (3 if is_batched else 2)
+            or matrices.ndim != left.ndim
+            or left.shape[-1] != matrices.shape[-2]
+            or left.shape[:-2] != matrices.shape[:-2]
+        ):
             raise ArgumentError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
-        (m, k), n = left.shape, right.shape[1]
+        m, k, n = *left.shape[-2:], matrices.shape[-1]
         rows, depth, columns = self.padded(m, k, n)
-        total = np.zeros((rows, columns), dtype_map[SUMS[self.gemm.operand]])
+        total = np.zeros((*left.shape[:-2], rows, columns), dtype_map[self.gemm.result])
         if self._loaded is None:
             self._loaded = self.design.load()  # loading configures the array, which all runs can share
-        result = self._loaded.run(pad(left, rows, depth), pad(right, depth, columns), total, rows, depth, columns)
-        return Product(total[:m, :n], result)
+        first = in_order(left, rows, depth, self.gemm.a_col_maj)
+        second = in_order(matrices, depth, columns, self.gemm.b_col_maj)
+        count = left.shape[:1] if is_batched else ()
+        result = self._loaded.run(first, second, total, rows, depth, columns, *count)
+        found = total[..., :m, :n]
+        return Product(found[..., 0] if is_vector else found, result)
 
     def __call__(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Matrix:
         return self.run(a, b).matrix
@@ -84,14 +121,16 @@ def _operand(name: str, given: npt.ArrayLike, operand: str) -> Matrix:
     """A matrix with the elements of a design; real ones are rounded, but integers stay what they are."""
     matrix = np.asarray(given)
     with np.errstate(invalid="ignore"):  # values that are out of range are told below
-        converted = matrix.astype(dtype_map[operand])
+        converted = matrix.astype(dtype_map[operand], copy=False)
     if converted.dtype.kind in "iu" and not np.array_equal(converted, matrix):
         limits = np.iinfo(converted.dtype)
         raise ArgumentError(f"matrix {name} has values that are no integers from {limits.min} to {limits.max}")
     return converted
 
 
-def pad(matrix: Matrix, rows: int, columns: int) -> Matrix:
-    """A matrix with zeros below and to the right, as one block of memory."""
-    padded = np.pad(matrix, [(0, rows - matrix.shape[0]), (0, columns - matrix.shape[1])])
-    return np.ascontiguousarray(padded)
+def in_order(matrix: Matrix, rows: int, columns: int, column_by_column: bool) -> Matrix:
+    """A matrix as a design takes it, with zeros below and to the right; itself where it stands so already."""
+    below, beside = rows - matrix.shape[-2], columns - matrix.shape[-1]
+    around = [*[(0, 0)] * (matrix.ndim - 2), (0, below), (0, beside)]
+    padded = np.pad(matrix, around) if below or beside else matrix
+    return np.ascontiguousarray(padded.swapaxes(-1, -2) if column_by_column else padded)

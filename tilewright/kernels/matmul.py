@@ -10,9 +10,9 @@ import numpy as np
 
 from tilewright.device.vector_unit import Blocks
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, MemoryArg, define
+from tilewright.kernels.definition import Array, Call, MemoryArg, ScalarArg, define
 from tilewright.kernels.numbers import rounded_blocks, wide, wrapped
-from tilewright.sim.kernels import CallingCore
+from tilewright.sim.kernels import CallingCore, KernelError
 
 COMBINATIONS = (
     ("i8", "i8"),
@@ -148,6 +148,27 @@ def _define_vector(pair: tuple[str, str]) -> None:
 
     parameters, name, summary = matrices(pair), "_".join(pair), "c += a * b, in blocks"
     define(f"matmul_{name}", parameters, vector_cost, summary, check=check, macros=MACROS, native=native)(function)
+
+
+def _zero_columns(call: Call, tile: Array, depth: int, height: int, width: int, count: int) -> None:
+    if depth < 1 or height < 1 or width < 1 or tile.size % (depth * height) or depth % width or not 0 <= count <= depth:
+        raise KernelError(f"no {count} columns of {depth} in blocks of {height} x {width} fit {tile.size} elements")
+    blocks = tile.reshape(-1, depth // width, height, width)
+    whole, rest = divmod(count, width)
+    blocks[:, :whole] = 0
+    if rest:
+        blocks[:, whole, :, :rest] = 0
+
+
+def _zero_columns_cost(call: Call, tile: Array, depth: int, _height: int, _width: int, count: int) -> int:
+    return cost.moves(call, 0, tile.nbytes * count // max(depth, 1))
+
+
+for _element in ("i8", "i16", "bf16"):
+    _parameters = [MemoryArg("tile", _element), *map(ScalarArg, ("depth", "height", "width", "count"))]
+    define(f"zero_columns_{_element}", _parameters, _zero_columns_cost, "the first columns of a, in blocks, = 0")(
+        _zero_columns
+    )
 
 
 def matrices(pair: tuple[str, str]) -> list[MemoryArg]:

@@ -37,8 +37,9 @@ int main(int argc, char **argv) {
   const int32_t m = size_from(argv[1]), k = size_from(argv[2]), n = size_from(argv[3]);
   const std::optional<std::vector<uint32_t>> words = generate_txn_main_sequence(m, k, n);
   if (m == 0 || k == 0 || n == 0 || !words) {
-    std::fprintf(stderr, "%s: no product of %s x %s x %s: sizes are multiples of 128, 32 and 128\n", argv[0], argv[1],
-                 argv[2], argv[3]);
+    std::fprintf(stderr,
+                 "%s: no product of %s x %s x %s: sizes are at least 128, 32 and 128, K in steps of 32, N of 2\n",
+                 argv[0], argv[1], argv[2], argv[3]);
     return 1;
   }
   if (!write_words(argv[4], *words)) {

@@ -19,7 +19,7 @@ def test_products_of_several_sizes(capsys: pytest.CaptureFixture[str], tmp_path:
     page = tmp_path / "demo.html"
     assert main(["demo", "128x64x64", "20x30x40", *SMALL, "--report", str(page)]) == 0
     out = capsys.readouterr().out
-    assert out.count("yes") == 2 and "20x30x40 *" in out and "padded to whole tiles" in out
+    assert out.count("yes") == 2 and "20x30x40 *" in out and "padded by the host" in out
     assert "how much of 128x64x64 each core computed" in out
     assert "<title>128x64x64 of i16" in page.read_text()
 
@@ -52,7 +52,7 @@ def test_numbers_for_machines(capsys: pytest.CaptureFixture[str], tmp_path: Path
     [
         (["12x12"], "a size is MxKxN, such as 256x256x256, not '12x12'"),
         (["--device", "npu9"], "no device 'npu9'"),
-        (["--columns", "3"], "a product takes 1, 2, 4 or 8 of them"),
+        (["--columns", "9"], "npu2 has 8 columns; a product takes 1 to 8 of them"),
         (["--type", "f64"], "no product of 'f64'"),
     ],
 )
