@@ -35,6 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "passes": VOCABULARY | {"rewrite"} | {f"passes.{area}" for area in AREAS},
     "native": VOCABULARY - {"txn"},
     "containers": VOCABULARY,
+    "isa": {"errors", "support"},
     "codegen": VOCABULARY | {"native", "rewrite"},
     "sim": VOCABULARY | {"native"},
     "gpu": VOCABULARY | {"native", "report"},
