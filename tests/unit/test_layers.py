@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "containers": VOCABULARY,
     "isa": {"errors", "support"},
     "codegen": VOCABULARY | {"native", "rewrite"},
-    "sim": VOCABULARY | {"native"},
+    "sim": VOCABULARY | {"isa", "native"},
     "gpu": VOCABULARY | {"native", "report"},
     "kernels": VOCABULARY | {"native", "sim"},
     "report": VOCABULARY | {"sim"},

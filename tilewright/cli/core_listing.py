@@ -40,8 +40,8 @@ def disassembly(file: str, container: Container) -> list[CoreProgram]:
         raise LocatedError(f"{file}: error: no program of a core is in it")
     unknown = sorted({it.architecture for it in found} - {*ARCHITECTURES})
     if unknown:
-        known = ", ".join(ARCHITECTURES)
-        raise LocatedError(f"{file}: error: machine code of {', '.join(unknown)}: known are the instructions of {known}")
+        what = f"machine code of {', '.join(unknown)}: known are the instructions of {', '.join(ARCHITECTURES)}"
+        raise LocatedError(f"{file}: error: {what}")
     return found
 
 
