@@ -210,7 +210,9 @@ def _commands(left: list[txn.Operation], right: list[txn.Operation], place: str)
     model = model_of([*left, *right])
     for i, j, a, b in changes([*map(operation_key, left)], [*map(operation_key, right)]):
         for x, y in zip_longest(left[i:a], right[j:b]):
-            yield _changed(x, y, model, f"{place} command {i if x is not None else j}".strip())
+            # long lists are not aligned: some of a range are as they were
+            if x is None or y is None or _key(x) != _key(y):
+                yield _changed(x, y, model, f"{place} command {i if x is not None else j}".strip())
             i, j = i + 1, j + 1
 
 

@@ -22,7 +22,8 @@ from tilewright.txn.text import assemble
 from tilewright.txn.word_files import is_assembly, read_words
 
 CONTROL_TEXT, CONTROL_DATA, PACKETS = ".ctrltext", ".ctrldata", ".ctrlpkt."
-PREEMPTION = (".preempt_save", ".preempt_restore")
+PREEMPT_SAVE, PREEMPT_RESTORE = ".preempt_save", ".preempt_restore"
+PREEMPTION = (PREEMPT_SAVE, PREEMPT_RESTORE)
 BUFFER_SECTIONS = (CONTROL_DATA, PACKETS, ".pdi", ".pad")
 FIRST_ARGUMENT = 3
 """The number that the first buffer of a kernel has among its arguments; before it are opcode, code and its size."""
@@ -143,7 +144,7 @@ class Container:
         """The stream of a section; without a name the only one that a host would start."""
         if name is not None and name in self.codes:
             return self.codes[name]
-        main = [code for code in self.codes.values() if code.name not in PREEMPTION]
+        main = [code for code in self.codes.values() if not code.name.startswith(PREEMPTION)]
         # The codes that save and restore are called by the firmware, never by a host.
         if name is None and len(main) == 1:
             return main[0]
@@ -196,7 +197,7 @@ def _from_elf(elf: Elf) -> Container:
     codes = {
         section.name: _code(elf, section, patches.get(section.number, ()), buffers)
         for section in elf.sections
-        if section.name.startswith(CONTROL_TEXT) or section.name in PREEMPTION
+        if section.name.startswith((CONTROL_TEXT, *PREEMPTION))
     }
     if not codes:
         known = ", ".join(section.name for section in elf.sections if section.name) or "none"
@@ -207,9 +208,9 @@ def _from_elf(elf: Elf) -> Container:
 def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping[str, FileBuffer]) -> ControlCode:
     """The stream of a section, with the buffers that the file has for its patches."""
     own = {_buffer_name(name, section.name): buffer for name, buffer in buffers.items()}
-    scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
-    if scratchpad:
-        own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))  # zeroes at first
+    for name in (SCRATCHPAD, SCRATCHPAD_CONTROL):
+        if size := max((patch.size for patch in patches if patch.buffer == name), default=0):
+            own[name] = FileBuffer(bytes(size))  # made by the host, zeroes at first
     return ControlCode(section.name, elf.contents(section).data, patches, own, lambda at: section.header.offset + at)
 
 

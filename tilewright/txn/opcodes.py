@@ -80,6 +80,7 @@ _BLOCKWRITE = OperationLayout(
 )
 _PADDED = {"op_pad": Field(0, 31, 8)}
 _CUSTOM = OperationLayout(2, 1, _PADDED)
+_MERGE_SYNC = {**_PADDED, "value": _word(2)}
 _STATE_TABLE = {
     "state_table_index": Field(0, 15, 8),
     "function": Field(0, 23, 16),
@@ -150,8 +151,7 @@ _COMMON: dict[int, OperationLayout] = {
         default_payload_words=1,
     ),
     Opcode.RECORD_TIMER: OperationLayout(3, 1, {**_PADDED, "id": _word(2)}),
-    # code that saves the array for preemption has a shorter form, without the last word
-    Opcode.MERGE_SYNC: OperationLayout(3, 1, {**_PADDED, "value": _word(2)}, default_payload_words=1),
+    Opcode.MERGE_SYNC: OperationLayout(3, 1, _MERGE_SYNC, default_payload_words=1),
     **dict.fromkeys(range(Opcode.CUSTOM_OP_NEXT, Opcode.LOAD_PM_END_INTERNAL), _CUSTOM),
     Opcode.READ_REGS: _CUSTOM,
 }
@@ -179,6 +179,8 @@ LAYOUTS: dict[tuple[int, int], dict[int, OperationLayout]] = {
             {**_PADDED, "address": _word(2), "argument_index": _word(3), "argument_offset": _word(4)},
             default_payload_words=1,
         ),
+        # as the driver writes it, for code that saves the array: without the last word
+        Opcode.MERGE_SYNC: OperationLayout(3, 1, _MERGE_SYNC),
     },
 }
 """Layouts by stream version (major, minor), then by opcode."""
