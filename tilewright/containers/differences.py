@@ -211,7 +211,7 @@ def _commands(left: list[txn.Operation], right: list[txn.Operation], place: str)
     for i, j, a, b in changes([*map(operation_key, left)], [*map(operation_key, right)]):
         for x, y in zip_longest(left[i:a], right[j:b]):
             # long lists are not aligned: some of a range are as they were
-            if x is None or y is None or _key(x) != _key(y):
+            if x is None or y is None or operation_key(x) != operation_key(y):
                 yield _changed(x, y, model, f"{place} command {i if x is not None else j}".strip())
             i, j = i + 1, j + 1
 

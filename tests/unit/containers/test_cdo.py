@@ -155,7 +155,7 @@ WRITES = st.lists(st.builds(txn.write, st.sampled_from([0x1D000, 0x1D004, 0x203F
 @given(left=WRITES, right=WRITES, most=st.sampled_from([0, 9, 1000]))
 def test_differences_are_commands_that_differ(left: list[txn.Operation], right: list[txn.Operation], most: int) -> None:
     """Also of lists that are too long to be aligned."""
-    with patch.object(comparison, "MOST_ALIGNED", most):
+    with patch("tilewright.txn.analysis.MOST_ALIGNED", most):
         found = [*comparison.differences(cdo_of(left), cdo_of(right))]
     assert all(it.left != it.right for it in found)
     assert bool(found) == (left != right)
