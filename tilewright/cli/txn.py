@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from tilewright.device import DeviceModel
     from tilewright.device.hazards import Finding
     from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.txn.containers import Patch
     from tilewright.txn.stream import Stream
     from tilewright.txn.text import TextError
+    from tilewright.txn.transfers import Intent
 
 
 def _share(text: str) -> float:
@@ -37,7 +39,20 @@ add_arguments = tools(
         "dis": Tool(
             "print a binary as text that `asm` turns back into the same bytes",
             arguments(
-                {"file": value("FILE"), "--plain": switch("no comments about what register fields mean"), **FOR_ALL}
+                {
+                    "file": value("FILE"),
+                    "--level": value(
+                        "N",
+                        "1: operations (default); 2: registers by name and field, which `asm` takes as well; "
+                        "3: transfers and waits, for people",
+                        type=int,
+                        choices=range(1, 4),
+                        default=1,
+                    ),
+                    "--plain": switch("no comments about what register fields mean"),
+                    "--html": value("OUT", "write a page that shows the transfers on the array and in their order"),
+                    **FOR_ALL,
+                }
             ),
         ),
         "asm": Tool(
@@ -52,15 +67,22 @@ add_arguments = tools(
         ),
         "stat": Tool(
             "count operations, bytes, tiles, pushes and patches",
-            arguments({"files": value("FILE", nargs="+"), **FOR_ALL}),
+            arguments(
+                {
+                    "files": value("FILE", nargs="+"),
+                    "--transfers": switch("also bytes of each argument, and what else the stream does"),
+                    **FOR_ALL,
+                }
+            ),
         ),
         "diff": Tool(
-            "show where two binaries part; status 1 if they do",
+            "say what two binaries do differently, and show the operations; status 1 if there are any",
             arguments(
                 {
                     "left": value("FILE"),
                     "right": value("FILE"),
                     "--all": switch("every difference, not only the first"),
+                    "--summary": switch("only what they do differently"),
                     **FOR_ALL,
                 }
             ),
@@ -126,12 +148,18 @@ def _decoded(name: str, section: str | None) -> Stream:
 
 
 def _decode(data: bytes, name: str, section: str | None) -> Stream:
-    from tilewright.txn.containers import read_stream
+    return _decode_code(data, name, section)[0]
+
+
+def _decode_code(data: bytes, name: str, section: str | None) -> tuple[Stream, Sequence[Patch]]:
+    """The stream, and where the host that loads it puts addresses."""
+    from tilewright.txn.containers import read_container
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError
 
     try:
-        return read_stream(data, section)
+        code = read_container(data).code(section)
+        return code.decode(), code.patches
     except TextError as error:
         raise _at_line(error, name) from None
     except TxnError as error:
@@ -150,13 +178,41 @@ def _at_line(error: TextError, name: str) -> DiagnosedError:
 def _dis(args: Namespace) -> int:
     from tilewright.txn.text import disassemble
 
-    stream = _decoded(args.file, args.section)
+    stream, patches = _decode_code(read_bytes(args.file), args.file, args.section)
+    if args.level == 3 or args.html:
+        return _show_intent(args, _intent(stream, args.file, patches))
     if args.json:
         print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
         return 0
-    for line in disassemble(stream, explained=not args.plain):
+    for line in disassemble(stream, explained=not args.plain, by_register=args.level == 2):
         print(line)
     return 0
+
+
+def _show_intent(args: Namespace, intent: Intent) -> int:
+    """Transfers as text, for machines, or as a page."""
+    from tilewright.txn.intent_text import intent_lines
+
+    if args.html:
+        from tilewright.report.transfers_page import transfers_html
+
+        write_text(args.html, transfers_html(intent, Path(args.file).name))
+    if args.json:
+        print(json.dumps(intent.to_json()))
+    elif args.level == 3:
+        for line in intent_lines(intent):
+            print(line)
+    return 0
+
+
+def _intent(stream: Stream, name: str, patches: Sequence[Patch] = ()) -> Intent:
+    from tilewright.txn.stream import TxnError
+    from tilewright.txn.transfers import intent_of
+
+    try:
+        return intent_of(stream, patches)
+    except TxnError as error:
+        raise error.with_file(name) from None
 
 
 def _as_json(op: Any) -> dict[str, Any]:
@@ -193,10 +249,13 @@ def _assembled(name: str, section: str | None) -> Stream:
 
 def _stat(args: Namespace) -> int:
     from tilewright.txn.analysis import statistics
+    from tilewright.txn.intent_text import transfer_counts
 
-    found = {name: statistics(_decoded(name, args.section)) for name in args.files}
+    streams = {name: _decoded(name, args.section) for name in args.files}
+    found = {name: statistics(stream) for name, stream in streams.items()}
+    moved = {name: transfer_counts(_intent(streams[name], name)) for name in (streams if args.transfers else ())}
     if args.json:
-        print(json.dumps({name: numbers.to_json() for name, numbers in found.items()}))
+        print(json.dumps({name: numbers.to_json() | moved.get(name, {}) for name, numbers in found.items()}))
         return 0
     from rich.console import Console
     from rich.table import Table
@@ -217,6 +276,8 @@ def _stat(args: Namespace) -> int:
         ):
             for place, count in counts.items():
                 table.add_row(f"{title} {place}", str(count))
+        for title, count in moved.get(name, {}).items():
+            table.add_row(title.replace("_", " "), str(count))
         console.print(table)
     return 0
 
@@ -225,10 +286,19 @@ def _diff(args: Namespace) -> int:
     from itertools import islice
 
     from tilewright.txn.analysis import differences
+    from tilewright.txn.intent_diff import compare, meaning_of
 
+    left, right = (_decoded(name, args.section) for name in (args.left, args.right))
     # lazily: the first difference of large files is found without looking for all
-    found = differences(*(_decoded(name, args.section) for name in (args.left, args.right)))
+    found = differences(left, right)
     shown = list(found if args.all else islice(found, 1))
+    if args.summary and args.json:
+        print(json.dumps(compare(_intent(left, args.left), _intent(right, args.right)).to_json()))
+        return 1 if shown else 0
+    for line in meaning_of(left, right) if shown and not args.json else ():
+        print(line)
+    if args.summary:
+        return 1 if shown else 0
     if args.json:
         print(json.dumps([vars(difference) for difference in shown]))
     for difference in () if args.json else shown:

@@ -13,7 +13,7 @@ from functools import cache
 from .architecture import NUM_SLAVE_SLOTS
 from .devices import DEVICES
 from .enums import Arch, DeviceName, DmaDirection, TileType
-from .model import DeviceModel
+from .model import DeviceModel, TileId
 from .registers import PROGRAM_MEMORY_BYTES, TileRegisters
 from .vendor_registers import modules_of, registers_of
 
@@ -48,21 +48,31 @@ def name_address(model: DeviceModel, address: int) -> str | None:
     (column, row), offset = model.locate(address)
     if not model.is_valid_tile(column, row):
         return None
-    tile_type = model.tile_type(column, row)
-    return f"{TILE_WORDS[tile_type]}({column},{row}) {_name_offset(model, tile_type, offset)}"
+    tile = TileId(column, row)
+    return f"{short_tile_name(model, tile)} {_name_offset(model, model.tile_type(*tile), offset)}"
+
+
+def short_tile_name(model: DeviceModel, tile: TileId) -> str:
+    """`core(0,2)`."""
+    return f"{TILE_WORDS[model.tile_type(*tile)]}({tile.column},{tile.row})"
+
+
+def read_tile(model: DeviceModel, text: str) -> TileId:
+    """The tile that `short_tile_name` gave this name; ValueError if there is none."""
+    found = _TILE.fullmatch(text)
+    if not found:
+        raise ValueError(f"expected a tile like shim(0,0), got {text!r}")
+    column, row = int(found[2]), int(found[3])
+    if not model.is_valid_tile(column, row) or TILE_WORDS[model.tile_type(column, row)] != found[1]:
+        raise ValueError(f"the device has no {text}")
+    return TileId(column, row)
 
 
 def find_address(model: DeviceModel, text: str) -> int:
     """The address that `name_address` gave this name; ValueError if nothing has it."""
-    tile, _, register = text.partition(" ")
-    found = _TILE.fullmatch(tile)
-    if not found:
-        raise ValueError(f"expected a tile like shim(0,0), got {tile!r}")
-    column, row = int(found[2]), int(found[3])
-    if not model.is_valid_tile(column, row) or TILE_WORDS[model.tile_type(column, row)] != found[1]:
-        raise ValueError(f"the device has no {tile}")
-    offset = _find_offset(model, model.tile_type(column, row), register)
-    return model.tile_address(column, row, offset)
+    place, _, register = text.partition(" ")
+    tile = read_tile(model, place)
+    return model.tile_address(*tile, _find_offset(model, model.tile_type(*tile), register))
 
 
 def _name_offset(model: DeviceModel, tile_type: TileType, offset: int) -> str:

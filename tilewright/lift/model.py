@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.device.layout import WORD_MASK
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.lift.decisions import Decision, decide, follow
 from tilewright.lift.expressions import (
     Column,
@@ -19,13 +19,13 @@ from tilewright.lift.expressions import (
     ShapeChoice,
     ShapeConstant,
     ShapeExpression,
+    varying,
 )
 from tilewright.lift.loops import Leaf, Matrix, Node, RolledLoop, joined, roll
 from tilewright.lift.parameters import ShapeParameters
 from tilewright.lift.search import Explainer
-from tilewright.lift.unused import unused_mask
-from tilewright.txn.codec import decode, header_words, lay_out
-from tilewright.txn.stream import Header, Stream, Words
+from tilewright.txn.codec import decode, header_words, lay_out, unread_mask
+from tilewright.txn.stream import HEADER_WORDS, Header, Stream, Words
 
 UNUSED = "unused"
 """The parameter that says which of the contents of unread bits a file has, where its shape does not say it."""
@@ -164,7 +164,7 @@ def generate(header: Header, body: Sequence[Explained], columns: Columns) -> Wor
             words.extend(number & WORD_MASK for number in numbers)
 
     run(body, ())
-    size = 4 * (len(words) + 4)
+    size = WORD_BYTES * (len(words) + HEADER_WORDS)
     return np.array([*header_words(header, operations, size), *words], dtype=np.uint32)
 
 
@@ -244,11 +244,11 @@ def _image_words(
 ) -> list[int]:
     """Words that differ in unread bits only, and that no expression explains."""
     changing = np.bitwise_or.reduce(words ^ words[:, :1], axis=1).astype(np.uint32)
-    mask = unused_mask(file.stream, file.starts, len(words))
+    mask = unread_mask(file.stream)
     suspects = np.flatnonzero((changing != 0) & (changing & ~mask == 0)).tolist()
     if not suspects:
         return []
-    explainer = Explainer(parameters.columns or {"": np.zeros(len(parameters.files), dtype=np.int64)}, trusted)
+    explainer = Explainer(parameters.inputs, trusted)
     return [word for word in suspects if explainer.explain_simply(words[word]) is None]
 
 
@@ -260,11 +260,6 @@ def _number_images(group: Group, contents: Matrix, images: list[int], starts: li
     for row, word in enumerate(images):
         operation = int(np.searchsorted(starts, word, side="right")) - 1
         group.image_words[operation, word - starts[operation]] = contents[row]
-
-
-def varying(columns: Columns) -> dict[str, Column]:
-    """Parameters that are not the same in all files."""
-    return {name: column for name, column in columns.items() if len(column) and (column != column[0]).any()}
 
 
 def _merged(groups: Sequence[Group]) -> list[Group]:
@@ -296,8 +291,7 @@ def _explained(
 
 
 def _explain(group: Group, model: FamilyModel, trusted: dict[ShapeExpression, None]) -> list[Unexplained]:
-    own = model.parameters.take(group.files)
-    explainer = Explainer(own.columns or {"": np.zeros(len(group.files), dtype=np.int64)}, trusted)
+    explainer = Explainer(model.parameters.take(group.files).inputs, trusted)
     missing = list[Unexplained]()
 
     def explain(column: Column, operation: int, word: int) -> ShapeExpression:

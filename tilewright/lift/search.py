@@ -28,6 +28,7 @@ from tilewright.lift.expressions import (
     ShapeConstant,
     ShapeExpression,
     affine,
+    varying,
 )
 
 Rows = npt.NDArray[np.bool_]
@@ -63,9 +64,7 @@ class Explainer:
 
     def __init__(self, columns: Columns, trusted: Iterable[ShapeExpression] = ()):
         self.columns = columns
-        self._varying = {
-            name: column for name, column in columns.items() if len(column) and (column != column[0]).any()
-        }
+        self._varying = varying(columns)
         self.count = len(next(iter(columns.values()), ()))
         self._known: dict[bytes, ShapeExpression | None] = {}
         self.trusted: dict[ShapeExpression, None] = dict.fromkeys(trusted)
