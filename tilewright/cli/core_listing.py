@@ -18,7 +18,7 @@ EXECUTABLE = 4
 
 
 @dataclass
-class CoreProgram:
+class ListedProgram:
     """Machine code that lies together, and the symbols in it."""
 
     name: str
@@ -31,7 +31,7 @@ class CoreProgram:
     """Column and row of the core, where an image says it."""
 
 
-def disassembly(file: str, container: Container) -> list[CoreProgram]:
+def disassembly(file: str, container: Container) -> list[ListedProgram]:
     """All machine code of a container; an error if there is none, or none that is known here."""
     from tilewright.isa.tables import ARCHITECTURES
 
@@ -45,7 +45,7 @@ def disassembly(file: str, container: Container) -> list[CoreProgram]:
     return found
 
 
-def lines(program: CoreProgram) -> Iterator[str]:
+def lines(program: ListedProgram) -> Iterator[str]:
     """A program for people."""
     from tilewright.ir.escapes import visible
     from tilewright.isa.listing import listing
@@ -56,7 +56,7 @@ def lines(program: CoreProgram) -> Iterator[str]:
     yield from listing(program.data, program.address, names, instruction_set(program.architecture))
 
 
-def to_json(program: CoreProgram) -> dict[str, Any]:
+def to_json(program: ListedProgram) -> dict[str, Any]:
     """A program for other programs: a row for each bundle, instructions one by one."""
     from tilewright.isa.listing import listed_bundles
     from tilewright.isa.tables import instruction_set
@@ -72,7 +72,7 @@ def to_json(program: CoreProgram) -> dict[str, Any]:
     return {"name": program.name, "arch": program.architecture} | place | {"symbols": symbols, "bundles": bundles}
 
 
-def programs(container: Container) -> Iterator[CoreProgram]:
+def programs(container: Container) -> Iterator[ListedProgram]:
     """Machine code in a container, and in the containers in it."""
     from tilewright.containers import Cdo, ElfFile, Pdi, Xclbin
     from tilewright.containers.aie_partition import AiePartition
@@ -98,13 +98,13 @@ def programs(container: Container) -> Iterator[CoreProgram]:
             pass
 
 
-def _of_image(cdo: Cdo, prefix: str = "") -> Iterator[CoreProgram]:
+def _of_image(cdo: Cdo, prefix: str = "") -> Iterator[ListedProgram]:
     from tilewright.containers.effects import model_of, uses
 
     operations = cdo.operations()
     for tile, use in uses(operations, model_of(operations)).items():
         for start, data in _joined(use.program):
-            yield CoreProgram(f"{prefix}core {tile}", ARCHITECTURE, start, data, place=(tile.column, tile.row))
+            yield ListedProgram(f"{prefix}core {tile}", ARCHITECTURE, start, data, place=(tile.column, tile.row))
 
 
 def _joined(blocks: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
@@ -118,7 +118,7 @@ def _joined(blocks: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
     return made
 
 
-def _of_elf(elf: ElfFile) -> Iterator[CoreProgram]:
+def _of_elf(elf: ElfFile) -> Iterator[ListedProgram]:
     from tilewright.containers.elf import RELOCATABLE
     from tilewright.txn.elf import has_bytes
 
@@ -131,4 +131,4 @@ def _of_elf(elf: ElfFile) -> Iterator[CoreProgram]:
                 if name and symbol.section == number and symbol.info & 0xF < 3:
                     names.setdefault(symbol.value, name)
             start = 0 if is_object else section.header.address
-            yield CoreProgram(section.name, elf.arch, start, section.content.write(), names)
+            yield ListedProgram(section.name, elf.arch, start, section.content.write(), names)

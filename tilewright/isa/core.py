@@ -49,6 +49,34 @@ class CorePorts(Protocol):
     def event(self, number: int) -> None: ...
 
 
+class FlatMemory:
+    """Surroundings of a core on its own: memory alone. Every lock is free, words come from nowhere and go nowhere."""
+
+    def __init__(self) -> None:
+        self.memory = bytearray(1 << ADDRESS.bit_length())
+
+    def load(self, address: int, size: int) -> bytes:
+        return bytes(self.memory[address : address + size])
+
+    def store(self, address: int, data: bytes) -> None:
+        self.memory[address : address + len(data)] = data
+
+    def acquire(self, lock: int, value: int) -> bool:
+        return True
+
+    def release(self, lock: int, value: int) -> bool:
+        return True
+
+    def read_stream(self, waits: bool) -> int | None:
+        return None
+
+    def write_stream(self, word: int, is_last: bool, waits: bool) -> bool:
+        return True
+
+    def event(self, number: int) -> None:
+        pass
+
+
 class ExecutionError(Error):
     """A core that cannot go on: the bundle's address, and why."""
 

@@ -40,7 +40,7 @@ def lanes(data: bytes, bits: int, is_signed: bool) -> Lanes:
     return np.frombuffer(data, np.dtype(f"<{'i' if is_signed else 'u'}{bits // 8}"))
 
 
-class Element(NamedTuple):
+class LaneType(NamedTuple):
     """A type in a key: the bits, and where its sign is said."""
 
     bits: int
@@ -48,7 +48,7 @@ class Element(NamedTuple):
     """`s` for always, `d` for the control register, nothing where it does not matter."""
 
     @classmethod
-    def of(cls, text: str) -> Element:
+    def of(cls, text: str) -> LaneType:
         return cls(int(text.lstrip("sd")), text[0] if text[0] in "sd" else "")
 
     def read(self, data: bytes, control: int) -> Lanes:
@@ -141,7 +141,7 @@ def _comparison(result: Callable[[Lanes, Lanes], Lanes] | None, test: Callable[[
     def make(text: str) -> Meaning:
         if text == "bf16":
             raise UnknownMeaningError("comparisons of bf16 are not known")
-        element = Element.of(text)
+        element = LaneType.of(text)
 
         def compute(v: Values) -> Results:
             sign = v.get("crVaddSign", 1)
@@ -165,7 +165,7 @@ UNARY: dict[str, tuple[Callable[[Lanes], Lanes] | None, Callable[[Lanes], Lanes]
 
 def _unary(result: Callable[[Lanes], Lanes] | None, test: Callable[[Lanes], Lanes]) -> Maker:
     def make(text: str) -> Meaning:
-        element = Element.of(text)
+        element = LaneType.of(text)
 
         def compute(v: Values) -> Results:
             # `veqz` calls its operand the second
@@ -209,7 +209,7 @@ def _vextbcst(text: str) -> Meaning:
 
 @define("vextract")
 def _vextract(text: str) -> Meaning:
-    element = Element.of(text)
+    element = LaneType.of(text)
 
     def compute(v: Values) -> Results:
         found = _element(v["a"], element.bits, v["n"])
@@ -358,7 +358,7 @@ def shift_amount(value: int) -> int:
 
 @define("vsrs", "vsrsm")
 def _vsrs(narrow: str, wide: str) -> Meaning:
-    to, element = Element.of(narrow), Element.of(wide)
+    to, element = LaneType.of(narrow), LaneType.of(wide)
 
     def compute(v: Values) -> Results:
         shift = shift_amount(v["s"])
@@ -376,7 +376,7 @@ def _vsrs(narrow: str, wide: str) -> Meaning:
     return compute
 
 
-def _narrowed(values: Lanes, to: Element, saturation: int, is_signed: bool) -> Results:
+def _narrowed(values: Lanes, to: LaneType, saturation: int, is_signed: bool) -> Results:
     if saturation & SATURATE:
         values = np.clip(values, *_limits(to.bits, is_signed, saturation))
     else:
@@ -389,7 +389,7 @@ def _narrowed(values: Lanes, to: Element, saturation: int, is_signed: bool) -> R
 
 @define("vups")
 def _vups(wide: str, narrow: str) -> Meaning:
-    to, element = Element.of(wide), Element.of(narrow)
+    to, element = LaneType.of(wide), LaneType.of(narrow)
 
     def compute(v: Values) -> Results:
         shift = v["s"] & 63
@@ -405,13 +405,13 @@ def _vups(wide: str, narrow: str) -> Meaning:
 
 @define("vunpack")
 def _vunpack(wide: str, narrow: str) -> Meaning:
-    to, element = Element.of(wide), Element.of(narrow)
+    to, element = LaneType.of(wide), LaneType.of(narrow)
     return lambda v: {"d": as_bytes(element.read(v["a"], v.get("crUnpackSign", 1)), to.bits)}
 
 
 @define("vpack")
 def _vpack(narrow: str, wide: str) -> Meaning:
-    to, element = Element.of(narrow), Element.of(wide)
+    to, element = LaneType.of(narrow), LaneType.of(wide)
 
     def compute(v: Values) -> Results:
         is_signed = to.is_signed(v.get("crPackSign", 1))

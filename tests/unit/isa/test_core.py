@@ -8,27 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.isa import assemble
-from tilewright.isa.core import ExecutionError, MachineCore
+from tilewright.isa.core import ExecutionError, FlatMemory, MachineCore
 
 DATA = 0x70000
 
 
-class Surroundings:
-    """Memory of a megabyte, locks that are always free, streams of lists."""
+class Surroundings(FlatMemory):
+    """Locks that are refused as often as a test says, streams of lists."""
 
     def __init__(self) -> None:
-        self.memory = bytearray(1 << 20)
+        super().__init__()
         self.uses = list[tuple[str, int, int]]()
         self.refused = 0
         self.coming = list[int]()
         self.gone = list[tuple[int, bool]]()
         self.events = list[int]()
-
-    def load(self, address: int, size: int) -> bytes:
-        return bytes(self.memory[address : address + size])
-
-    def store(self, address: int, data: bytes) -> None:
-        self.memory[address : address + len(data)] = data
 
     def acquire(self, lock: int, value: int) -> bool:
         if self.refused:
