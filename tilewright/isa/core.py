@@ -46,6 +46,8 @@ class CorePorts(Protocol):
     def release(self, lock: int, value: int) -> bool: ...
     def read_stream(self, waits: bool) -> int | None: ...
     def write_stream(self, word: int, is_last: bool, waits: bool) -> bool: ...
+    def read_cascade(self) -> bytes | None: ...
+    def write_cascade(self, data: bytes) -> bool: ...
     def event(self, number: int) -> None: ...
 
 
@@ -71,6 +73,12 @@ class FlatMemory:
         return None
 
     def write_stream(self, word: int, is_last: bool, waits: bool) -> bool:
+        return True
+
+    def read_cascade(self) -> bytes | None:
+        return None
+
+    def write_cascade(self, data: bytes) -> bool:
         return True
 
     def event(self, number: int) -> None:
@@ -178,7 +186,7 @@ class MachineCore:
         self._locks = dict[int, list[tuple[str, int, int]]]()
         self._jump: tuple[int, int] | None = None
         self._promised = list[_Promise]()
-        self._moved = dict[str, dict[str, int]]()
+        self._moved = dict[str, dict[str, Any]]()
         """Words of streams that the next bundle has moved already, by instruction."""
         self._ends = False
 
@@ -217,7 +225,7 @@ class MachineCore:
         for kind, lock, value in self._locks.get(self.cycle + 1, ()):
             if kind == "acq":
                 return f"lock {lock}, value {signed(value)}"
-        return "a stream" if self._bundle().streams else ""
+        return "a stream or the cascade" if self._bundle().streams else ""
 
     def step(self) -> bool:
         """One cycle; False if the core has to wait, and then nothing has changed."""
@@ -515,8 +523,18 @@ def _write_word(core: MachineCore, plan: _Plan, values: Values) -> int | None:
     return values["a"] if moved else None
 
 
-STREAMS: dict[str, Callable[[MachineCore, _Plan, Values], int | None]] = {
+def _read_cascade(core: MachineCore, plan: _Plan, values: Values) -> bytes | None:
+    return core.ports.read_cascade()
+
+
+def _write_cascade(core: MachineCore, plan: _Plan, values: Values) -> bytes | None:
+    return values["a"] if core.ports.write_cascade(values["a"]) else None
+
+
+STREAMS: dict[str, Callable[[MachineCore, _Plan, Values], int | bytes | None]] = {
     "stream_read": _read_word,
     "stream_write": _write_word,
+    "cascade_read": _read_cascade,
+    "cascade_write": _write_cascade,
 }
-"""Instructions that move a word of a stream: the word, or None if that is not possible yet."""
+"""Instructions that move a word of a stream or 512 bits of the cascade: these, or None if that is not possible yet."""

@@ -186,6 +186,18 @@ def _stream_write(*_: str) -> Meaning:
     return lambda v: {"srMS0": v["moved"]}
 
 
+@define("cascade_read")
+def _cascade_read(half: str = "") -> Meaning:
+    if half:
+        raise UnknownMeaningError(f"the meaning of `vmov.{half}` from the cascade is not known")
+    return lambda v: {"d": v["word"]}
+
+
+@define("cascade_write")
+def _cascade_write() -> Meaning:
+    return lambda v: {}
+
+
 @define("nop", "done", "event", "acq", "rel", "padd")
 def _no_result(*_: str) -> Meaning:
     """Registers are left alone, but for pointers; the core itself does the rest."""

@@ -24,6 +24,9 @@ from tilewright.sim.trace import TraceEvent
 WINDOW_BITS = 16
 FIRST_WINDOW = 4
 """Data memory begins at 0x40000: a window of 64 KiB for each side that a core sees."""
+REGISTERS = 0x80000
+"""Of the core's own tile, by `lda.tm` and `st.tm`."""
+CASCADE_BYTES = 64
 LONGEST_TURN = 1000
 """Cycles that a core goes ahead of the others, as long as it neither gives nor takes anything."""
 
@@ -42,10 +45,15 @@ class MachineCodePorts:
         self._windows = dict[int, Tile]()
 
     def load(self, address: int, size: int) -> bytes:
+        if address >= REGISTERS and size == WORD_BYTES:
+            return self.tile.read(address - REGISTERS).to_bytes(WORD_BYTES, "little")
         memory, at = self._memory(address, size)
         return memory[at : at + size].tobytes()
 
     def store(self, address: int, data: bytes) -> None:
+        if address >= REGISTERS and len(data) == WORD_BYTES:
+            self.tile.write(address - REGISTERS, int.from_bytes(data, "little"))
+            return
         memory, at = self._memory(address, len(data))
         memory[at : at + len(data)] = np.frombuffer(data, np.uint8)
 
@@ -75,6 +83,8 @@ class MachineCodePorts:
         return self._asked(partial(self.port.use_lock, lock, value, True, UNKNOWN_LOC)) is not None
 
     def release(self, lock: int, value: int) -> bool:
+        # machine code does not say beforehand which locks it releases; explanations of hangs know those that it did
+        self.tile.core_releases.add(self.port.numbered_lock(lock, UNKNOWN_LOC))
         return self._asked(partial(self.port.use_lock, lock, value, False, UNKNOWN_LOC)) is not None
 
     def read_stream(self, waits: bool) -> int | None:
@@ -85,6 +95,12 @@ class MachineCodePorts:
         data = word.to_bytes(WORD_BYTES, "little")
         ask = partial(self.port.put_stream, 0, data, UNKNOWN_LOC, is_last)
         return (self._asked(ask) if waits else self._refuse()) is not None
+
+    def read_cascade(self) -> bytes | None:
+        return self._asked(partial(self.port.get_cascade, CASCADE_BYTES, UNKNOWN_LOC))
+
+    def write_cascade(self, data: bytes) -> bool:
+        return self._asked(partial(self.port.put_cascade, data, UNKNOWN_LOC)) is not None
 
     def _refuse(self) -> bytes:
         raise self._fault("reads or writes a stream without waiting, which is not modelled")

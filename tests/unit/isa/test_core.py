@@ -23,6 +23,7 @@ class Surroundings(FlatMemory):
         self.coming = list[int]()
         self.gone = list[tuple[int, bool]]()
         self.events = list[int]()
+        self.arriving, self.leaving = list[bytes](), list[bytes]()
 
     def acquire(self, lock: int, value: int) -> bool:
         if self.refused:
@@ -40,6 +41,13 @@ class Surroundings(FlatMemory):
 
     def write_stream(self, word: int, is_last: bool, waits: bool) -> bool:
         self.gone.append((word, is_last))
+        return True
+
+    def read_cascade(self) -> bytes | None:
+        return self.arriving.pop(0) if self.arriving else None
+
+    def write_cascade(self, data: bytes) -> bool:
+        self.leaving.append(data)
         return True
 
     def event(self, number: int) -> None:
@@ -231,10 +239,18 @@ def test_a_wait_that_does_not_end_is_told():
 
 def test_streams_give_and_take_words():
     core, around = core_of("mov r0, SS\n" + "nop\n" * 7 + "add r0, r0, #1\nmov ms, r0\nmov.tlast ms, r0")
-    assert not core.step() and core.waiting_for() == "a stream"
+    assert not core.step() and core.waiting_for() == "a stream or the cascade"
     around.coming = [41]
     core.run()
     assert around.gone == [(42, False), (42, True)]
+
+
+def test_the_cascade_hands_registers_on():
+    core, around = core_of("vmov x0, SCD\n" + "nop\n" * 7 + "vadd.32 x1, x0, x0\nnop\nnop\nvmov MCD, x1")
+    assert not core.step()
+    around.arriving = [words(*range(16))]
+    core.run()
+    assert around.leaving == [words(*range(0, 32, 2))]
 
 
 def test_events_and_the_end():
