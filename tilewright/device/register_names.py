@@ -76,10 +76,10 @@ def find_address(model: DeviceModel, text: str) -> int:
 
 
 def _name_offset(model: DeviceModel, tile_type: TileType, offset: int) -> str:
-    name = _names(model.name, tile_type).get(offset)
+    name = named_registers(model.name, tile_type).get(offset)
     if name is not None:
         return name
-    for area, base, size in _areas(model, tile_type):
+    for area, base, size in areas(model, tile_type):
         if base <= offset < base + size:
             return f"{area}+{offset - base:#x}"
     return f"+{offset:#x}"
@@ -90,14 +90,15 @@ def _find_offset(model: DeviceModel, tile_type: TileType, name: str) -> int:
     if name in offsets:
         return offsets[name]
     if found := _AREA.fullmatch(name):
-        bases = {area: base for area, base, _ in _areas(model, tile_type)} | {None: 0}
+        bases = {area: base for area, base, _ in areas(model, tile_type)} | {None: 0}
         if found[1] in bases:
             return bases[found[1]] + int(found[2], 0)
     raise ValueError(f"a {TILE_WORDS[tile_type]} tile has no register {name!r}")
 
 
 @cache
-def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
+def named_registers(device: DeviceName, tile_type: TileType) -> dict[int, str]:
+    """Every register of a tile: offset and name. Memories are not among them."""
     model = DEVICES[device]
     # our names go before the vendor's
     return dict(_other_registers(model, tile_type)) | dict(_registers(model, tile_type))
@@ -105,14 +106,14 @@ def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
 
 @cache
 def _offsets(device: DeviceName, tile_type: TileType) -> dict[str, int]:
-    return {name: offset for offset, name in _names(device, tile_type).items()}
+    return {name: offset for offset, name in named_registers(device, tile_type).items()}
 
 
 def _table(model: DeviceModel, tile_type: TileType) -> TileRegisters:
     return model.registers(*model.representative_tile(tile_type))
 
 
-def _areas(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[str, int, int]]:
+def areas(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[str, int, int]]:
     """Memories: name, first offset, bytes."""
     if size := model.resources(tile_type).data_memory_bytes:
         yield "Memory", 0, size
@@ -162,7 +163,7 @@ def _other_registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[
     """All registers that the vendor names, by module: `memory.Trace_Control0`. AIE1 has others."""
     if model.arch is Arch.AIE1:
         return
-    memories = [range(base, base + size) for _, base, size in _areas(model, tile_type)]
+    memories = [range(base, base + size) for _, base, size in areas(model, tile_type)]
     for module in modules_of(tile_type):
         for offset, name in registers_of(module).items():
             if not any(offset in memory for memory in memories):  # the vendor's list has memories as registers

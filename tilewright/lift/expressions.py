@@ -31,12 +31,19 @@ class Scope:
     def __init__(self, emitter: Emitter, parameters: Mapping[str, SSAValue]):
         self.emitter, self.parameters = emitter, parameters
         self._made: dict[ShapeExpression, SSAValue] = {}
+        self._conditions: dict[Condition, SSAValue] = {}
 
     def value(self, expression: ShapeExpression) -> SSAValue:
         """The i64 value of an expression, computed once."""
         if expression not in self._made:
             self._made[expression] = expression.emit(self)
         return self._made[expression]
+
+    def holds(self, condition: Condition) -> SSAValue:
+        """Whether a condition holds, computed once: contents of many words are chosen by the same few."""
+        if condition not in self._conditions:
+            self._conditions[condition] = condition.emit(self)
+        return self._conditions[condition]
 
     def constant(self, number: int) -> SSAValue:
         return self.value(ShapeConstant(number))
@@ -225,7 +232,7 @@ class ShapeChoice(ShapeExpression):
 
     def emit(self, scope: Scope) -> SSAValue:
         then, otherwise = scope.value(self.then), scope.value(self.otherwise)
-        condition = self.condition.emit(scope)
+        condition = scope.holds(self.condition)
         assert condition.type == i1
         return scope.emitter.select(condition, then, otherwise)
 

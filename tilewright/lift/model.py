@@ -23,7 +23,7 @@ from tilewright.lift.expressions import (
 )
 from tilewright.lift.loops import Leaf, Matrix, Node, RolledLoop, joined, roll
 from tilewright.lift.parameters import ShapeParameters
-from tilewright.lift.search import Explainer
+from tilewright.lift.search import Explainer, turns_of
 from tilewright.txn.codec import decode, header_words, lay_out, unread_mask
 from tilewright.txn.stream import HEADER_WORDS, Header, Stream, Words
 
@@ -198,7 +198,7 @@ def learn(
     for number, group in enumerate(_merged(groups)):
         progress(f"words: group {number + 1}, {len(group.files)} files")
         model.groups += _explained(group, groups, model, trusted)
-    _settle(model)
+    _settle(model, trusted)
     return model
 
 
@@ -327,21 +327,23 @@ def _choice_of_image(group: Group, contents: Column) -> ShapeExpression:
     numbers = [0] * len(group.images)
     for index, content in zip(group.files, contents.tolist(), strict=True):
         numbers[group.image_of_file[index]] = content
-    result: ShapeExpression = ShapeConstant(numbers[0])
-    for image, number in enumerate(numbers[1:], start=1):
-        if number != numbers[0]:
+    usual = max(dict.fromkeys(numbers), key=numbers.count)
+    result: ShapeExpression = ShapeConstant(usual)
+    for image, number in enumerate(numbers):
+        if number != usual:
             result = ShapeChoice(Condition(Parameter(UNUSED), "==", image), ShapeConstant(number), result)
     return result
 
 
-def _settle(model: FamilyModel) -> None:
+def _settle(model: FamilyModel, trusted: Iterable[ShapeExpression]) -> None:
     """Find what tells groups apart; files that it puts into the wrong group are left out."""
     kept = [index for group in model.groups for index in group.files]
     if not kept:
         return
     kinds = np.array([number for number, group in enumerate(model.groups) for _ in group.files], dtype=np.int64)
     columns = varying(model.parameters.take(kept).columns)
-    model.decision = decide(columns, kinds) if columns else int(kinds[0])
+    turns = dict.fromkeys(turn for expression in trusted for turn in turns_of(expression))
+    model.decision = decide(columns, kinds, turns) if columns else int(kinds[0])
     found = follow(model.decision, columns) if columns else np.full(len(kept), kinds[0])
     for index, kind, wanted in zip(kept, found.tolist(), kinds.tolist(), strict=True):
         if kind != wanted:

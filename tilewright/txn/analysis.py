@@ -27,6 +27,8 @@ from tilewright.txn.text import model_of, operation_text
 
 _WITH_REGISTER = (Opcode.WRITE, Opcode.BLOCKWRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
 _WAITS = (Opcode.TCT, Opcode.MERGE_SYNC, Opcode.LOADPDI, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
+WALKED_WORDS = 1 << 15
+"""Native code pays for itself from here on: the reader makes an object of each operation that a DMA has to do with."""
 _WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE, Opcode.DDR_PATCH, Opcode.UPDATE_REG)
 
 
@@ -192,9 +194,10 @@ def _meanings(a: Operation | None, b: Operation | None, model: DeviceModel | Non
         yield f"{a.name} against {b.name}: from here on the streams may only be shifted against each other"
         return
     for name, value in a.fields.items():
-        # Values of registers are told field by field below.
-        if value != b.fields[name] and name != "value":
-            yield f"{name}: {value:#x} against {b.fields[name]:#x}"
+        # Streams of other versions have other fields; values of registers are told field by field below.
+        other = b.fields.get(name, value)
+        if value != other and name != "value":
+            yield f"{name}: {value:#x} against {other:#x}"
     if len(a.payload) != len(b.payload):
         yield f"payload: {len(a.payload)} words against {len(b.payload)}"
     for (address, x), (_, y) in zip(register_writes(a), register_writes(b), strict=False):
@@ -234,7 +237,8 @@ def hazard_findings(stream: Stream, model: DeviceModel) -> list[Finding[int]]:
 
 def _native_walk(stream: Stream) -> ModuleType | None:
     """The same rules in native code, where that is to be had and worth its while."""
-    if not has_native(sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)):
+    words = sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)
+    if not has_native(words, WALKED_WORDS):
         return None
     from tilewright.txn import hazard_walk
 

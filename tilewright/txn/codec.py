@@ -46,16 +46,16 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
     return Stream(header, opcodes, groups)
 
 
-def _native(words: int) -> ModuleType | None:
+def _native(words: int, least: int = NATIVE_WORDS) -> ModuleType | None:
     """The native functions, where they are to be had and a stream is long enough for them."""
-    if words < (NATIVE_WORDS_WARM if "llvmlite.binding" in sys.modules else NATIVE_WORDS):
+    if words < (NATIVE_WORDS_WARM if "llvmlite.binding" in sys.modules else least):
         return None
     return _columns()
 
 
-def has_native(words: int) -> bool:
-    """Whether native code is to be had, and worth its while for so many words."""
-    return _native(words) is not None
+def has_native(words: int, least: int) -> bool:
+    """Whether native code is to be had, and worth its while for so many words; cold from `least` on."""
+    return _native(words, least) is not None
 
 
 @cache

@@ -115,6 +115,8 @@ class ControlCode:
     """Those that come with the file, by the name that patches have for them."""
     locate: Callable[[int], int] = field(default=lambda offset: offset, repr=False)
     """Where in the file a byte of the stream is."""
+    is_verbatim: bool = True
+    """Whether the file has these very bytes, so that `locate` says where; other forms were made into them."""
 
     def decode(self, addresses: Mapping[str, int] | None = None) -> Stream:
         """The stream; with the addresses of buffers, as a host patches it."""
@@ -172,7 +174,8 @@ def read_stream(data: bytes, section: str | None = None) -> Stream:
 def _from_words(data: bytes) -> ControlCode:
     """A file of words, or the text that `txn dis` writes; DPU words become the operations that do the same."""
     if is_assembly(data):
-        return ControlCode("", encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes())
+        made = encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes()
+        return ControlCode("", made, is_verbatim=False)
     file = read_words(data)
     if not is_dpu(file.data):
         return ControlCode("", file.data, locate=file.locate)
@@ -180,7 +183,7 @@ def _from_words(data: bytes) -> ControlCode:
         stream = DpuSequence.read(as_words(file.data)).stream()
     except TxnError as error:
         raise TxnError(None if error.offset is None else file.locate(error.offset), error.reason) from None
-    return ControlCode("", encode(stream).astype("<u4").tobytes())
+    return ControlCode("", encode(stream).astype("<u4").tobytes(), is_verbatim=False)
 
 
 def _from_elf(elf: Elf) -> Container:

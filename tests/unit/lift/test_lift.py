@@ -266,3 +266,20 @@ def test_damaged_and_mixed_files(family: dict[str, np.ndarray], data: st.DataObj
     design = tw.compile(lifted.text)
     for name, values in lifted.files.items():
         assert (design.txn("lifted", **values) == streams[name]).all()
+
+
+def test_buffers_that_take_turns_follow_a_count_that_proved_itself() -> None:
+    """Which of two buffers comes last depends on how many pieces there are, as in silu of production libraries."""
+
+    def stream(m: int, k: int) -> np.ndarray:
+        pieces = -(-m * k // 4096)
+        last = 0x20000 if pieces % 4 == 1 else 0x1A0000
+        more = [txn.write(0x1008, 5)] if m > 700 else []
+        return _stream(txn.write(0x1000, pieces), txn.write(0x1004, last if m > 700 else 0), *more)
+
+    sizes = [(m, k) for m in range(64, 768, 64) for k in (320, 448, 1152, 1376)] + [
+        (m, k) for m in (704, 832, 1088, 1600) for k in (96, 352, 1376, 1712)
+    ]
+    files = {f"op_{m}_{k}.bin": stream(m, k) for m, k in sizes}
+    model = learn(files, from_names([*files]))
+    assert not model.left_out and not model.unexplained
