@@ -33,6 +33,12 @@ DISABLE = words(0x00040107, 0, CORE | 0x32000, 1, 0)
 LOCK = words(0x00030108, 0, CORE | 0x1F010, 2)
 ENABLE = words(0x00040107, 0, CORE | 0x32000, 1, 1)
 
+
+def program_write(code: bytes) -> bytes:
+    """A command that puts bytes into program memory, with its length in a word of its own."""
+    return words(0x00FF0105, 2 + len(code) // 4, 0, CORE | 0x20000) + code
+
+
 ELFS_CDO = cdo(NOP, DISABLE, words(0x00010111, 0), PROGRAM_WRITE)
 """The data of the block begins at word 16: 5 of the header, 1, 5, 2, 3."""
 INIT_CDO = cdo(NOP, LOCK)

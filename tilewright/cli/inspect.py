@@ -3,6 +3,7 @@
 tilewright inspect final.xclbin
 tilewright inspect final.xclbin --extract parts      its sections, PDIs and programs of cores as files
 tilewright inspect final.xclbin --rebuild again.xclbin   written anew from what was understood
+tilewright inspect core_0_2.elf --disassemble        its machine code, of a core's ELF file or of all cores of an image
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright.cli import core_listing
+from tilewright.cli.core_listing import disassembly
 from tilewright.cli.files import read_bytes, write_atomically, write_folder
 from tilewright.cli.parsers import arguments, switch, value
 
@@ -39,6 +42,7 @@ add_arguments = arguments(
         "file": value("FILE", "the file; `-` is standard input"),
         "--json": switch("everything, for programs"),
         "--commands": switch("every command or operation, however many there are"),
+        "--disassemble": switch("the machine code of cores (AIE2): addresses, bytes, instructions, symbols"),
         "--extract": value("DIR", "write its parts as files into this folder"),
         "--rebuild": value("OUT", "write the file anew from what was understood"),
     }
@@ -52,10 +56,14 @@ def run(args: Namespace) -> None:
         write_atomically(Path(args.rebuild), container.write())
     if args.extract is not None:
         extract(container, Path(args.extract), print_list=not args.json)
+    code = disassembly(args.file, container) if args.disassemble else []
     if args.json:
         found = container.to_json() | {"size": len(data), "opaque": opaque_bytes(container)}
         about = [design_json(design) for design in designs(args.file, container)]
-        print(json.dumps(found | ({"designs": about} if about else {})))
+        listed = {"programs": [core_listing.to_json(program) for program in code]} if code else {}
+        print(json.dumps(found | ({"designs": about} if about else {}) | listed))
+    elif code:
+        print("\n\n".join("\n".join(core_listing.lines(program)) for program in code))
     elif args.extract is None and args.rebuild is None:
         show(args.file, data, container, every_command=args.commands)
 

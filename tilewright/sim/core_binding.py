@@ -91,14 +91,14 @@ class TileCorePort:
         self.lock(lock).release(amount, self._asker(location))
 
     def use_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
-        lock = self._numbered_lock(number, location)
+        lock = self.numbered_lock(number, location)
         if is_acquire:
             yield from self._acquire(lock, abs(amount), amount < 0, location)
         else:
             self._instruction("INSTR_LOCK_RELEASE_REQ")
             lock.release(amount, self._asker(location))
 
-    def _numbered_lock(self, number: int, location: LocationAttr) -> Lock:
+    def numbered_lock(self, number: int, location: LocationAttr) -> Lock:
         """A lock as instructions number it: in the order of the sides that a core sees, its own last."""
         count = len(self.tile.locks)
         place = None

@@ -41,7 +41,16 @@ RETURN_TYPE = 0
 class Machine:
     """A device, freshly out of reset."""
 
-    def __init__(self, model: DeviceModel, policy: FaultPolicy | None = None, timing: Timing | None = None):
+    def __init__(
+        self,
+        model: DeviceModel,
+        policy: FaultPolicy | None = None,
+        timing: Timing | None = None,
+        *,
+        runs_machine_code: bool = False,
+    ):
+        """With `runs_machine_code` a core without a program runs what is in its program memory, which is AIE2's."""
+        self.runs_machine_code = runs_machine_code
         self.model = model
         self.policy = policy or FaultPolicy()
         self.timing = timing or timing_of(model.arch)
@@ -220,6 +229,10 @@ class Machine:
         self._stop_core(tile)
         if tile.core_enabled and tile.program is not None:
             self._start_core(tile, tile.program)
+        elif tile.core_enabled and self.runs_machine_code and (code := tile.machine_code()) is not None:
+            from tilewright.sim.machine_code import machine_code_process
+
+            self._start_process(tile, machine_code_process(tile, code))
 
     def _stop_core(self, tile: Tile) -> None:
         actor = self._core_actors.pop(tile.place, None)
@@ -227,8 +240,11 @@ class Machine:
             actor.stop()
 
     def _start_core(self, tile: Tile, program: BoundCore) -> None:
+        self._start_process(tile, program.process())
+
+    def _start_process(self, tile: Tile, process: Process[None]) -> None:
         name, part = f"the core of {tile}", self.part_ids.number(PartKind.CORE, tile.place)
-        self._core_actors[tile.place] = self.engine.start(name, program.process(), tile.place, part)
+        self._core_actors[tile.place] = self.engine.start(name, process, tile.place, part)
 
     def core_is_done(self, tile: Tile) -> bool:
         actor = self._core_actors.get(tile.place)

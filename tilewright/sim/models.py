@@ -30,9 +30,16 @@ class Model(Enum):
 
 
 def make_machine(
-    device: DeviceModel, policy: FaultPolicy | None = None, timing: Timing | None = None, model: Model = Model.FAST
+    device: DeviceModel,
+    policy: FaultPolicy | None = None,
+    timing: Timing | None = None,
+    model: Model = Model.FAST,
+    *,
+    runs_machine_code: bool = False,
 ) -> Machine:
-    """A device, freshly out of reset. What only the plain model looks for is left to it."""
+    """A device, freshly out of reset. What only the plain model looks for is left to it, and machine code of cores."""
+    if runs_machine_code:
+        return Machine(device, policy, timing, runs_machine_code=True)
     if model is Model.FAST and not _needs_plain(policy or FaultPolicy()):
         from tilewright.sim.fast.machine import FastMachine
 

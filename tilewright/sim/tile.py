@@ -470,11 +470,20 @@ class Tile:
 
     # The core.
 
+    def machine_code(self) -> bytes | None:
+        """What is in the program memory, where there is anything."""
+        start = self.table.program_memory
+        if start is None or not self._has_code:
+            return None
+        words = [self.register(start + at) for at in range(0, PROGRAM_MEMORY_BYTES, WORD_BYTES)]
+        return np.array(words, dtype="<u4").tobytes()
+
     def _control_core(self, value: int, location: LocationAttr) -> None:
         fields = CoreControl.decode([value])
         enabled = bool(fields["enable"]) and not fields["reset"]
         # Loading code alone is no fault: designs may load cores that they never start.
-        if enabled and not self.core_enabled and self.program is None and self._has_code:
+        starts_code = enabled and not self.core_enabled and self.program is None and self._has_code
+        if starts_code and not self.machine.runs_machine_code:
             self.policy.fault(
                 FaultKind.PROGRAM_MEMORY,
                 f"the core of {self} is started with machine code in its program memory, which cannot be executed here",

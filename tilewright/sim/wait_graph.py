@@ -69,7 +69,7 @@ class WaitGraph:
     def missing_core(self, place: TileId) -> str:
         """Why there is no core at work at a place."""
         tile = self.machine.tiles.get(place)
-        if tile is None or tile.program is None:
+        if tile is None or (tile.program is None and not self.machine.runs_machine_code):
             return f"tile ({place.column}, {place.row}) has no core with a program"
         return f"{core_name(place)} {'has ended' if tile.core_enabled else 'was not started'}"
 

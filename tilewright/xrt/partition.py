@@ -1,7 +1,7 @@
 """The part of a simulated NPU that a hardware context has: images are loaded on it, instructions carried out.
 
 A package of ours brings the design that its images were made from, and runs with our cores. Of others the register
-writes of the PDI are carried out; a core that is started on machine code is refused by the simulator.
+writes of the PDI are carried out, and cores run the machine code that it loads, as far as that is AIE2's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from tilewright.containers import Pdi
 from tilewright.containers.effects import model_of as model_with_columns
-from tilewright.device import DeviceModel
+from tilewright.containers.effects import uses
+from tilewright.device import Arch, DeviceModel
 from tilewright.device.timing import timing_with
 from tilewright.driver.compiled_design import Parameters
 from tilewright.driver.loaded_device import Levels, SimulatedDevice, lent_arrays, policy_of
@@ -99,10 +100,21 @@ class Settings:
 class ConfiguredDevice(SimulatedDevice):
     """A device that a PDI of others has configured; instructions may load further ones by number."""
 
-    def __init__(self, model: DeviceModel, first: Pdi | None, others: Mapping[int, Pdi], settings: Settings):
+    def __init__(
+        self,
+        model: DeviceModel,
+        first: Pdi | None,
+        others: Mapping[int, Pdi],
+        settings: Settings,
+        *,
+        runs_machine_code: bool = False,
+    ):
         self._first, self._others = first, others
         clock = timing_with(model.arch, settings.timing)
-        super().__init__(lambda: make_machine(model, policy_of(settings.levels), clock, Model.named(settings.model)))
+        how = Model.named(settings.model)
+        super().__init__(
+            lambda: make_machine(model, policy_of(settings.levels), clock, how, runs_machine_code=runs_machine_code)
+        )
 
     def load(self, machine: Machine) -> Runner:
         images: Images = {number: partial(_image, pdi) for number, pdi in self._others.items()}
@@ -245,11 +257,15 @@ class Partition:
         operations = [op for pdi in pdis for op in pdi.cdo.operations()]
         described = model_of_header(code.decode().header)
         model = described if described is not None else model_with_columns(operations)
-        self.note(
-            f"{package.file} brings no design of ours: its registers are set, and it runs as far as no core has "
-            "machine code"
-        )
-        return ConfiguredDevice(model, first, others, self.settings)
+        runs_code = model.arch is Arch.AIE2 and any(use.program for use in uses(operations, model).values())
+        if runs_code:
+            self.note(f"{package.file} brings no design of ours: its cores run their machine code, by the plain model")
+        else:
+            self.note(
+                f"{package.file} brings no design of ours: its registers are set, and it runs as far as no core has "
+                "machine code"
+            )
+        return ConfiguredDevice(model, first, others, self.settings, runs_machine_code=runs_code)
 
 
 def carry_out(

@@ -13,6 +13,7 @@ from tilewright import txn
 from tilewright.cli.main import main
 from tilewright.containers.cdo import Cdo
 from tilewright.containers.pdi import pdi_from_cdos
+from tilewright.isa import assemble
 from tilewright.support.structure import Span
 from tilewright.txn.text import disassemble
 
@@ -61,6 +62,71 @@ def test_a_file_is_written_anew(kind: str, given: Path) -> None:
     given.write_bytes(KINDS[kind])
     assert main(["inspect", str(given), "--rebuild", str(given.parent / "again")]) == 0
     assert (given.parent / "again").read_bytes() == KINDS[kind]
+
+
+CODE = assemble("""
+    jl #after
+    mova r0, #1; nopb
+    lda r1, [p0], #4; mov r18, p6
+    nop
+    nop
+    .align 16
+    after: done
+""")
+LISTED = ["jl #32", "mova r0, #1; nopb", "lda r1, [p0], #4; mov r18, p6", *["nop"] * 8, "done"]
+
+
+@pytest.mark.parametrize(
+    "kind, data",
+    [
+        pytest.param("core-elf", files.core_elf(CODE), id="program of a core"),
+        pytest.param("cdo", files.cdo(files.program_write(CODE)), id="commands"),
+        pytest.param("pdi", files.pdi(files.program_write(CODE)), id="image of the array"),
+    ],
+)
+def test_machine_code_is_listed(kind: str, data: bytes, given: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given.write_bytes(data)
+    assert main(["inspect", str(given), "--disassemble"]) == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.endswith(f"{len(CODE)} bytes of aie2")
+    bundles = [line.split("//")[0][57:].strip() for line in lines if not line.endswith(":")]
+    assert [line for line in bundles if line != "nop"] == [line for line in LISTED if line != "nop"]
+    assert main(["inspect", str(given), "--disassemble", "--json"]) == 0
+    about = json.loads(capsys.readouterr().out)
+    (program,) = about["programs"]
+    assert about["kind"] == kind and program["arch"] == "aie2"
+    assert program.get("core") == (None if kind == "core-elf" else [0, 2])
+    assert "".join(it["bytes"] for it in program["bundles"]) == CODE.hex()
+    assert program["bundles"][0] == {"address": 0, "bytes": CODE[:6].hex(), "instructions": ["jl #32"], "target": 32}
+
+
+def test_symbols_name_places_in_machine_code(given: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given.write_bytes(files.core_elf(CODE))
+    assert main(["inspect", str(given), "--disassemble"]) == 0
+    out = capsys.readouterr().out
+    assert "\nmain:\n" in out and "jl #32  // main+0x20" in out
+
+
+@pytest.mark.parametrize(
+    "data, reason",
+    [
+        pytest.param(files.core_elf(flags=3), "machine code of aie2p: known are the instructions of aie2", id="aie2p"),
+        pytest.param(files.INIT_CDO, "no program of a core is in it", id="no code"),
+    ],
+)
+def test_machine_code_that_is_not_there(
+    data: bytes, reason: str, given: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given.write_bytes(data)
+    assert main(["inspect", str(given), "--disassemble"]) == 1
+    assert capsys.readouterr().err == f"{given}: error: {reason}\n"
+
+
+def test_bytes_that_are_no_instruction_are_passed_over(given: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given.write_bytes(files.core_elf(bytes.fromhex("ff ff ff ff") + CODE[-4:]))
+    assert main(["inspect", str(given), "--disassemble"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3].endswith("  .short 0xffff") and lines[-1].endswith("  done")
 
 
 @pytest.mark.parametrize("kind", KINDS)

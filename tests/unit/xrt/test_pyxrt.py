@@ -14,7 +14,11 @@ from xrt_packages import add_text, compiled, two_kernels, write_package, xclbin_
 
 from tilewright import pyxrt
 from tilewright.containers import ContainerError
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.locks import LockOp
+from tilewright.driver.compiled_design import Design
 from tilewright.errors import Error
+from tilewright.isa import assemble
 
 TO, FROM = pyxrt.xclBOSyncDirection.XCL_BO_SYNC_BO_TO_DEVICE, pyxrt.xclBOSyncDirection.XCL_BO_SYNC_BO_FROM_DEVICE
 COMPLETED, TIMEOUT = pyxrt.ert_cmd_state.ERT_CMD_STATE_COMPLETED, pyxrt.ert_cmd_state.ERT_CMD_STATE_TIMEOUT
@@ -224,24 +228,70 @@ def test_a_package_of_others_runs_without_cores(add_five: tuple[str, str], tmp_p
     assert "brings no design of ours" in capfd.readouterr().err
 
 
-def test_a_core_with_machine_code_is_refused_by_name(tmp_path: Path) -> None:
+def with_machine_code(folder: Path, design: Design, code: bytes) -> tuple[str, str]:
+    """A package as others make it: the image brings the code of the core (0, 2)."""
     from tilewright import txn
     from tilewright.containers.cdo import cdo_of
     from tilewright.containers.pdi import pdi_from_cdos
 
-    design = compiled(tmp_path, add_text(5))
-    xclbin, insts = write_package(tmp_path, design, is_ours=False)
+    xclbin, insts = write_package(folder, design, is_ours=False)
     made, core = xclbin_of(design, is_ours=False), 2 << 20
-    code = txn.Stream.of(txn.Header(), [txn.block_write(core + 0x20000, [0x1234] * 4)]).operations
+    words = np.frombuffer(code, "<u4").tolist()
+    loading = txn.Stream.of(txn.Header(), [txn.block_write(core + 0x20000, words)]).operations
     partition = made.partition
     assert partition is not None
     before = partition.pdis[0].image.cdo.operations()
-    partition.pdis[0].image = pdi_from_cdos([cdo_of([*code, *before])])
+    partition.pdis[0].image = pdi_from_cdos([cdo_of([*loading, *before])])
     Path(xclbin).write_bytes(made.write())
+    return xclbin, insts
+
+
+def test_cores_run_the_machine_code_of_a_package(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The design's core adds 5, the machine code 7: there is nothing else in the package that could have run."""
+    design = compiled(tmp_path, add_text(5))
+    places = {
+        op.sym_name.data: op
+        for op in design.device().walk()
+        if isinstance(op, BufferOp | LockOp) and op.sym_name is not None
+    }
+
+    def address(name: str) -> int:
+        buffer = places[name]
+        assert isinstance(buffer, BufferOp) and buffer.address is not None
+        return 0x70000 + buffer.address.value.data
+
+    def lock(name: str) -> int:
+        found = places[name]
+        assert isinstance(found, LockOp) and found.lock_id is not None
+        return 48 + found.lock_id.value.data
+
+    element = "lda r0, [p0], #4\n" + "nop\n" * 6 + "add r0, r0, #7\nst r0, [p1], #4\n"
+
+    def block(number: int) -> str:
+        return f"""
+            movxm p0, #{address(f"in_cons_buff_{number}")}
+            movxm p1, #{address(f"out_buff_{number}")}
+            acq #{lock("in_cons_cons_lock_0")}, r1
+            acq #{lock("out_prod_lock_0")}, r1
+            {element * 16}
+            rel #{lock("in_cons_prod_lock_0")}, r3
+            rel #{lock("out_cons_lock_0")}, r3
+        """
+
+    code = assemble(f"movx r1, #-1\nmovx r3, #1\nagain: {block(0)}{block(1)}\nj #again\n" + "nop\n" * 5 + ".align 16")
+    host = Host(*with_machine_code(tmp_path, design, code))
+    host.fill()
+    assert host.run().wait() is COMPLETED
+    assert (host.results() == VALUES + 7).all()
+    assert "its cores run their machine code" in capfd.readouterr().err
+
+
+def test_what_is_no_machine_code_stops_the_core(tmp_path: Path) -> None:
+    xclbin, insts = with_machine_code(tmp_path, compiled(tmp_path, add_text(5)), b"\xff" * 16)
     run = Host(xclbin, insts).run()
     assert run.wait() is ERROR
     assert run.outcome is not None
-    assert "core tile (0, 2) is started with machine code in its program memory" in run.outcome.explanation
+    assert "the core of tile (0, 2) stops at 0x0: no instructions: ff ff ff" in run.outcome.explanation
 
 
 @pytest.mark.parametrize(

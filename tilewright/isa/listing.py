@@ -1,0 +1,75 @@
+"""Listings of programs: each bundle with its address, its bytes, and the place that it jumps to."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tilewright.isa.bundles import CoreBundle, DecodeError, decode_bundle
+from tilewright.isa.tables import InstructionSet
+
+SMALLEST_BUNDLE = 2
+"""Bundles begin at multiples of so many bytes."""
+ADDRESS_OPERAND = "t"
+"""The letter that rows have for an address in program memory."""
+
+
+@dataclass(frozen=True)
+class ListedBundle:
+    """A bundle in its place, or two bytes that are none."""
+
+    address: int
+    code: bytes
+    bundle: CoreBundle | None
+    target: int | None
+    """Where a jump or call with a constant address leads."""
+
+    @property
+    def text(self) -> str:
+        return f".short {int.from_bytes(self.code, 'little'):#06x}" if self.bundle is None else str(self.bundle)
+
+
+def listed_bundles(data: bytes, address: int = 0, isa: InstructionSet | None = None) -> Iterator[ListedBundle]:
+    """All bytes as bundles; where there is no instruction, two bytes are passed over, and it goes on behind them."""
+    at = 0
+    while at < len(data):
+        try:
+            bundle = decode_bundle(data, at, isa)
+        except DecodeError:
+            code = data[at : at + SMALLEST_BUNDLE]
+            yield ListedBundle(address + at, code, None, None)
+            at += SMALLEST_BUNDLE
+            continue
+        yield ListedBundle(address + at, data[at : at + bundle.size], bundle, _target(bundle))
+        at += bundle.size
+
+
+def _target(bundle: CoreBundle) -> int | None:
+    for it in bundle.instructions:
+        value = it.operands.get(ADDRESS_OPERAND)
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def place_name(address: int, symbols: Mapping[int, str]) -> str:
+    """An address by the symbol at or before it; empty if there is none before."""
+    known = sorted(symbols)
+    before = known[bisect_right(known, address) - 1] if known and known[0] <= address else None
+    if before is None:
+        return ""
+    return symbols[before] if before == address else f"{symbols[before]}+{address - before:#x}"
+
+
+def listing(
+    data: bytes, address: int = 0, symbols: Mapping[int, str] | None = None, isa: InstructionSet | None = None
+) -> Iterator[str]:
+    """The lines of a listing, a line each for bundles and for the symbols that stand at them."""
+    symbols = symbols or {}
+    for it in listed_bundles(data, address, isa):
+        if it.address in symbols:
+            yield f"{symbols[it.address]}:"
+        name = "" if it.target is None else place_name(it.target, symbols)
+        comment = f"  // {name}" if name else ""
+        yield f"{it.address:6x}  {it.code.hex(' '):47}  {it.text}{comment}"
