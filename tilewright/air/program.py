@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from os import PathLike
 from pathlib import Path
+from typing import Self
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -94,10 +95,21 @@ class AirProgram:
     def __init__(self, text: str, name: str):
         """A program in MLIR `text`, whose locations call its file `name`."""
         self.text, self.name = text, name
+        self.sources = {name: text}
         self._context = make_context()
         with self._quoting():
             self.module = parse_source(self._context, text, name)
             _raise_errors(self.module)
+
+    @classmethod
+    def of_module(cls, module: ModuleOp, name: str, sources: Mapping[str, str]) -> Self:
+        """A program that is built already; `sources` are the texts of the files that its locations name."""
+        program = cls.__new__(cls)
+        program.name, program.sources, program.module = name, dict(sources), module
+        program._context = make_context()
+        with program._quoting():
+            _raise_errors(module)
+        return program
 
     def __repr__(self) -> str:
         return f"<AirProgram {shortened(self.name)}: functions {shortened(', '.join(self._functions())) or 'none'}>"
@@ -202,15 +214,27 @@ class AirProgram:
             Hang: if ranks wait for each other, or longer than `timeout`
             Fault: if a rank fails
         """
+        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
+        return self.run_job(job, arguments, ranks, timeout, show, check)
+
+    def run_job(
+        self,
+        job: RankJob,
+        arguments: Sequence[Argument],
+        ranks: int | None = None,
+        timeout: float | None = None,
+        show: Show | None = None,
+        check: bool = True,
+    ) -> RunResult:
+        """Run what `job` gave, with `arguments`; the rest is as in `run`."""
         seconds = checked_timeout(timeout)
         size = self.world_size(ranks)
-        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
         result = run_ranks(job, size, seconds, show)
         # also of a run that failed
         give_back(arguments, result.ranks[0].arrays)
         if check and (error := result.error()) is not None:
             # what shows the error quotes the line
-            error.sources[self.name] = self.text
+            error.sources.update(self.sources)
             raise error
         return result
 
@@ -234,26 +258,26 @@ class AirProgram:
         lanes = lanes_of(target, wave_size)
         host = self.host(self.lowered(target, lanes, heap_bytes), entry)
         seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
-        options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})
+        options = DeviceOptions(target, lanes, seed, dict(settings or {}), dict(self.sources))
         job = RankJob(host, (), backend, options)
         job.prepare()  # settings and kernels are checked before processes start
         return job
 
     def _quoting(self) -> _Quoting:
-        return _Quoting(self.name, self.text)
+        return _Quoting(self.sources)
 
 
 class _Quoting:
     """Errors inside of it take the program's text along, for what shows them."""
 
-    def __init__(self, name: str, text: str):
-        self.name, self.text = name, text
+    def __init__(self, sources: Mapping[str, str]):
+        self.sources = sources
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, DiagnosedError):
-            error.sources[self.name] = self.text
+            error.sources.update(self.sources)
 
 
 def _raise_errors(module: ModuleOp) -> None:
