@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from tilewright.air.messages import channel as channel
     from tilewright.air.messages import copy as copy
     from tilewright.air.messages import dma as dma
+    from tilewright.air.messages import fill as fill
     from tilewright.air.messages import peer as peer
     from tilewright.air.messages import symmetric as symmetric
     from tilewright.air.ops import clip as clip
@@ -113,7 +114,7 @@ _HOMES = {
     "functions": "Jit jit",
     "waves": "barrier lane lanes shuffle wave",
     "levels": "cdiv herd launch rank rank_number segment world_size",
-    "messages": "Channel array channel copy dma peer symmetric",
+    "messages": "Channel array channel copy dma fill peer symmetric",
     "ops": "clip exp fma log maximum minimum rsqrt sqrt tanh where",
     "program": "AirProgram ArgumentError RankReport RunResult compile lanes_of split_passes",
     "tiles": "Buffer Tile alloc arange dealloc dot full load private shared store zeros",

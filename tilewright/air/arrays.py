@@ -233,7 +233,7 @@ def _extent(key: Any, size: Size) -> tuple[Size, Size]:
     start = 0 if part.start is None else part.start
     stop = size if part.stop is None else part.stop
     for bound in (start, stop):
-        _check_index(bound, DYNAMIC_INDEX if bound is stop else DYNAMIC_INDEX)
+        _check_index(bound, None)
     if is_integer(start) and is_integer(stop):
         length: Size = stop - start
     else:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, i1, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i1, i64
+from xdsl.ir import Block, Region, SSAValue
 
 from tilewright.air.arrays import Array, stored_number
 from tilewright.air.dtypes import value_type
 from tilewright.air.trace import current
 from tilewright.dialects import llvm, scf
 from tilewright.dialects import memref as ops
+from tilewright.dialects._llvm_memory import AtomicBinOp, Ordering
 from tilewright.dialects._syntax import INDEX
 from tilewright.iron.builders.arithmetic import is_unsigned, signless, with_sign
 from tilewright.iron.builders.control import yield_
@@ -34,10 +35,10 @@ SCOPES = {"system": "", "device": "agent", "block": "workgroup", "wave": "wavefr
 _KINDS = {"add": "add", "sub": "sub", "and": "_and", "or": "_or", "xor": "_xor", "exchange": "xchg"}
 
 
-def _order(order: str, allowed: tuple[str, ...] = tuple(ORDERS)) -> str:
+def _order(order: str, allowed: tuple[str, ...] = tuple(ORDERS)) -> IntegerAttr[Any]:
     if order not in allowed:
         refuse(f"there is no order {order!r} here", (None, f"there are {', '.join(allowed)}"))
-    return ORDERS[order]
+    return IntegerAttr(Ordering[ORDERS[order]], i64)
 
 
 def _scope(scope: str) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def _update(kind: str) -> Callable[..., ScalarValue]:
             results=[_element(array)],
             ptr=place,
             val=signless(stored_number(value, array.dtype)),
-            bin_op=name,
+            bin_op=IntegerAttr(AtomicBinOp[name], i64),
             ordering=_order(order),
             **_scope(scope),
         )
@@ -140,8 +141,8 @@ def atomic_cas(
 ) -> ScalarValue:
     """Store a value where the element is the expected one, in one step; gives what was there."""
     place = address(array, index)
-    success = _order(order)
-    failure = {"release": "monotonic", "acq_rel": "acquire"}.get(success, success)
+    # a value that is only looked at releases nothing
+    failure = {"release": "relaxed", "acq_rel": "acquire"}.get(order, order)
     element = _element(array)
     both = llvm.LLVMStructType.from_type_list([element, i1])
     done = build(
@@ -150,12 +151,10 @@ def atomic_cas(
         ptr=place,
         cmp=signless(stored_number(expected, array.dtype)),
         val=signless(stored_number(value, array.dtype)),
-        success_ordering=success,
-        failure_ordering=failure,
+        success_ordering=_order(order),
+        failure_ordering=_order(failure),
         **_scope(scope),
     )
-    from xdsl.dialects.builtin import DenseArrayBase
-
     first = DenseArrayBase.from_list(i64, [0])
     found = build(llvm.ExtractValueOp, results=[element], container=done.res, position=first).res
     return ScalarValue(with_sign(found, value_type(array.dtype)))
@@ -168,15 +167,12 @@ def fence(order: str = "acq_rel", scope: str = "system") -> None:
 
 def wait_until(condition: Callable[[], ScalarValue]) -> None:
     """Ask for a condition again and again, until it holds; it loads what others store."""
-    from xdsl.ir import Block, Region
-
     before, after = Block(), Block()
-    op = build(scf.WhileOp, regions=[Region(before), Region(after)], arguments=[])
+    build(scf.WhileOp, regions=[Region(before), Region(after)], arguments=[])
     with InsertionPoint(before):
         found = condition()
         if not isinstance(found, ScalarValue) or found.type != i1:
             refuse("a wait ends with a comparison", (None, "such as `air.wait_until(lambda: air.atomic_load(f, 0) == 1)`"))
-        build(scf.ConditionOp, cond=~found, arguments=[])
+        build(scf.ConditionOp, condition=~found)
     with InsertionPoint(after):
         yield_([])
-    del op

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, UnitAttr, f64, i32, i64
+from xdsl.ir import Operation
 
 from tilewright.air.dtypes import element_of
 from tilewright.air.trace import current, declared, text_constant
@@ -13,8 +14,8 @@ from tilewright.device.gpu_targets import Vendor
 from tilewright.dialects import llvm
 from tilewright.dialects.gpu.lanes import PrintfOp
 from tilewright.iron.builders.handles import Value, ssa_of, value_of
-from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.location import refuse, user_location
+from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue
 from tilewright.iron.builders.types import is_float_type, is_integer_type
 
@@ -99,20 +100,16 @@ def print_line(*values: Any, sep: str = " ") -> None:
         return
     pointer = llvm.LLVMPointerType()
     type = llvm.LLVMFunctionType([pointer], i32, is_variadic=True)
-    declared("printf", lambda: build(llvm.FuncOp, regions=[_no_body()], sym_name="printf", function_type=type))
+    declared("printf", lambda: _inserted(llvm.FuncOp("printf", type)))
     operands = [text_constant(text), *(ssa_of(number) for number in numbers)]
-    op = llvm.CallOp("printf", *operands, return_type=i32, variadic_args=len(numbers))
-    from tilewright.iron.builders.location import user_location
-    from tilewright.iron.builders.operations import InsertionPoint
+    _inserted(llvm.CallOp("printf", *operands, return_type=i32, var_callee_type=type))
 
+
+def _inserted(op: Operation) -> Operation:
+    """Constructors of the llvm dialect know about its many settings."""
     op.location = user_location()
     InsertionPoint.current.insert(op)
-
-
-def _no_body() -> Any:
-    from xdsl.ir import Region
-
-    return Region()
+    return op
 
 
 def _printed(value: ScalarValue) -> tuple[str, ScalarValue]:

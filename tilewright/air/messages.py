@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, NoneAttr, StringAttr, UnitAttr, i8, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, MemRefType, NoneAttr, StringAttr, UnitAttr, i8, i64
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
-from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of
+from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
 from tilewright.air.dtypes import as_dtype, f32
 from tilewright.air.levels import rank_number, world_size
 from tilewright.air.tiles import Buffer, Tile, cooperative_copy, load, store_tile
@@ -23,6 +23,7 @@ from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, SymmetricHeapAttr, memory_space
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from tilewright.dialects.gpu import memory as gpu
+from tilewright.iron.builders.arithmetic import signless
 from tilewright.iron.builders.handles import ssa_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
@@ -201,7 +202,7 @@ def _copied_bases() -> SSAValue:
     count = world_size()
     table = call_runtime("mgpuGetHeapBases", [llvm.LLVMPointerType()])[0]
     here = _bytes_at(table, count * 8)
-    type = MemRefType(INDEX, [-1])
+    type = MemRefType(INDEX, [DYNAMIC_INDEX])
     seen = build(ops.ViewOp, results=[type], source=here, byte_shift=as_index(0), sizes=[count]).result
     there = build(gpu.AllocOp, results=[type], dynamic_sizes=[count]).memref
     build(gpu.MemcpyOp, dst=there, src=seen)
@@ -210,19 +211,17 @@ def _copied_bases() -> SSAValue:
 
 def _bytes_at(pointer: SSAValue, size: ScalarValue) -> SSAValue:
     """Memory at a pointer, as bytes."""
-    numbers = llvm.LLVMArrayType.from_size_and_type(1, i64)
+    numbers = llvm.LLVMArrayType(1, i64)
     kind = llvm.LLVMStructType.from_type_list([pointer.type, pointer.type, i64, numbers, numbers])
     place = InsertionPoint.current
     value = build(llvm.PoisonOp, results=[kind]).results[0]
     for where, part in (([0], pointer), ([1], pointer), ([2], constant(0, i64)), ([3, 0], size.astype(i64))):
         value = _inserted(place, value, part, where)
     value = _inserted(place, value, constant(1, i64), [4, 0])
-    return build(UnrealizedConversionCastOp, results=[MemRefType(i8, [-1])], inputs=[value]).results[0]
+    return build(UnrealizedConversionCastOp, results=[MemRefType(i8, [DYNAMIC_INDEX])], inputs=[value]).results[0]
 
 
 def _inserted(place: InsertionPoint, value: SSAValue, part: Any, where: Sequence[int]) -> SSAValue:
-    from xdsl.dialects.builtin import DenseArrayBase
-
     position = DenseArrayBase.from_list(i64, list(where))
     return build(llvm.InsertValueOp, results=[value.type], container=value, value=part, position=position, ip=place).res
 
@@ -291,3 +290,10 @@ def _copy_in_kernel(target: Any, source: Any, fill: Any = 0) -> None:
 def move(target: Any, source: Any, fill: Any = 0) -> None:
     """What `ops.load` and `ops.store` of mlir-air mean: data from one memory to another."""
     _copy_in_kernel(target, source, fill)
+
+
+def fill(target: Any, value: Any) -> None:
+    """Set all elements of an array of the device to a number, on the host."""
+    if not isinstance(target, Array) or current().is_kernel:
+        refuse("the host fills whole arrays", (None, "in a kernel, store a tile or elements"))
+    build(gpu.MemsetOp, dst=_plain(target), value=signless(stored_number(value, target.dtype)))

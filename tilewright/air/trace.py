@@ -138,7 +138,7 @@ def text_constant(text: str) -> SSAValue:
 
 
 def _text(name: str, text: str) -> Operation:
-    type = llvm.LLVMArrayType.from_size_and_type(len(text.encode()), i8)
+    type = llvm.LLVMArrayType(len(text.encode()), i8)
     op = llvm.GlobalOp(type, name, "internal", constant=True, value=StringAttr(text))
     op.location = user_location()
     InsertionPoint.current.insert(op)
