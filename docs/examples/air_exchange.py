@@ -21,4 +21,4 @@ def exchange():
 
 
 if __name__ == "__main__":
-    exchange.options(show=lambda rank, line: print(f"[rank {rank}] {line}"))()
+    print(exchange().output, end="")

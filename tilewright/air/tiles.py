@@ -130,8 +130,10 @@ def workers_here() -> Workers:
     return workers
 
 
-def layout_of(shape: Shape) -> Layout:
-    layout = Layout(shape, workers_here().count)
+def layout_of(shape: Shape, in_squares: bool = False) -> Layout:
+    """How a tile of this shape is divided among lanes, or a sum of products."""
+    count = workers_here().count
+    layout = square_layout(shape, count) if in_squares and len(shape) == 2 else Layout(shape, count)
     if layout.slots > MOST_SLOTS:
         refuse(
             f"a tile of {' x '.join(map(str, shape))} is {layout.slots} elements for each of {layout.workers} lanes",
@@ -422,11 +424,7 @@ def full(shape: Any, value: Any, dtype: Any = f32) -> Buffer:
 
 def zeros(shape: Any, dtype: Any = f32) -> Buffer:
     """A buffer of zeros, such as for sums of products."""
-    sizes = shape_of(shape)
-    workers = workers_here().count
-    # sums of products have theirs in squares
-    layout = square_layout(sizes, workers) if len(sizes) == 2 else layout_of(sizes)
-    made = Buffer(layout, as_dtype(dtype))
+    made = Buffer(layout_of(shape_of(shape), in_squares=True), as_dtype(dtype))
     made[:] = 0
     return made
 

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     Signedness,
     UnrealizedConversionCastOp,
+    VectorType,
     i1,
     i64,
 )
@@ -70,11 +71,11 @@ def width(type: Attribute) -> int:
 
 def binary(operator: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """`lhs operator rhs`, by the operator's name in Python's `operator` module, or `min` and `max`."""
-    type = lhs.type
+    type = lhs.type.element_type if isinstance(lhs.type, VectorType) else lhs.type
     make = (_FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED).get(operator)
     if make is None:
         _refuse_operator(operator, type)
-    return with_sign(make(signless(lhs), signless(rhs)), type)
+    return with_sign(make(signless(lhs), signless(rhs)), lhs.type)
 
 
 def _refuse_operator(operator: str, type: Attribute) -> NoReturn:

@@ -1,0 +1,323 @@
+"""Products of matrices of any size, from one build: `C = activation(scale * A B + bias)`.
+
+A block computes a tile of C. Its lanes copy tiles of A (transposed) and B into memory of the block, the next ones while
+the present ones are multiplied, and keep a tile of C each in registers. There are kernels for sizes that tiles divide,
+for rows that begin at multiples of 16 bytes, and for all others; which one runs is decided when the sizes are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.air.arrays import Array
+from tilewright.air.dtypes import bf16, f16, f32, value_type
+from tilewright.air.functions import jit
+from tilewright.air.levels import cdiv, launch
+from tilewright.air.ops import gelu, relu, sigmoid, silu, tanh
+from tilewright.air.tiles import guarded_load, shared
+from tilewright.air.trace import current
+from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
+from tilewright.air.waves import barrier, lane, wave
+from tilewright.errors import ArgumentError
+from tilewright.iron import math
+from tilewright.iron.builders.control import else_, if_, make_if, yield_
+from tilewright.iron.builders.control import for_ as sequential
+from tilewright.iron.builders.handles import value_of
+from tilewright.iron.builders.operations import InsertionPoint
+from tilewright.iron.builders.scalars import ScalarValue
+
+Numbers = npt.NDArray[Any]
+VECTOR = 4
+"""Elements that a lane moves at once: 16 bytes of f32."""
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": relu,
+    "gelu": gelu,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "tanh": tanh,
+}
+LAYOUTS = "row", "column"
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Rows, columns and depth of a block's tile; rows and columns of a lane's."""
+
+    m: int
+    n: int
+    k: int
+    rows: int
+    columns: int
+
+    @property
+    def threads(self) -> int:
+        return self.m // self.rows * (self.n // self.columns)
+
+    @property
+    def a_stride(self) -> int:
+        """Rows of the transposed tile are padded, so that lanes that write a column do not meet in one bank."""
+        return self.m + VECTOR
+
+
+LARGE, SMALL = Tiles(128, 128, 8, 16, 8), Tiles(64, 64, 16, 8, 8)
+MANY_BLOCKS = 132
+"""Fewer of them leave much of a large GPU idle, so that smaller tiles are faster."""
+
+
+def matmul(
+    a: Numbers,
+    b: Numbers,
+    bias: Numbers | None = None,
+    activation: str | None = None,
+    scale: float = 1.0,
+    layouts: tuple[str, str] = ("row", "row"),
+    out_dtype: Any = None,
+    **options: Any,
+) -> Numbers:
+    """`activation(scale * a @ b + bias)`, computed in f32.
+
+    `a` and `b` are matrices of f32, f16 or bf16, or stacks of them with the same number of matrices. With "column" in
+    `layouts` a matrix is given transposed, as its columns lie one after the other. `bias` has a number for each column.
+    """
+    for layout in layouts:
+        if layout not in LAYOUTS:
+            raise ArgumentError(f"there is no layout '{layout}'; there is {', '.join(LAYOUTS)}")
+    if activation is not None and activation not in ACTIVATIONS:
+        raise ArgumentError(f"there is no activation '{activation}'; there is {', '.join(ACTIVATIONS)}")
+    left, right = (_stack(name, given) for name, given in (("a", a), ("b", b)))
+    (batch, m, k), (others, depth, n) = (
+        (array.shape[0], *(array.shape[1:] if layout == "row" else array.shape[:0:-1]))
+        for array, layout in zip((left, right), layouts, strict=True)
+    )
+    if batch != others or k != depth:
+        raise ArgumentError(f"arrays of shape {np.shape(a)} and {np.shape(b)} have no product in layouts {layouts}")
+    if k == 0:
+        left, right, layouts = np.zeros((batch, m, 1), left.dtype), np.zeros((batch, 1, n), left.dtype), ("row", "row")
+    if bias is not None and np.shape(bias) != (n,):
+        raise ArgumentError(f"bias has {n} numbers, one for each column, not shape {np.shape(bias)}")
+    result = np.zeros((batch, m, n), left.dtype if out_dtype is None else out_dtype)
+    offsets = np.zeros(1, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
+    if result.size:
+        _product.options(**options)(
+            left, right, offsets, result, float(scale),
+            has_bias=bias is not None, activation=activation, layouts=tuple(layouts),
+        )  # fmt: skip
+    return result if np.ndim(a) == 3 else result[0]
+
+
+def _stack(name: str, given: Any) -> Numbers:
+    array = np.ascontiguousarray(given)
+    if array.ndim not in (2, 3) or array.dtype not in (f32, f16, bf16):
+        raise ArgumentError(f"{name} is a matrix of f32, f16 or bf16, or a stack of them, not {array.dtype} {array.shape}")
+    return array if array.ndim == 3 else array[None]
+
+
+@jit
+def _product(
+    a: Any, b: Any, bias: Any, c: Any, scale: Any, *, has_bias: bool, activation: str | None, layouts: tuple[str, str]
+) -> None:
+    m, n, k = c.shape[1], c.shape[2], a.shape[2 if layouts[0] == "row" else 1]
+    problem = Problem(a, b, bias if has_bias else None, c, scale, activation, layouts, (m, n, k))
+    many = cdiv(m, LARGE.m) * cdiv(n, LARGE.n) * c.shape[0] >= MANY_BLOCKS
+    with if_(many) as size:
+        _choose(problem, LARGE)
+    with else_(size):
+        _choose(problem, SMALL)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The matrices of a product, and what is done with it."""
+
+    a: Array
+    b: Array
+    bias: Array | None
+    c: Array
+    scale: Any
+    activation: str | None
+    layouts: tuple[str, str]
+    sizes: tuple[Any, Any, Any]
+
+    @property
+    def can_use_vectors(self) -> bool:
+        """Whether rows are loaded four elements at a time: they hold f32."""
+        return all(array.dtype == f32 for array in (self.a, self.b, self.c)) and self.layouts == ("row", "row")
+
+
+def _choose(problem: Problem, tiles: Tiles) -> None:
+    """The kernel for these sizes."""
+    if not problem.can_use_vectors:
+        _kernel(problem, tiles, exact=False, width=1)
+        return
+    m, n, k = problem.sizes
+    with if_((m % tiles.m == 0) & (n % tiles.n == 0) & (k % tiles.k == 0)) as fits:
+        _kernel(problem, tiles, exact=True, width=VECTOR)
+    with else_(fits):
+        with if_((n % VECTOR == 0) & (k % VECTOR == 0)) as aligned:
+            _kernel(problem, tiles, exact=False, width=VECTOR)
+        with else_(aligned):
+            _kernel(problem, tiles, exact=False, width=1)
+
+
+def _kernel(problem: Problem, tiles: Tiles, exact: bool, width: int) -> None:
+    m, n, _ = problem.sizes
+    lanes = current().lanes
+
+    @launch((cdiv(n, tiles.n), cdiv(m, tiles.m), problem.c.shape[0]), waves=tiles.threads // lanes)
+    def _(x: Any, y: Any, batch: Any) -> None:
+        Block(problem, tiles, exact, width, (x, y, batch)).run()
+
+
+class Block:
+    """The work of a block, from the place of one lane."""
+
+    def __init__(self, problem: Problem, tiles: Tiles, exact: bool, width: int, place: tuple[Any, Any, Any]):
+        self.problem, self.tiles, self.exact, self.width = problem, tiles, exact, width
+        x, y, self.batch = place
+        self.row0, self.column0 = y * tiles.m, x * tiles.n
+        self.thread = wave() * current().lanes + lane()
+        self.y, self.x = self._own_place()
+        self.a_room = shared((2, tiles.k, tiles.a_stride))
+        self.b_room = shared((2, tiles.k, tiles.n))
+
+    def _own_place(self) -> tuple[Any, Any]:
+        """Which rows and columns of the tile are the lane's: groups of four, as far apart as all lanes reach."""
+        tiles, lanes = self.tiles, current().lanes
+        lane_columns = 4
+        lane_rows = lanes // lane_columns
+        across = tiles.n // tiles.columns // lane_columns
+        row = wave() // across * lane_rows + lane() // lane_columns
+        column = wave() % across * lane_columns + lane() % lane_columns
+        return row * VECTOR, column * VECTOR
+
+    def run(self) -> None:
+        tiles, k = self.tiles, self.problem.sizes[2]
+        self._place(self._fetched(0), 0)
+        barrier()
+        count = tiles.rows * tiles.columns // VECTOR
+        start = [broadcast(0.0, VECTOR) for _ in range(count)]
+        for at, totals, results in sequential(0, k, tiles.k, iter_args=start):
+            turn = at // tiles.k % 2
+            # behind the last tile it is fetched once more, and not used
+            following = math.minimum(at + tiles.k, (k - 1) // tiles.k * tiles.k)
+            fetched = self._fetched(following)
+            sums = self._multiplied(turn, totals)
+            self._place(fetched, 1 - turn)
+            barrier()
+            yield_(sums)
+        self._write(results)
+
+    def _slots(self, width: int, height: int) -> list[tuple[Any, Any]]:
+        """Rows and columns of the vectors that the lane copies, of a tile that is `width` wide."""
+        across = width // VECTOR
+        numbers = [self.thread + first for first in range(0, width * height // VECTOR, self.tiles.threads)]
+        return [(number // across, number % across * VECTOR) for number in numbers]
+
+    def _fetched(self, at: Any) -> tuple[list[Vector], list[Vector]]:
+        """The tiles that begin at depth `at`, in registers."""
+        tiles, problem = self.tiles, self.problem
+        m, n, k = problem.sizes
+        left = [
+            self._four(problem.a, problem.layouts[0], (m, k), self.row0 + row, column + at)
+            for row, column in self._slots(tiles.k, tiles.m)
+        ]
+        right = [
+            self._four(problem.b, problem.layouts[1], (k, n), row + at, self.column0 + column)
+            for row, column in self._slots(tiles.n, tiles.k)
+        ]
+        return left, right
+
+    def _four(self, array: Array, layout: str, size: tuple[Any, Any], row: Any, column: Any) -> Vector:
+        """Four elements of a row of a matrix, zeros where it has none."""
+        if self.exact:
+            return vload(array, (self.batch, row, column), VECTOR, alignment=16)
+        if self.width == VECTOR:
+            return self._guarded_four(array, size, row, column)
+        elements = [self._element(array, layout, size, row, column + number) for number in range(VECTOR)]
+        return vector([element if element.type == value_type(f32) else element.astype(f32) for element in elements])
+
+    def _guarded_four(self, array: Array, size: tuple[Any, Any], row: Any, column: Any) -> Vector:
+        zeros = broadcast(0.0, VECTOR)
+        choice = make_if((row < size[0]) & (column < size[1]), True, [zeros.type])
+        with InsertionPoint(choice.thenRegion.blocks[0]):
+            yield_([vload(array, (self.batch, row, column), VECTOR, alignment=16)])
+        with InsertionPoint(choice.elseRegion.blocks[0]):
+            yield_([zeros])
+        found = value_of(choice.op.results[0])
+        assert isinstance(found, Vector)
+        return found
+
+    def _element(self, array: Array, layout: str, size: tuple[Any, Any], row: Any, column: Any) -> ScalarValue:
+        keys = [self.batch, row, column] if layout == "row" else [self.batch, column, row]
+        return guarded_load(array, keys, (row < size[0]) & (column < size[1]), 0)
+
+    def _place(self, fetched: tuple[list[Vector], list[Vector]], turn: Any) -> None:
+        """From registers to one of the two places in memory of the block."""
+        tiles = self.tiles
+        for (row, column), value in zip(self._slots(tiles.k, tiles.m), fetched[0], strict=True):
+            for number in range(VECTOR):
+                self.a_room[turn, column + number, row] = value[number]
+        for (row, column), value in zip(self._slots(tiles.n, tiles.k), fetched[1], strict=True):
+            vstore(value, self.b_room, (turn, row, column), alignment=16)
+
+    def _multiplied(self, turn: Any, totals: Sequence[Vector]) -> list[Any]:
+        """The products of one tile with another, added to what there is."""
+        tiles = self.tiles
+        for depth, sums, results in sequential(0, tiles.k, iter_args=list(totals)):
+            rows = self._fragment(self.a_room, turn, depth, self.y, tiles.m, tiles.rows)
+            columns = self._fragment(self.b_room, turn, depth, self.x, tiles.n, tiles.columns)
+            factors = [broadcast(row[number], VECTOR) for row in rows for number in range(VECTOR)]
+            yield_(
+                [
+                    factor.fma(column, sums[place * len(columns) + number])
+                    for place, factor in enumerate(factors)
+                    for number, column in enumerate(columns)
+                ]
+            )
+        return list(results)
+
+    def _fragment(self, room: Array, turn: Any, depth: Any, first: Any, extent: int, count: int) -> list[Vector]:
+        apart = extent // (count // VECTOR)
+        places = [first + group * apart if group else first for group in range(count // VECTOR)]
+        return [vload(room, (turn, depth, place), VECTOR, alignment=16) for place in places]
+
+    def _write(self, totals: Sequence[Vector]) -> None:
+        tiles = self.tiles
+        groups, across = tiles.rows // VECTOR, tiles.columns // VECTOR
+        for row in range(tiles.rows):
+            offset = row // VECTOR * (tiles.m // groups) + row % VECTOR
+            y = self.row0 + self.y + offset
+            for column in range(across):
+                x = self.column0 + self.x + column * (tiles.n // across)
+                self._store(totals[row * across + column], y, x)
+
+    def _store(self, total: Vector, row: Any, column: Any) -> None:
+        c, (m, n, _) = self.problem.c, self.problem.sizes
+        is_plain = self.problem.bias is None and self.problem.activation is None
+        if self.width == VECTOR and is_plain:
+            value = total * self.problem.scale
+            if self.exact:
+                vstore(value, c, (self.batch, row, column), alignment=16)
+            else:
+                with if_((row < m) & (column < n), hasElse=False):
+                    vstore(value, c, (self.batch, row, column), alignment=16)
+            return
+        for number in range(VECTOR):
+            place = column + number if number else column
+            if self.exact:
+                c[self.batch, row, place] = self._finished(total[number], place).astype(value_type(c.dtype))
+            else:
+                with if_((row < m) & (place < n), hasElse=False):
+                    c[self.batch, row, place] = self._finished(total[number], place).astype(value_type(c.dtype))
+
+    def _finished(self, value: ScalarValue, column: Any) -> ScalarValue:
+        problem = self.problem
+        value = value * problem.scale
+        if problem.bias is not None:
+            value = value + problem.bias[column]
+        return value if problem.activation is None else ACTIVATIONS[problem.activation](value)
