@@ -1,6 +1,6 @@
 """Programs in Python and products of the library on a real GPU, from one build for all sizes, beside cuBLAS and torch.
 
-    python bench/gpu/python_programs.py build DIR     # anywhere: bundles
+    python bench/gpu/python_programs.py build DIR     # anywhere: bundles, all or those that are named
     python bench/gpu/python_programs.py run DIR       # where the GPU is: Python, NumPy, torch and the bundles
 
 Times are medians of samples that are taken in turn, ours and theirs.
@@ -13,12 +13,21 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 SIZES = [
     *((size, size, size) for size in (1024, 2048, 4096, 8192)),
-    *((1000, 1112, 776), (4097, 4095, 4099), (3072, 512, 2000), (129, 5000, 333), (777, 1555, 2222)),
+    *(
+        (1000, 1112, 776),
+        (4097, 4095, 4099),
+        (3072, 512, 2000),
+        (129, 5000, 333),
+        (777, 1555, 2222),
+        (1536, 1536, 1536),
+        (256, 256, 4096),
+    ),
 ]
 SAMPLES = 15
 RANKS = 2, 4, 8
@@ -46,11 +55,14 @@ def build(folder: Path) -> None:
         "layer_norm": (layer_norm, (x, row, row, x, 1e-5), {"width": 4096}),
         "matmul": (_product, (stack, stack, row, stack, 1.0), plain),
     }
+    chosen = sys.argv[3:]
     for algorithm, program in PROGRAMS.items():
         for kind in ("all_gather", "all_reduce"):
             programs[f"{kind}_{algorithm}"] = (program, (x, x, 0), {"kind": kind, "operation": "sum"})
     folder.mkdir(parents=True, exist_ok=True)
     for name, (program, arguments, constants) in programs.items():
+        if chosen and name not in chosen:
+            continue
         source = folder / f"{name}.mlir"
         source.write_text(program.options(backend="cuda", chip="sm_90").mlir(*arguments, **constants))
         _compile(source, folder / name, program.function.__name__)
@@ -155,7 +167,7 @@ def run(folder: Path) -> None:
         assert error < 1e-5, f"{m} x {n} x {k}: relative error {error}"
         out = torch.empty_like(c)
         calls = max(1, min(50, int(2e11 / (2 * m * n * k))))
-        ours, theirs = in_turn([launch, lambda: torch.matmul(a, b, out=out)], calls)
+        ours, theirs = in_turn([launch, partial(torch.matmul, a, b, out=out)], calls)
         print(f"f32 {m}x{n}x{k}: {ours:.4f} ms, cuBLAS {theirs:.4f} ms, {theirs / ours:.2f} of its speed", flush=True)
     elementwise(folder, device)
     collectives(folder)
@@ -167,7 +179,11 @@ def elementwise(folder: Path, device: Any) -> None:
 
     rows, columns = 8192, 4096
     x, y = torch.randn(rows, columns, device="cuda"), torch.empty(rows, columns, device="cuda")
-    flat, other, total = x.view(-1), torch.randn(rows * columns, device="cuda"), torch.empty(rows * columns, device="cuda")
+    flat, other, total = (
+        x.view(-1),
+        torch.randn(rows * columns, device="cuda"),
+        torch.empty(rows * columns, device="cuda"),
+    )
     weight, bias = torch.randn(columns, device="cuda"), torch.randn(columns, device="cuda")
     add = Program(folder / "add", device)(flat, other, total)
     assert torch.equal(total, flat + other)
@@ -184,11 +200,21 @@ def elementwise(folder: Path, device: Any) -> None:
     }
     for name, works in pairs.items():
         ours, theirs = in_turn(works, 10)
-        print(f"{name} {rows}x{columns}: {ours:.4f} ms, torch {theirs:.4f} ms, {theirs / ours:.2f} of its speed", flush=True)
+        print(
+            f"{name} {rows}x{columns}: {ours:.4f} ms, torch {theirs:.4f} ms, {theirs / ours:.2f} of its speed",
+            flush=True,
+        )
 
 
 def collectives(folder: Path) -> None:
     """Ranks on the one GPU, results against NumPy."""
+    from run import Mps  # beside this file
+
+    with Mps():
+        _collectives(folder)
+
+
+def _collectives(folder: Path) -> None:
     import numpy as np
 
     for name in ("all_gather_line", "all_gather_bandwidth", "all_reduce_line", "all_reduce_bandwidth"):
@@ -205,7 +231,7 @@ def collectives(folder: Path) -> None:
             wanted = sent if name.startswith("all_gather") else sent.sum(axis=0, keepdims=True)
             right = 0
             for rank in range(ranks if done.returncode == 0 else 0):
-                place = folder / "out" / (f"rank{rank}" if rank else "") / "result.npy"
+                place = folder / "out" / (f"rank{rank}" if rank else "") / "arg1.npy"
                 right += bool(np.array_equal(np.load(place), wanted))
             print(f"{name}, {ranks} ranks: {right} of {ranks} right {done.stderr[-300:]}", flush=True)
 

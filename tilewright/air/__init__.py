@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tilewright.support.lazy import lazy_names, listed_names
 
 if TYPE_CHECKING:
+    from tilewright.air import library as library
     from tilewright.air import ops as ops
     from tilewright.air.arrays import Array as Array
     from tilewright.air.arrays import Region as Region
@@ -44,17 +45,13 @@ if TYPE_CHECKING:
     from tilewright.air.escapes import print_line as print_line
     from tilewright.air.functions import Jit as Jit
     from tilewright.air.functions import jit as jit
-    from tilewright.air.waves import barrier as barrier
-    from tilewright.air.waves import lane as lane
-    from tilewright.air.waves import lanes as lanes
-    from tilewright.air.waves import shuffle as shuffle
-    from tilewright.air.waves import wave as wave
     from tilewright.air.levels import cdiv as cdiv
     from tilewright.air.levels import herd as herd
     from tilewright.air.levels import launch as launch
     from tilewright.air.levels import rank as rank
     from tilewright.air.levels import rank_number as rank_number
     from tilewright.air.levels import segment as segment
+    from tilewright.air.levels import sequential as sequential
     from tilewright.air.levels import world_size as world_size
     from tilewright.air.messages import Channel as Channel
     from tilewright.air.messages import array as array
@@ -98,8 +95,12 @@ if TYPE_CHECKING:
     from tilewright.air.vectors import vector as vector
     from tilewright.air.vectors import vload as vload
     from tilewright.air.vectors import vstore as vstore
+    from tilewright.air.waves import barrier as barrier
+    from tilewright.air.waves import lane as lane
+    from tilewright.air.waves import lanes as lanes
+    from tilewright.air.waves import shuffle as shuffle
+    from tilewright.air.waves import wave as wave
     from tilewright.iron.builders.control import else_ as else_
-    from tilewright.iron.builders.control import for_ as sequential
     from tilewright.iron.builders.control import if_ as if_
     from tilewright.iron.builders.control import yield_ as yield_
 
@@ -113,7 +114,7 @@ _HOMES = {
     "escapes": "inline_asm intrinsic print_line",
     "functions": "Jit jit",
     "waves": "barrier lane lanes shuffle wave",
-    "levels": "cdiv herd launch rank rank_number segment world_size",
+    "levels": "cdiv herd launch rank rank_number segment sequential world_size",
     "messages": "Channel array channel copy dma fill peer symmetric",
     "ops": "clip exp fma log maximum minimum rsqrt sqrt tanh where",
     "program": "AirProgram ArgumentError RankReport RunResult compile lanes_of split_passes",
@@ -121,10 +122,11 @@ _HOMES = {
     "vectors": "Vector broadcast vector vload vstore",
 }
 """Names by the module that they come from."""
-_NAMES = {name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names.split()}
-_NAMES |= {name: f"tilewright.iron.builders.control:{name}" for name in ("else_", "if_", "yield_")}
-_NAMES["sequential"] = "tilewright.iron.builders.control:for_"
-_NAMES["ops"] = f"{__name__}.ops"
+_NAMES = {
+    **{name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names.split()},
+    **{name: f"tilewright.iron.builders.control:{name}" for name in ("else_", "if_", "yield_")},
+    **{name: f"{__name__}.{name}" for name in ("library", "ops")},
+}
 
 __all__ = [*_NAMES]  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = lazy_names(__name__, _NAMES)

@@ -1,4 +1,4 @@
-"""Arrays of a program and parts of them: `a[i, j]` is an element, `a[i : i + 64, 0:32]` a part to load, store or move."""
+"""Arrays of a program and their parts: `a[i, j]` is an element, `a[i : i + 64, 0:32]` a part to load, store or move."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Array(MemRefValue):
         self._dtype, self._shape = dtype, tuple(shape)
 
     @property
-    def shape(self) -> tuple[Size, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def shape(self) -> tuple[Size, ...]:
         """Its sizes: numbers of Python where they are known, else numbers of the program."""
         return self._shape
 

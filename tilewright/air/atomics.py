@@ -172,7 +172,9 @@ def wait_until(condition: Callable[[], ScalarValue]) -> None:
     with InsertionPoint(before):
         found = condition()
         if not isinstance(found, ScalarValue) or found.type != i1:
-            refuse("a wait ends with a comparison", (None, "such as `air.wait_until(lambda: air.atomic_load(f, 0) == 1)`"))
+            refuse(
+                "a wait ends with a comparison", (None, "such as `air.wait_until(lambda: air.atomic_load(f, 0) == 1)`")
+            )
         build(scf.ConditionOp, condition=~found)
     with InsertionPoint(after):
         yield_([])

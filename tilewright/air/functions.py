@@ -12,7 +12,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
+from types import MappingProxyType
 from typing import Any, cast, overload
 
 import numpy as np
@@ -41,7 +42,7 @@ from tilewright.passes.air.hierarchies import find_target
 from tilewright.support.tracebacks import at_user_line, user_facing
 
 OPTIONS = "ranks", "backend", "chip", "wave_size", "heap_bytes", "seed", "settings", "timeout", "check", "show"
-defaults: ContextVar[Mapping[str, Any]] = ContextVar("defaults", default={})
+defaults: ContextVar[Mapping[str, Any]] = ContextVar("defaults", default=MappingProxyType({}))
 """Options of all calls that do not say otherwise, such as `backend`; the command line sets them."""
 
 
@@ -62,19 +63,20 @@ class Kind:
 
 def kind_of(name: str, value: Any) -> Kind:
     """The kind of an argument."""
-    if isinstance(value, np.generic) and value.dtype in KNOWN:
-        return Kind(value.dtype)
+    dtype: Any = getattr(value, "dtype", None)
+    if isinstance(value, np.generic) and dtype in KNOWN:
+        return Kind(dtype)
     if isinstance(value, bool):
         raise ArgumentError(f"argument {name} is {value}: pass what is known as a keyword, behind `*` in the function")
     if isinstance(value, int):
         return Kind(None)
     if isinstance(value, float):
         return Kind(f32)
-    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    if not isinstance(value, np.ndarray) or dtype not in KNOWN:
-        given = f"an array of {dtype}" if isinstance(value, np.ndarray) else repr(value)
+    is_array = isinstance(value, np.ndarray)
+    if not is_array or dtype not in KNOWN:
+        given = f"an array of {dtype}" if is_array else repr(value)
         raise ArgumentError(f"argument {name} is {given}: pass NumPy arrays of numbers, or numbers")
-    return Kind(np.dtype(cast(Any, dtype)), len(cast("tuple[int, ...]", shape)))
+    return Kind(dtype, cast("np.ndarray[Any, Any]", value).ndim)
 
 
 @dataclass
@@ -157,7 +159,7 @@ class Jit:
         bound = self._bound(arguments, constants)
         kinds = tuple(kind_of(name, value) for name, value in zip(self.names, arguments, strict=True))
         # what is known may be of any type, and 1, 1.0 and True are equal
-        known = tuple((name, type(value), value) for name, value in bound.items())
+        known: tuple[Any, ...] = tuple((name, type(value), value) for name, value in bound.items())
         key = (kinds, known, target.vendor, lanes, backend == "emulator")
         try:
             with self._lock:
@@ -266,8 +268,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     `@air.jit`, or with options of runs: `@air.jit(backend="cuda", ranks=2)`.
     """
     if function is None:
-        return lambda given: Jit(given, **options)
+        return partial(Jit, **options)
     if not inspect.isfunction(function):
         refuse(f"only functions can be traced, not {function!r}")
     return Jit(function, **options)
-

@@ -21,16 +21,13 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.gpu.ids import LaneIdOp
-from tilewright.iron.builders.control import if_
-from tilewright.iron.builders.control import for_ as sequential
+from tilewright.iron.builders.control import for_, if_
 from tilewright.iron.builders.handles import value_of
 from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.builders.operations import InsertionPoint, build, is_inside
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.iron.builders.types import is_integer, is_list
 from tilewright.support.tracebacks import user_facing
-
-__all__ = ["Herd", "Launch", "Level", "Rank", "Scope", "Segment", "cdiv", "herd", "launch", "rank", "segment"]
 
 Size = Any
 """A whole number of Python, or one of the program."""
@@ -196,7 +193,7 @@ class Launch(Level):
 
     def _emit(self, body: Callable[..., Any]) -> None:
         self._check(body, len(self.counts) if self._has_grid else 0)
-        given = body if self._has_grid else lambda *_: body()
+        given: Callable[..., Any] = body if self._has_grid else lambda *_: body()  # pyright: ignore
         names = list(inspect.signature(body).parameters)
         known = all(is_integer(count) for count in self.counts)
         if known and min(cast("Sequence[int]", self.counts), default=1) < 0:
@@ -204,7 +201,9 @@ class Launch(Level):
         extents = [as_index(count) for count in self.counts]
 
         def emit() -> None:
-            fill_level(self, [extent.ssa for extent in extents], self._location, lambda ids: self._body(given, ids), names)
+            fill_level(
+                self, [extent.ssa for extent in extents], self._location, lambda ids: self._body(given, ids), names
+            )
 
         if known and 0 not in self.counts:
             emit()
@@ -338,7 +337,7 @@ class Herd(Level):
             elif turns[dimension] == 1:
                 take(dimension + 1, [*points, ids[dimension]])
             else:
-                for turn in sequential(turns[dimension]):
+                for turn in for_(turns[dimension]):
                     take(dimension + 1, [*points, ids[dimension] * turns[dimension] + turn])
 
         take(0, [])
@@ -435,3 +434,5 @@ def parse_grid(grid: Any, kind: str) -> tuple[tuple[Size, ...], tuple[int, ...]]
 
 
 launch, segment, herd, rank = Launch, Segment, Herd, Rank
+sequential = for_
+"""A loop of the program, under mlir-air's name."""

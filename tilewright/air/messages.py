@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, MemRefType, NoneAttr, StringAttr, UnitAttr, i8, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+    i8,
+    i64,
+)
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
@@ -21,7 +33,6 @@ from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.dialects.air.channels import SYMMETRIC, ChannelGetOp, ChannelOp, ChannelPutOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, SymmetricHeapAttr, memory_space
-from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from tilewright.dialects.gpu import memory as gpu
 from tilewright.iron.builders.arithmetic import signless
 from tilewright.iron.builders.handles import ssa_of
@@ -49,7 +60,9 @@ def access_lists(region: Region, side: str) -> dict[str, Any]:
 
 def _is_whole(region: Region) -> bool:
     return all(
-        is_integer(offset) and offset == 0 and (length is size or length == size if is_integer(size) else length is size)
+        is_integer(offset)
+        and offset == 0
+        and (length is size or length == size if is_integer(size) else length is size)
         for offset, length, size in zip(region.offsets, region.sizes, region.array.shape, strict=True)
     )
 
@@ -88,7 +101,9 @@ class Channel:
         self.size = _sizes("size", size) or []
         self.broadcast_shape = _sizes("broadcast_shape", broadcast_shape)
         if self.broadcast_shape is not None and len(self.broadcast_shape) != len(self.size):
-            refuse("a broadcast has as many dimensions as the channels have", (None, "`size=[n, 1]` goes with `[n, n]`"))
+            refuse(
+                "a broadcast has as many dimensions as the channels have", (None, "`size=[n, 1]` goes with `[n, n]`")
+            )
 
     def put(self, source: Any, indices: Any = ()) -> None:
         """Send a part of an array; waits while the channel is full."""
@@ -143,7 +158,7 @@ def _bundle_index(key: Any) -> SSAValue:
     """An index into a bundle, which the dialect does not allow to be the variable of a loop itself."""
     value = as_index(key)
     owner = value.ssa.owner
-    is_variable = isinstance(value.ssa, BlockArgument) and isinstance(owner.parent_op(), scf.ForOp)  # pyright: ignore
+    is_variable = isinstance(value.ssa, BlockArgument) and isinstance(owner.parent_op(), scf.ForOp)
     return (value + 0).ssa if is_variable else value.ssa
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp, UnrealizedConversionCastOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import arith, scf
 from tilewright.dialects import memref as ops
 from tilewright.dialects.air.hierarchy import Hierarchy
-from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from tilewright.dialects.gpu.ids import IdOp
 from tilewright.iron.builders.arithmetic import constant_of
 

@@ -6,6 +6,7 @@ lane `e mod n`, so that neighbouring lanes read neighbouring elements; sums of p
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -17,9 +18,9 @@ from xdsl.ir import Attribute
 
 from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
 from tilewright.air.dtypes import DType, as_dtype, bf16, element_of, f16, f32, value_type
-from tilewright.air.waves import barrier, shuffle
 from tilewright.air.levels import Scope
 from tilewright.air.trace import OpenLevel, Workers, at_start, current, in_herd
+from tilewright.air.waves import barrier, shuffle
 from tilewright.dialects import memref as ops
 from tilewright.dialects import scf
 from tilewright.dialects.air.types import MemorySpace
@@ -143,11 +144,17 @@ def layout_of(shape: Shape, in_squares: bool = False) -> Layout:
 
 
 def _operator(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def apply(left: Any, right: Any) -> Any:
+        return getattr(left, name)(right)
+
+    def apply_reflected(left: Any, right: Any) -> Any:
+        return getattr(left, f"__r{name[2:]}")(right)
+
     def direct(self: Tile, other: Any) -> Tile:
-        return combine(lambda left, right: getattr(left, name)(right), self, other)
+        return combine(apply, self, other)
 
     def reflected(self: Tile, other: Any) -> Tile:
-        return combine(lambda left, right: getattr(left, f"__r{name[2:]}")(right), self, other)
+        return combine(apply_reflected, self, other)
 
     return direct, reflected
 
@@ -188,20 +195,20 @@ class Tile:
     __lshift__, __rshift__ = _operator("__lshift__")[0], _operator("__rshift__")[0]
     __lt__, __le__ = _operator("__lt__")[0], _operator("__le__")[0]
     __gt__, __ge__ = _operator("__gt__")[0], _operator("__ge__")[0]
-    __eq__, __ne__ = _operator("__eq__")[0], _operator("__ne__")[0]  # pyright: ignore[reportAssignmentType]
+    __eq__, __ne__ = _operator("__eq__")[0], _operator("__ne__")[0]
     __hash__ = object.__hash__
 
     def __pow__(self, other: Any) -> Tile:
-        return combine(lambda left, right: left**right, self, other)
+        return combine(operator.pow, self, other)
 
     def __neg__(self) -> Tile:
-        return combine(lambda value: -value, self)
+        return combine(operator.neg, self)
 
     def __abs__(self) -> Tile:
         return combine(abs, self)
 
     def __invert__(self) -> Tile:
-        return combine(lambda value: ~value, self)
+        return combine(operator.invert, self)
 
     def __bool__(self) -> bool:
         refuse("a tile has no truth value", (None, "choose element by element: `air.where(condition, a, b)`"))
@@ -267,7 +274,11 @@ def _refuse_layout(first: Tile, second: Tile) -> None:
     )
 
 
-IDENTITIES: dict[str, tuple[float, str]] = {"sum": (0.0, "add"), "max": (-float("inf"), "max"), "min": (float("inf"), "min")}
+IDENTITIES: dict[str, tuple[float, str]] = {
+    "sum": (0.0, "add"),
+    "max": (-float("inf"), "max"),
+    "min": (float("inf"), "min"),
+}
 """What changes nothing, and the operator, of each reduction."""
 
 
@@ -609,5 +620,3 @@ def _slot_keys(layout: Layout, slot: int) -> tuple[Any, Any]:
         return divmod(slot, layout.shape[1] // layout.square[1])
     width, workers = layout.shape[1], layout.workers
     return slot, "same" if workers % width == 0 else slot
-
-

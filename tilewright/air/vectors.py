@@ -138,5 +138,3 @@ def _aligned(array: Array, width: int, alignment: int | None) -> IntegerAttr[Any
     if not is_integer(alignment) or alignment < 1 or alignment & (alignment - 1):
         refuse(f"an alignment is a power of two in bytes, not {alignment!r}")
     return IntegerAttr(int(alignment), i64)
-
-

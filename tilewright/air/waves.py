@@ -70,8 +70,6 @@ def shuffle(value: Any, offset: Any, mode: str = "xor") -> ScalarValue:
     return ScalarValue(with_sign(found.shuffle_result, value.type))
 
 
-
-
 def thread_numbers() -> tuple[ScalarValue, ScalarValue]:
     """The number of a lane in its block and how many there are, outside of herds."""
     x, y = (DimensionAttr(dimension) for dimension in (Dimension.X, Dimension.Y))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def body_error(body) -> str:
     first = str(error.value).splitlines()[0]
     file, line, _, text = first.split(":", 3)
     # the error is at the line of the mistake, which says so
-    source = open(file, encoding="utf-8").read().splitlines()[int(line) - 1]
+    source = Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1]
     assert source.endswith("# here"), first
     return text.removeprefix(" error: ")
 
@@ -198,4 +199,4 @@ def test_a_fault_in_a_kernel_is_at_the_users_line() -> None:
     with pytest.raises(tw.Fault) as error:
         reach(np.zeros(64, np.float32))
     file, line, _, _ = str(error.value).split(":", 3)
-    assert open(file, encoding="utf-8").read().splitlines()[int(line) - 1].endswith("# beyond")
+    assert Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].endswith("# beyond")

@@ -218,7 +218,7 @@ def test_a_function_may_call_another_one_and_use_loops_that_carry_values() -> No
     @air.jit
     def square_sum(x, row):
         total = None
-        for i, total, result in air.sequential(0, x.shape[1], iter_args=[0.0]):
+        for i, total, result in air.sequential(0, x.shape[1], iter_args=[0.0]):  # noqa: B007
             air.yield_([total + x[row, i] * x[row, i]])
         return result
 

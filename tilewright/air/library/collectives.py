@@ -16,13 +16,12 @@ import numpy.typing as npt
 from tilewright.air.arrays import Array, Region
 from tilewright.air.dtypes import KNOWN, bf16, f16, f32
 from tilewright.air.functions import Jit, jit
-from tilewright.air.levels import cdiv, launch, rank, world_size
+from tilewright.air.levels import cdiv, launch, rank, sequential, world_size
 from tilewright.air.messages import Channel, peer, symmetric
 from tilewright.air.tiles import Buffer, Tile, combine, guarded_load, inside, load, shared
 from tilewright.air.waves import barrier, lane, lanes
 from tilewright.errors import ArgumentError
 from tilewright.iron import math
-from tilewright.iron.builders.control import for_ as sequential
 from tilewright.iron.builders.control import if_
 
 Numbers = npt.NDArray[Any]

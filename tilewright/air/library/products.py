@@ -17,18 +17,18 @@ import numpy.typing as npt
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import bf16, f16, f32, value_type
 from tilewright.air.functions import jit
-from tilewright.air.levels import cdiv, launch
+from tilewright.air.levels import cdiv, launch, sequential
 from tilewright.air.ops import gelu, relu, sigmoid, silu, tanh
 from tilewright.air.tiles import guarded_load, shared
 from tilewright.air.trace import current
 from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
 from tilewright.air.waves import barrier, lane, wave
+from tilewright.dialects import arith
 from tilewright.errors import ArgumentError
 from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_, make_if, yield_
-from tilewright.iron.builders.control import for_ as sequential
 from tilewright.iron.builders.handles import value_of
-from tilewright.iron.builders.operations import InsertionPoint
+from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue
 
 Numbers = npt.NDArray[Any]
@@ -53,10 +53,18 @@ class Tiles:
     k: int
     rows: int
     columns: int
+    groups: int = 1
+    """So many groups of lanes share the depth, and add up in the end: they keep a GPU busy that has few tiles."""
 
     @property
     def threads(self) -> int:
+        """Lanes of a group."""
         return self.m // self.rows * (self.n // self.columns)
+
+    @property
+    def step(self) -> int:
+        """How deep all groups go in one turn."""
+        return self.k * self.groups
 
     @property
     def a_stride(self) -> int:
@@ -64,9 +72,15 @@ class Tiles:
         return self.m + VECTOR
 
 
-LARGE, SMALL = Tiles(128, 128, 8, 16, 8), Tiles(64, 64, 16, 8, 8)
-MANY_BLOCKS = 132
-"""Fewer of them leave much of a large GPU idle, so that smaller tiles are faster."""
+LARGE, SMALL, DEEP = Tiles(128, 128, 8, 16, 8), Tiles(64, 64, 16, 8, 8, 2), Tiles(64, 64, 8, 8, 8, 4)
+MULTIPROCESSORS = 132
+"""Of a large GPU (H100, H200): as many tiles are computed at a time, however many fit."""
+SMALL_COST = 100, 340
+"""What a round of small tiles takes, and one of large ones, which have four times the elements and read half as much."""
+LANE_ROWS = 8
+"""A wave is so many lanes high: they read few different elements of A at once, and neighbours of B."""
+JOINED = 8
+"""Vectors of a lane that groups hand over at once."""
 
 
 def matmul(
@@ -113,7 +127,9 @@ def matmul(
 def _stack(name: str, given: Any) -> Numbers:
     array = np.ascontiguousarray(given)
     if array.ndim not in (2, 3) or array.dtype not in (f32, f16, bf16):
-        raise ArgumentError(f"{name} is a matrix of f32, f16 or bf16, or a stack of them, not {array.dtype} {array.shape}")
+        raise ArgumentError(
+            f"{name} is a matrix of f32, f16 or bf16, or a stack of them, not {array.dtype} {array.shape}"
+        )
     return array if array.ndim == 3 else array[None]
 
 
@@ -123,11 +139,16 @@ def _product(
 ) -> None:
     m, n, k = c.shape[1], c.shape[2], a.shape[2 if layouts[0] == "row" else 1]
     problem = Problem(a, b, bias if has_bias else None, c, scale, activation, layouts, (m, n, k))
-    many = cdiv(m, LARGE.m) * cdiv(n, LARGE.n) * c.shape[0] >= MANY_BLOCKS
-    with if_(many) as size:
-        _choose(problem, LARGE)
+    large, small = (cdiv(m, tiles.m) * cdiv(n, tiles.n) * c.shape[0] for tiles in (LARGE, SMALL))
+    rounds = cdiv(large, MULTIPROCESSORS), cdiv(small, MULTIPROCESSORS)
+    with if_(rounds[1] * SMALL_COST[0] < rounds[0] * SMALL_COST[1]) as size:
+        # with less than a tile for each multiprocessor, more groups share the depth of one
+        with if_(small <= MULTIPROCESSORS) as few:
+            _choose(problem, DEEP)
+        with else_(few):
+            _choose(problem, SMALL)
     with else_(size):
-        _choose(problem, SMALL)
+        _choose(problem, LARGE)
 
 
 @dataclass(frozen=True)
@@ -155,20 +176,28 @@ def _choose(problem: Problem, tiles: Tiles) -> None:
         _kernel(problem, tiles, exact=False, width=1)
         return
     m, n, k = problem.sizes
-    with if_((m % tiles.m == 0) & (n % tiles.n == 0) & (k % tiles.k == 0)) as fits:
+    if tiles is not LARGE:
+        _choose_width(problem, tiles)
+        return
+    with if_((m % tiles.m == 0) & (n % tiles.n == 0) & (k % tiles.step == 0)) as fits:
         _kernel(problem, tiles, exact=True, width=VECTOR)
     with else_(fits):
-        with if_((n % VECTOR == 0) & (k % VECTOR == 0)) as aligned:
-            _kernel(problem, tiles, exact=False, width=VECTOR)
-        with else_(aligned):
-            _kernel(problem, tiles, exact=False, width=1)
+        _choose_width(problem, tiles)
+
+
+def _choose_width(problem: Problem, tiles: Tiles) -> None:
+    _, n, k = problem.sizes
+    with if_((n % VECTOR == 0) & (k % VECTOR == 0)) as aligned:
+        _kernel(problem, tiles, exact=False, width=VECTOR)
+    with else_(aligned):
+        _kernel(problem, tiles, exact=False, width=1)
 
 
 def _kernel(problem: Problem, tiles: Tiles, exact: bool, width: int) -> None:
     m, n, _ = problem.sizes
     lanes = current().lanes
 
-    @launch((cdiv(n, tiles.n), cdiv(m, tiles.m), problem.c.shape[0]), waves=tiles.threads // lanes)
+    @launch((cdiv(n, tiles.n), cdiv(m, tiles.m), problem.c.shape[0]), waves=tiles.threads * tiles.groups // lanes)
     def _(x: Any, y: Any, batch: Any) -> None:
         Block(problem, tiles, exact, width, (x, y, batch)).run()
 
@@ -180,37 +209,67 @@ class Block:
         self.problem, self.tiles, self.exact, self.width = problem, tiles, exact, width
         x, y, self.batch = place
         self.row0, self.column0 = y * tiles.m, x * tiles.n
-        self.thread = wave() * current().lanes + lane()
+        group_waves = tiles.threads // current().lanes
+        self.group = wave() // group_waves
+        self.wave = wave() % group_waves if tiles.groups > 1 else wave()
+        self.thread = self.wave * current().lanes + lane()
         self.y, self.x = self._own_place()
-        self.a_room = shared((2, tiles.k, tiles.a_stride))
-        self.b_room = shared((2, tiles.k, tiles.n))
+        self.a_room = shared((tiles.groups * 2, tiles.k, tiles.a_stride))
+        self.b_room = shared((tiles.groups * 2, tiles.k, tiles.n))
 
     def _own_place(self) -> tuple[Any, Any]:
         """Which rows and columns of the tile are the lane's: groups of four, as far apart as all lanes reach."""
         tiles, lanes = self.tiles, current().lanes
-        lane_columns = 4
-        lane_rows = lanes // lane_columns
+        lane_columns = lanes // LANE_ROWS
         across = tiles.n // tiles.columns // lane_columns
-        row = wave() // across * lane_rows + lane() // lane_columns
-        column = wave() % across * lane_columns + lane() % lane_columns
+        row = self.wave // across * LANE_ROWS + lane() // lane_columns
+        column = self.wave % across * lane_columns + lane() % lane_columns
         return row * VECTOR, column * VECTOR
 
     def run(self) -> None:
         tiles, k = self.tiles, self.problem.sizes[2]
-        self._place(self._fetched(0), 0)
+        # groups take turns in depth, and have rooms of their own
+        depth0, room0 = (self.group * tiles.k, self.group * 2) if tiles.groups > 1 else (0, 0)
+        self._place(self._fetched(depth0), room0)
         barrier()
         count = tiles.rows * tiles.columns // VECTOR
         start = [broadcast(0.0, VECTOR) for _ in range(count)]
-        for at, totals, results in sequential(0, k, tiles.k, iter_args=start):
-            turn = at // tiles.k % 2
+        results: Any = ()
+        for at, totals, results in sequential(0, k, tiles.step, iter_args=start):  # noqa: B007
+            turn = at // tiles.step % 2
             # behind the last tile it is fetched once more, and not used
-            following = math.minimum(at + tiles.k, (k - 1) // tiles.k * tiles.k)
-            fetched = self._fetched(following)
-            sums = self._multiplied(turn, totals)
-            self._place(fetched, 1 - turn)
+            following = math.minimum(at + tiles.step, (k - 1) // tiles.step * tiles.step)
+            fetched = self._fetched(following + depth0)
+            sums = self._multiplied(turn + room0, totals)
+            self._place(fetched, 1 - turn + room0)
             barrier()
             yield_(sums)
-        self._write(results)
+        totals = list(results)
+        if tiles.groups == 1:
+            self._write(totals)
+            return
+        totals = self._joined(totals)
+        with if_(self.group == 0, hasElse=False):
+            self._write(totals)
+
+    def _joined(self, totals: list[Vector]) -> list[Vector]:
+        """What all groups have come to, for the first one."""
+        tiles = self.tiles
+        room = shared((JOINED, tiles.threads, VECTOR))
+        for group in range(1, tiles.groups):
+            for first in range(0, len(totals), JOINED):
+                part = totals[first : first + JOINED]
+                with if_(self.group == group, hasElse=False):
+                    for number, total in enumerate(part):
+                        vstore(total, room, (number, self.thread, 0), alignment=16)
+                barrier()
+                more = [vload(room, (number, self.thread, 0), VECTOR, alignment=16) for number in range(len(part))]
+                # the others keep what they have, until it is their turn
+                totals[first : first + JOINED] = [
+                    _chosen(self.group == 0, total + other, total) for total, other in zip(part, more, strict=True)
+                ]
+                barrier()
+        return totals
 
     def _slots(self, width: int, height: int) -> list[tuple[Any, Any]]:
         """Rows and columns of the vectors that the lane copies, of a tile that is `width` wide."""
@@ -268,7 +327,8 @@ class Block:
     def _multiplied(self, turn: Any, totals: Sequence[Vector]) -> list[Any]:
         """The products of one tile with another, added to what there is."""
         tiles = self.tiles
-        for depth, sums, results in sequential(0, tiles.k, iter_args=list(totals)):
+        results: Any = ()
+        for depth, sums, results in sequential(0, tiles.k, iter_args=list(totals)):  # noqa: B007
             rows = self._fragment(self.a_room, turn, depth, self.y, tiles.m, tiles.rows)
             columns = self._fragment(self.b_room, turn, depth, self.x, tiles.n, tiles.columns)
             factors = [broadcast(row[number], VECTOR) for row in rows for number in range(VECTOR)]
@@ -321,3 +381,7 @@ class Block:
         if problem.bias is not None:
             value = value + problem.bias[column]
         return value if problem.activation is None else ACTIVATIONS[problem.activation](value)
+
+
+def _chosen(condition: ScalarValue, yes: Vector, no: Vector) -> Vector:
+    return Vector(build(arith.SelectOp, results=[yes.type], cond=condition, lhs=yes, rhs=no).results[0])

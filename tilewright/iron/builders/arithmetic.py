@@ -7,7 +7,7 @@ different. All operands have one type, which the result has too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import (
@@ -71,7 +71,8 @@ def width(type: Attribute) -> int:
 
 def binary(operator: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """`lhs operator rhs`, by the operator's name in Python's `operator` module, or `min` and `max`."""
-    type = lhs.type.element_type if isinstance(lhs.type, VectorType) else lhs.type
+    # those of a vector are computed alike
+    type = cast("VectorType[Any]", lhs.type).element_type if isinstance(lhs.type, VectorType) else lhs.type
     make = (_FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED).get(operator)
     if make is None:
         _refuse_operator(operator, type)
