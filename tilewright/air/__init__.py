@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tilewright.air.levels import segment as segment
     from tilewright.air.levels import sequential as sequential
     from tilewright.air.levels import world_size as world_size
+    from tilewright.air.levels import yield_ as yield_
     from tilewright.air.messages import Channel as Channel
     from tilewright.air.messages import array as array
     from tilewright.air.messages import channel as channel
@@ -102,7 +103,6 @@ if TYPE_CHECKING:
     from tilewright.air.waves import wave as wave
     from tilewright.iron.builders.control import else_ as else_
     from tilewright.iron.builders.control import if_ as if_
-    from tilewright.iron.builders.control import yield_ as yield_
 
 _HOMES = {
     "arrays": "Array Region",
@@ -114,7 +114,7 @@ _HOMES = {
     "escapes": "inline_asm intrinsic print_line",
     "functions": "Jit jit",
     "waves": "barrier lane lanes shuffle wave",
-    "levels": "cdiv herd launch rank rank_number segment sequential world_size",
+    "levels": "cdiv herd launch rank rank_number segment sequential world_size yield_",
     "messages": "Channel array channel copy dma fill peer symmetric",
     "ops": "clip exp fma log maximum minimum rsqrt sqrt tanh where",
     "program": "AirProgram ArgumentError RankReport RunResult compile lanes_of split_passes",
@@ -124,10 +124,12 @@ _HOMES = {
 """Names by the module that they come from."""
 _NAMES = {
     **{name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names.split()},
-    **{name: f"tilewright.iron.builders.control:{name}" for name in ("else_", "if_", "yield_")},
+    **{name: f"tilewright.iron.builders.control:{name}" for name in ("else_", "if_")},
     **{name: f"{__name__}.{name}" for name in ("library", "ops")},
 }
 
-__all__ = [*_NAMES]  # pyright: ignore[reportUnsupportedDunderAll]
+_FOR_COMMANDS = {"lanes_of", "split_passes"}
+
+__all__ = [name for name in _NAMES if name not in _FOR_COMMANDS]  # pyright: ignore[reportUnsupportedDunderAll]
 __getattr__ = lazy_names(__name__, _NAMES)
 __dir__ = listed_names(__name__)

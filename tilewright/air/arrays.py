@@ -34,7 +34,10 @@ def buffer_type(shape: Sequence[Size], dtype: DType, space: Attribute | None = N
 
 @user_facing
 class Array(MemRefValue):
-    """An array in memory of a device, a block or a lane; row-major."""
+    """An array in memory of a device, a block or a lane, row-major.
+
+    `ssa` is the value of the program, `dtype` the type of its elements, `shape` its sizes.
+    """
 
     def __init__(self, ssa: SSAValue, dtype: DType, shape: Sequence[Size]):
         super().__init__(ssa)
@@ -84,13 +87,13 @@ class Array(MemRefValue):
             self.set_element(keys, value)
 
     def element(self, keys: Sequence[Any]) -> ScalarValue:
-        """The element at these indices."""
+        """The element at these indices, `keys`."""
         type = ssa_of(self).type
         found = build(ops.LoadOp, results=[cast(Any, type).element_type], memref=self, indices=self.indices(keys)).res
         return ScalarValue(with_sign(found, value_type(self._dtype)))
 
     def set_element(self, keys: Sequence[Any], value: Any) -> None:
-        """Store a number; one of Python becomes one of the array's type."""
+        """Store a number, `value`, at `keys`; one of Python becomes one of the array's type."""
         build(ops.StoreOp, value=signless(stored_number(value, self._dtype)), memref=self, indices=self.indices(keys))
 
     def indices(self, keys: Sequence[Any]) -> list[SSAValue]:
@@ -161,13 +164,15 @@ def _check_index(given: Any, size: Size) -> None:
 
 @dataclass(frozen=True)
 class Region:
-    """A part of an array: where it begins and how much of each dimension it has."""
+    """A part of an `array`: where it begins (`offsets`) and how much of each dimension it has (`sizes`).
+
+    `is_point` says of each dimension whether it was given an index, so that the part has no such dimension.
+    """
 
     array: Array
     offsets: tuple[Size, ...]
     sizes: tuple[Size, ...]
     is_point: tuple[bool, ...]
-    """Of each dimension: whether it was given an index, so that the part has no such dimension."""
 
     @classmethod
     def of(cls, array: Array, keys: Sequence[Any]) -> Region:

@@ -75,7 +75,7 @@ def _element(array: Array) -> Any:
 
 
 def atomic_load(array: Any, index: Any, order: str = "acquire", scope: str = "system") -> ScalarValue:
-    """The element at an index, as others have stored it."""
+    """The element of an `array` at an `index`, as others have stored it, in this `order` and `scope`."""
     place = address(array, index)
     loaded = build(
         llvm.LoadOp,
@@ -89,7 +89,7 @@ def atomic_load(array: Any, index: Any, order: str = "acquire", scope: str = "sy
 
 
 def atomic_store(array: Any, index: Any, value: Any, order: str = "release", scope: str = "system") -> None:
-    """Store an element for others to load."""
+    """Store a `value` at an `index` of an `array`, for others to load, in this `order` and `scope`."""
     place = address(array, index)
     build(
         llvm.StoreOp,
@@ -122,7 +122,10 @@ def _update(kind: str) -> Callable[..., ScalarValue]:
         return ScalarValue(with_sign(done.res, wanted))
 
     update.__name__ = update.__qualname__ = f"atomic_{kind}"
-    update.__doc__ = f"Replace an element by its `{kind}` with a value, in one step; gives what was there."
+    update.__doc__ = (
+        f"Replace the element of an `array` at an `index` by its `{kind}` with a `value`, in one step, in this `order` "
+        "and `scope`; gives what was there."
+    )
     return update
 
 
@@ -139,7 +142,10 @@ atomic_exchange = _update("exchange")
 def atomic_cas(
     array: Any, index: Any, expected: Any, value: Any, order: str = "acq_rel", scope: str = "device"
 ) -> ScalarValue:
-    """Store a value where the element is the expected one, in one step; gives what was there."""
+    """Store a `value` at an `index` of an `array` where the `expected` one is, in one step; gives what was there.
+
+    It holds in this `order` and `scope`.
+    """
     place = address(array, index)
     # a value that is only looked at releases nothing
     failure = {"release": "relaxed", "acq_rel": "acquire"}.get(order, order)
@@ -161,12 +167,12 @@ def atomic_cas(
 
 
 def fence(order: str = "acq_rel", scope: str = "system") -> None:
-    """Order the accesses before and after, for those in scope."""
+    """Keep accesses before and after in this `order`, for all in `scope`."""
     build(llvm.FenceOp, ordering=_order(order, ("acquire", "release", "acq_rel", "seq_cst")), **_scope(scope))
 
 
 def wait_until(condition: Callable[[], ScalarValue]) -> None:
-    """Ask for a condition again and again, until it holds; it loads what others store."""
+    """Ask for a `condition` again and again, until it holds; it loads what others store."""
     before, after = Block(), Block()
     build(scf.WhileOp, regions=[Region(before), Region(after)], arguments=[])
     with InsertionPoint(before):

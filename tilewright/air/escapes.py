@@ -32,10 +32,11 @@ def inline_asm(
     otherwise: Callable[..., Any] | None = None,
     side_effects: bool = True,
 ) -> Any:
-    """Instructions as text: `ptx` for NVIDIA's GPUs, `gcn` for AMD's; `$0` and so on are operands.
+    """Instructions as text: `ptx` for NVIDIA's GPUs, `gcn` for AMD's; `$0` and so on are the result and `args`.
 
     `otherwise` is called with the arguments where there is no text, as on the emulator, and builds the same in other
-    words. `constraints` are LLVM's, results first: `"=f,f,f"`. `result` is a dtype.
+    words. `constraints` are LLVM's, results first: `"=f,f,f"`. `result` is a dtype. Without `side_effects` what is not
+    used may be left out.
     """
     text = _chosen({Vendor.NVIDIA: ptx, Vendor.AMD: gcn})
     if text is None:
@@ -55,7 +56,10 @@ def intrinsic(
     amd: str | None = None,
     otherwise: Callable[..., Any] | None = None,
 ) -> Any:
-    """One of LLVM's intrinsics by its name, such as `llvm.nvvm.rcp.approx.ftz.f`; `otherwise` as for `inline_asm`."""
+    """One of LLVM's intrinsics by its name, such as `llvm.nvvm.rcp.approx.ftz.f`.
+
+    `nvidia` is the name for NVIDIA's GPUs, `amd` for AMD's; `args`, `result` and `otherwise` are as for `inline_asm`.
+    """
     name = _chosen({Vendor.NVIDIA: nvidia, Vendor.AMD: amd})
     if name is None:
         return _other(otherwise, args, "intrinsic")
@@ -80,7 +84,7 @@ def _other(otherwise: Callable[..., Any] | None, args: Sequence[Any], what: str)
 
 
 def print_line(*values: Any, sep: str = " ") -> None:
-    """Print a line when the program gets here: texts, and numbers of Python or of the program.
+    """Print a line when the program gets here: texts, and numbers of Python or of the program, with `sep` between.
 
     On the host, or in a kernel on the emulator, where each lane prints.
     """

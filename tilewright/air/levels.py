@@ -7,7 +7,7 @@ to it: operations of these levels see nothing else.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from itertools import product
 from math import prod
 from typing import Any, cast
@@ -22,6 +22,7 @@ from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.gpu.ids import LaneIdOp
 from tilewright.iron.builders.control import for_, if_
+from tilewright.iron.builders.control import yield_ as end_body
 from tilewright.iron.builders.handles import value_of
 from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.builders.operations import InsertionPoint, build, is_inside
@@ -111,7 +112,7 @@ class Level:
         names = list(inspect.signature(body).parameters)
         fill_level(self, extents, self._location, lambda ids: body(*ids), names)
 
-    def entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
+    def _entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
         """Called when the body is about to be traced; gives the numbers for it."""
         return ids
 
@@ -137,7 +138,7 @@ def fill_level(
     try:
         with InsertionPoint.at_block_terminator(block):
             ids = [cast(ScalarValue, value_of(argument)) for argument in block.args[: len(extents)]]
-            body(level.entered(opened, ids))
+            body(level._entered(opened, ids))
     finally:
         trace.levels.pop()
     pass_captures(op, block)
@@ -174,7 +175,7 @@ def _inside(value: SSAValue, block: Block, passed: list[SSAValue]) -> SSAValue:
 
 @user_facing
 class Launch(Level):
-    """A grid of blocks that run in any order."""
+    """A `grid` of blocks that run in any order, under a `name`; with `waves`, a herd of so many in each block."""
 
     kind, operation, most_dimensions = "launch", LaunchOp, 3
 
@@ -226,7 +227,7 @@ class Launch(Level):
 
 @user_facing
 class Segment(Level):
-    """A whole block, with memory that its waves share."""
+    """A whole block, with memory that its waves share, under a `name`; a `grid` is one of the launch."""
 
     kind, operation = "segment", SegmentOp
 
@@ -258,7 +259,10 @@ BLOCK_WAVES = 4
 
 @user_facing
 class Herd(Level):
-    """Waves of a block, one for each point; where there are more points than waves, waves take several in turn."""
+    """Waves of a block, one for each point of a `grid`; where there are more points, waves take several in turn.
+
+    `name` is its name in the program, `shape` how many waves there are.
+    """
 
     kind, operation = "herd", HerdOp
 
@@ -342,7 +346,7 @@ class Herd(Level):
 
         take(0, [])
 
-    def entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
+    def _entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
         trace, op = current(), cast(HerdOp, level.op)
         sizes = [int(ScalarValue(extent).literal_value) for extent in op.extents]
         lane = ScalarValue(build(LaneIdOp, results=[INDEX]).results[0])
@@ -359,7 +363,7 @@ class Herd(Level):
 
 @user_facing
 class Rank(Level):
-    """All processes of a run: each has a GPU of its own, and runs the body with its number."""
+    """All `ranks` of a run, under a `name`: each is a process with a GPU, and runs the body with its number."""
 
     kind, operation = "rank", RankOp
 
@@ -372,7 +376,7 @@ class Rank(Level):
             self.counts = (world_size(),)
         super()._emit(body)
 
-    def entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
+    def _entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
         level.made["rank"], level.made["sizes"] = ids, [value_of(v) for v in cast(RankOp, level.op).size_arguments]
         return ids
 
@@ -434,5 +438,19 @@ def parse_grid(grid: Any, kind: str) -> tuple[tuple[Size, ...], tuple[int, ...]]
 
 
 launch, segment, herd, rank = Launch, Segment, Herd, Rank
-sequential = for_
-"""A loop of the program, under mlir-air's name."""
+
+
+def sequential(
+    start: Any, stop: Any = None, step: Any = None, iter_args: Sequence[Any] | None = None
+) -> Generator[Any]:
+    """A loop of the program from `start` to `stop` by `step`, as Python's `range` has them.
+
+    What is in `iter_args` goes from each turn to the next: `for i, carried, results in ...`, and the body ends with
+    `air.yield_([...])`.
+    """
+    return for_(start, stop, step, iter_args)
+
+
+def yield_(values: Any = ()) -> None:
+    """End a body of `sequential`, or of a choice with results, with `values` for what follows."""
+    end_body(values)

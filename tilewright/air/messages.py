@@ -68,7 +68,7 @@ def _is_whole(region: Region) -> bool:
 
 
 def dma(target: Any, source: Any) -> None:
-    """`air.dma_memcpy_nd`: a part of an array into one of another, in the same order of elements.
+    """`air.dma_memcpy_nd`: a part of an array, `source`, into one of another, `target`, in the same order of elements.
 
     In a herd each lane moves for itself. Outside of herds the lanes of the block share the work, and wait for it.
     """
@@ -82,7 +82,12 @@ def dma(target: Any, source: Any) -> None:
 
 @user_facing
 class Channel:
-    """A named channel between ranks, or an array of them; `put` sends and `get` receives, in herds of ranks."""
+    """A channel between ranks, or an array of them; `put` sends and `get` receives, in herds of ranks.
+
+    `name` is its name in the program, `size` the shape of an array of channels, `broadcast_shape` that of the receiving
+    ends where one message goes to several. `channel_type` is that of `air.channel`, `protocol` is "line" or "ordered",
+    and `depth` how many messages may be on their way.
+    """
 
     def __init__(
         self,
@@ -106,11 +111,11 @@ class Channel:
             )
 
     def put(self, source: Any, indices: Any = ()) -> None:
-        """Send a part of an array; waits while the channel is full."""
+        """Send a part of an array, `source`, through the channel at `indices`; waits while that is full."""
         self._end(ChannelPutOp, "src", source, indices)
 
     def get(self, target: Any, indices: Any = ()) -> None:
-        """Receive the next message into a part of an array."""
+        """Receive the next message of the channel at `indices` into a part of an array, `target`."""
         self._end(ChannelGetOp, "dst", target, indices)
 
     def _end(self, op_class: Any, side: str, given: Any, indices: Any) -> None:
@@ -176,7 +181,7 @@ class SymmetricArray(Array):
 
 
 def symmetric(shape: Any, dtype: Any = f32) -> SymmetricArray:
-    """An array in the symmetric heap of each rank, for kernels of all ranks; all ranks ask for the same."""
+    """An array of a `shape` and a `dtype` in the symmetric heap of each rank; all ranks ask for the same."""
     if current().inner("rank") is None or current().is_kernel:
         refuse("symmetric arrays are for ranks", (None, "allocate them on the host, under `@air.rank()`"))
     sizes = _shape(shape)
@@ -188,7 +193,7 @@ def symmetric(shape: Any, dtype: Any = f32) -> SymmetricArray:
 
 
 def peer(array: Any, rank: Any) -> SymmetricArray:
-    """The same symmetric array as another rank has it, to load from and store to."""
+    """The symmetric `array` as another `rank` has it, to load from and store to."""
     if not isinstance(array, SymmetricArray):
         refuse(f"other ranks have symmetric arrays, not {array!r}", (None, "`air.symmetric(shape)` makes them"))
     bases = _heap_bases()
@@ -250,7 +255,10 @@ def _shape(given: Any) -> tuple[Any, ...]:
 
 
 def array(shape: Any, dtype: Any = f32, host_shared: bool = False) -> Array:
-    """An array in memory of the device, made on the host; with `host_shared` the host can read it as well."""
+    """An array of a `shape` and a `dtype` in memory of the device, made on the host.
+
+    With `host_shared` the host can read it as well.
+    """
     if current().is_kernel:
         refuse("a kernel has memory of its block and its lanes", (None, "`air.shared(shape)`, `air.private(shape)`"))
     sizes, element = _shape(shape), as_dtype(dtype)
@@ -262,7 +270,7 @@ def array(shape: Any, dtype: Any = f32, host_shared: bool = False) -> Array:
 
 
 def copy(target: Any, source: Any) -> None:
-    """All of an array into another, on the host; in kernels a part of an array into another, or into a buffer."""
+    """Copy `source` to `target`: whole arrays on the host, in kernels parts of arrays, and buffers."""
     if current().is_kernel:
         _copy_in_kernel(target, source)
         return
@@ -308,7 +316,7 @@ def move(target: Any, source: Any, fill: Any = 0) -> None:
 
 
 def fill(target: Any, value: Any) -> None:
-    """Set all elements of an array of the device to a number, on the host."""
+    """Set all elements of an array of the device, `target`, to a number, `value`, on the host."""
     if not isinstance(target, Array) or current().is_kernel:
         refuse("the host fills whole arrays", (None, "in a kernel, store a tile or elements"))
     build(gpu.MemsetOp, dst=_plain(target), value=signless(stored_number(value, target.dtype)))

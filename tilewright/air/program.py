@@ -110,7 +110,8 @@ class AirProgram:
 
     @classmethod
     def of_module(cls, module: ModuleOp, name: str, sources: Mapping[str, str]) -> Self:
-        """A program that is built already; `sources` are the texts of the files that its locations name."""
+        """A program that is built already as a `module`, called `name`; `sources` are the texts of the files that its locations
+        name."""
         program = cls.__new__(cls)
         program.name, program.sources, program.module = name, dict(sources), module
         program.text = module_text(module, debuginfo=True)
@@ -247,7 +248,7 @@ class AirProgram:
         show: Show | None = None,
         check: bool = True,
     ) -> RunResult:
-        """Run what `job` gave, with `arguments`; the rest is as in `run`."""
+        """Run what `job` gave, with `arguments`; `ranks`, `timeout`, `show` and `check` are as in `run`."""
         seconds = checked_timeout(timeout)
         size = self.world_size(ranks)
         result = run_ranks(job, size, seconds, show)

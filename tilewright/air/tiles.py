@@ -161,7 +161,10 @@ def _operator(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 @user_facing
 class Tile:
-    """A value of several elements, which lanes hold together; operators work element by element."""
+    """A value of several elements, which lanes hold together; operators work element by element.
+
+    `layout` says which lanes hold what, `slots` are the numbers of one lane.
+    """
 
     def __init__(self, layout: Layout, slots: Sequence[ScalarValue]):
         self.layout, self.slots = layout, list(slots)
@@ -179,7 +182,7 @@ class Tile:
         return as_dtype(numpy_type(self.type))
 
     def astype(self, dtype: Any) -> Tile:
-        """The same numbers of another type."""
+        """The same numbers of another `dtype`."""
         wanted = element_of(dtype)
         return Tile(self.layout, [slot.astype(wanted) for slot in self.slots])
 
@@ -339,7 +342,7 @@ def _space(space: MemorySpace) -> Attribute:
 
 
 def shared(shape: Any, dtype: Any = f32) -> Array:
-    """Memory that the waves of a block share, for as long as the block runs."""
+    """Memory that the waves of a block share, for as long as the block runs: an array of a known `shape` and a `dtype`."""
     home = current().inner("segment", "launch")
     if home is None:
         refuse("memory of a block is for blocks", (None, "allocate it in a function under `@air.launch(...)`"))
@@ -347,7 +350,7 @@ def shared(shape: Any, dtype: Any = f32) -> Array:
 
 
 def private(shape: Any, dtype: Any = f32) -> Array:
-    """Memory that each lane has for itself; small ones with known indices are registers."""
+    """An array of a known `shape` and a `dtype` that each lane has for itself; small ones become registers."""
     return _allocated(in_herd("memory of a lane"), shape_of(shape), as_dtype(dtype), MemorySpace.L1)
 
 
@@ -359,7 +362,10 @@ def _allocated(home: OpenLevel, shape: Shape, dtype: DType, space: MemorySpace) 
 
 @user_facing
 class Buffer:
-    """A place for a tile: `b[:]` is the tile that it holds, `b[:] = ...` lets it hold another one."""
+    """A place for a tile: `b[:]` is the tile that it holds, `b[:] = ...` lets it hold another one.
+
+    `layout` says which lanes hold what, and `dtype` of which type elements are.
+    """
 
     def __init__(self, layout: Layout, dtype: DType):
         self.layout, self.dtype = layout, dtype
@@ -409,9 +415,9 @@ class Buffer:
 
 
 def alloc(shape: Any, dtype: Any = f32, scope: Scope | None = None, vector: int | None = None) -> Any:
-    """Memory: of a wave (`herd.private()`), which is a buffer for a tile, or of a block (`segment.private()`).
+    """Memory of a `shape` and a `dtype`: a buffer for a tile, or memory of the block, as the `scope` says.
 
-    `vector` is a width for NPUs and means nothing here.
+    `scope` is `herd.private()` or `segment.private()`; `vector` is a width for NPUs and means nothing here.
     """
     if scope is None:
         return Buffer(layout_of(shape_of(shape)), as_dtype(dtype))
@@ -427,14 +433,14 @@ def dealloc(buffer: Any) -> None:
 
 
 def full(shape: Any, value: Any, dtype: Any = f32) -> Buffer:
-    """A buffer whose elements are all `value`."""
+    """A buffer of a `shape` and a `dtype` whose elements are all `value`."""
     made = Buffer(layout_of(shape_of(shape)), as_dtype(dtype))
     made[:] = value
     return made
 
 
 def zeros(shape: Any, dtype: Any = f32) -> Buffer:
-    """A buffer of zeros, such as for sums of products."""
+    """A buffer of zeros of a `shape` and a `dtype`, such as for sums of products."""
     made = Buffer(layout_of(shape_of(shape), in_squares=True), as_dtype(dtype))
     made[:] = 0
     return made
@@ -478,7 +484,7 @@ def guarded_load(array: Array, keys: Sequence[Any], condition: ScalarValue | Non
 
 
 def load(source: Any, fill: Any = 0, like: Any = None) -> Tile:
-    """A part of an array as a tile; what is outside of the array is `fill`.
+    """A part of an array, `source`, as a tile; what is outside of the array is `fill`.
 
     With `like`, a tile or a buffer of the same shape, elements are with the lanes that hold that one's.
     """
@@ -515,7 +521,7 @@ def store_tile(given: Any, target: Any) -> None:
 
 
 def store(source: Any, target: Any) -> None:
-    """Store a tile, a buffer or a number into a part of an array, as far as it is in the array."""
+    """Store a tile, a buffer or a number, `source`, into a part of an array, `target`, as far as it is in the array."""
     store_tile(source, target)
 
 

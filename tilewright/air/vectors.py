@@ -42,7 +42,7 @@ class Vector(Value):
         return self.vector_type.get_shape()[0]
 
     def like(self, other: Any) -> Vector:
-        """A vector as it is, a number as a vector of copies."""
+        """A vector, `other`, as it is, a number as a vector of copies."""
         if isinstance(other, Vector):
             if other.type != self.type:
                 refuse(f"vectors have different types, {self.type} and {other.type}")
@@ -85,7 +85,7 @@ VALUE_CLASSES[VectorType] = Vector  # so that loops can carry them
 
 
 def broadcast(value: Any, width: int, dtype: Any = None) -> Vector:
-    """Copies of a number."""
+    """A vector of `width` copies of a number, `value`, which is of `dtype` if it is one of Python."""
     if is_number(value):
         value = constant(value, None if dtype is None else element_of(dtype))
     number = ssa_of(value, "an element")
@@ -94,7 +94,7 @@ def broadcast(value: Any, width: int, dtype: Any = None) -> Vector:
 
 
 def vector(elements: Sequence[Any]) -> Vector:
-    """A vector of numbers of one type."""
+    """A vector of `elements`, numbers of one type."""
     if not is_list(elements) or not elements:
         refuse(f"a vector is made of a list of numbers, not {elements!r}")
     parts = [ssa_of(part, "an element") for part in elements]
@@ -103,14 +103,14 @@ def vector(elements: Sequence[Any]) -> Vector:
 
 
 def vload(array: Any, index: Any, width: int, alignment: int | None = None) -> Vector:
-    """`width` elements from an index on, along the last dimension; with an `alignment` in bytes at once."""
+    """`width` elements of an `array` from an `index` on, along the last dimension; with an `alignment` in bytes at once."""
     keys, type = _place(array, index, width)
     fields: dict[str, Any] = {"alignment": _aligned(array, width, alignment)}
     return Vector(build(memory.LoadOp, results=[type], base=array, indices=keys, **fields).result)
 
 
 def vstore(value: Any, array: Any, index: Any, alignment: int | None = None) -> None:
-    """Store a vector from an index on, along the last dimension."""
+    """Store a vector, `value`, in an `array` from an `index` on, along the last dimension; `alignment` as in `vload`."""
     if not isinstance(value, Vector):
         refuse(f"expected a vector, not {value!r}", (None, "`air.broadcast(x, 4)` makes one of a number"))
     keys, type = _place(array, index, value.width)

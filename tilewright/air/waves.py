@@ -50,7 +50,7 @@ def barrier() -> None:
 
 
 def shuffle(value: Any, offset: Any, mode: str = "xor") -> ScalarValue:
-    """The number that another lane of the wave has: lane `xor` the offset, `up`, `down`, or the one of that `idx`."""
+    """The `value` of another lane of the wave: `offset` further by the `mode` `xor`, `up` or `down`, or of that `idx`."""
     if not isinstance(value, ScalarValue):
         refuse(f"lanes exchange numbers of the program, not {value!r}")
     modes = [kind.value for kind in ShuffleMode]

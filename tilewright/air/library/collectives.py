@@ -41,13 +41,16 @@ REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def all_gather(parts: Sequence[Numbers], algorithm: str | None = None, **options: Any) -> list[Numbers]:
-    """Everyone gets the arrays of all: rank `r` ends with `[part of rank 0, part of rank 1, ...]`."""
+    """Everyone gets the arrays of all: rank `r` ends with `[part of rank 0, part of rank 1, ...]`.
+
+    `parts` are the arrays, one of each rank, and `algorithm` is chosen by their size unless given.
+    """
     sent, ranks = _stacked(parts), len(parts)
     return _run("all_gather", sent, (ranks, sent[0].size), sent.shape, algorithm, options)
 
 
 def broadcast(value: Numbers, ranks: int, root: int = 0, algorithm: str | None = None, **options: Any) -> list[Numbers]:
-    """Everyone gets the array of rank `root`."""
+    """Each of `ranks` gets the array of rank `root`, which is `value`; `algorithm` as in `all_gather`."""
     given = np.asarray(value)
     _check_ranks(ranks)
     if not 0 <= root < ranks:
@@ -59,7 +62,10 @@ def broadcast(value: Numbers, ranks: int, root: int = 0, algorithm: str | None =
 
 
 def all_to_all(parts: Sequence[Numbers], algorithm: str | None = None, **options: Any) -> list[Numbers]:
-    """Rank `r` ends with what the others have for it: element `s` of it was element `r` of rank `s`."""
+    """Rank `r` ends with what the others have for it: element `s` of it was element `r` of rank `s`.
+
+    `parts` are the arrays, one of each rank, and `algorithm` is chosen by their size unless given.
+    """
     sent = _blocks(parts)
     return _run("all_to_all", sent, (len(parts), sent[0, 0].size), sent.shape[1:], algorithm, options)
 
@@ -67,7 +73,10 @@ def all_to_all(parts: Sequence[Numbers], algorithm: str | None = None, **options
 def reduce_scatter(
     parts: Sequence[Numbers], operation: str = "sum", algorithm: str | None = None, **options: Any
 ) -> list[Numbers]:
-    """Rank `r` ends with the sum, or another `operation`, of element `r` of all ranks' arrays."""
+    """Rank `r` ends with the sum, or another `operation`, of element `r` of all ranks' arrays.
+
+    `parts` are the arrays, one of each rank, and `algorithm` is chosen by their size unless given.
+    """
     _check_operation(operation)
     sent = _blocks(parts)
     shape = sent.shape[2:]
@@ -77,7 +86,10 @@ def reduce_scatter(
 def all_reduce(
     parts: Sequence[Numbers], operation: str = "sum", algorithm: str | None = None, **options: Any
 ) -> list[Numbers]:
-    """Everyone ends with the sum, or another `operation`, of the arrays of all ranks."""
+    """Everyone ends with the sum, or another `operation`, of the arrays of all ranks.
+
+    `parts` are the arrays, one of each rank, and `algorithm` is chosen by their size unless given.
+    """
     _check_operation(operation)
     sent = _stacked(parts)
     shape = sent.shape[1:]

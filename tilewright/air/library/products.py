@@ -76,7 +76,7 @@ LARGE, SMALL, DEEP = Tiles(128, 128, 8, 16, 8), Tiles(64, 64, 16, 8, 8, 2), Tile
 MULTIPROCESSORS = 132
 """Of a large GPU (H100, H200): as many tiles are computed at a time, however many fit."""
 SMALL_COST = 100, 340
-"""What a round of small tiles takes, and one of large ones, which have four times the elements and read half as much."""
+"""What a round of small tiles takes, and one of large ones: these are four times as large, and read less of each."""
 LANE_ROWS = 8
 """A wave is so many lanes high: they read few different elements of A at once, and neighbours of B."""
 JOINED = 8
@@ -97,6 +97,7 @@ def matmul(
 
     `a` and `b` are matrices of f32, f16 or bf16, or stacks of them with the same number of matrices. With "column" in
     `layouts` a matrix is given transposed, as its columns lie one after the other. `bias` has a number for each column.
+    The result is of `out_dtype`, the type of `a` unless given.
     """
     for layout in layouts:
         if layout not in LAYOUTS:
