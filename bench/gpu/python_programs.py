@@ -29,12 +29,17 @@ SIZES = [
         (256, 256, 4096),
     ),
 ]
+TENSOR_SIZES = [
+    *((size, size, size) for size in (1024, 2048, 4096, 8192)),
+    *((1000, 1112, 776), (4097, 4104, 4096), (3072, 512, 2000), (129, 5000, 336), (777, 1560, 2224)),
+]
 SAMPLES = 15
 RANKS = 2, 4, 8
 
 
 def build(folder: Path) -> None:
     """Bundles for sm_90, and what runs them."""
+    import ml_dtypes
     import numpy as np
 
     root = Path(__file__).parents[2]
@@ -45,6 +50,7 @@ def build(folder: Path) -> None:
 
     from tilewright.air.library.collectives import PROGRAMS
     from tilewright.air.library.products import _product
+    from tilewright.air.library.tensor_cores import tensor_product
 
     x, row = np.zeros((4, 4), np.float32), np.zeros(4, np.float32)
     stack = np.zeros((1, 4, 4), np.float32)
@@ -56,6 +62,9 @@ def build(folder: Path) -> None:
         "matmul": (_product, (stack, stack, row, stack, 1.0), plain),
     }
     chosen = sys.argv[3:]
+    short = np.zeros((8, 8), ml_dtypes.bfloat16)
+    maps = np.zeros(256, np.uint8)
+    programs["tensor"] = (tensor_product, (short, short, row, short, maps, 1.0), {"has_bias": False, "finish": None})
     for algorithm, program in PROGRAMS.items():
         for kind in ("all_gather", "all_reduce"):
             programs[f"{kind}_{algorithm}"] = (program, (x, x, 0), {"kind": kind, "operation": "sum"})
@@ -64,14 +73,15 @@ def build(folder: Path) -> None:
         if chosen and name not in chosen:
             continue
         source = folder / f"{name}.mlir"
-        source.write_text(program.options(backend="cuda", chip="sm_90").mlir(*arguments, **constants))
-        _compile(source, folder / name, program.function.__name__)
+        chip = "sm_90a" if name == "tensor" else "sm_90"
+        source.write_text(program.options(backend="cuda", chip=chip).mlir(*arguments, **constants))
+        _compile(source, folder / name, program.function.__name__, chip)
 
 
-def _compile(source: Path, target: Path, entry: str) -> None:
+def _compile(source: Path, target: Path, entry: str, chip: str) -> None:
     from tilewright.cli.main import main
 
-    options = ["--target", "sm_90", "--wave-size", "32", "--entry", entry, "-o", str(target)]
+    options = ["--target", chip, "--wave-size", "32", "--entry", entry, "-o", str(target)]
     assert main(["air", "compile", str(source), *options]) == 0
 
 
@@ -82,7 +92,7 @@ class Alone:
 
 
 class Program:
-    """A bundle in this process: called with tensors on the GPU, its last launch can be repeated."""
+    """A bundle in this process: called with tensors on the GPU, its launches can be repeated."""
 
     def __init__(self, folder: Path, device: Any):
         from tilewright.gpu.bundle.manifest import read_manifest
@@ -108,8 +118,8 @@ class Program:
         context = HostContext(self.manifest.context_bytes)
         self.runtime = Recording(folder, self.manifest, Alone(), device, context)  # pyright: ignore
 
-    def __call__(self, *arguments: Any) -> Callable[[], None]:
-        """Run the entry; gives what launches its kernel again."""
+    def __call__(self, *arguments: Any) -> Callable[[], Any]:
+        """Run the entry; gives what launches its kernels again."""
         parts = list[int]()
         for parameter, value in zip(self.manifest.parameters, arguments, strict=True):
             if parameter.shape is None:
@@ -124,8 +134,8 @@ class Program:
         start = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(code)
         self.launches.clear()
         self.runtime.run(start, parts, self.manifest.results)
-        (launch,) = self.launches
-        return launch
+        launches = [*self.launches]
+        return lambda: [launch() for launch in launches]
 
 
 def in_turn(works: Sequence[Callable[[], Any]], calls: int) -> list[float]:
@@ -169,8 +179,28 @@ def run(folder: Path) -> None:
         calls = max(1, min(50, int(2e11 / (2 * m * n * k))))
         ours, theirs = in_turn([launch, partial(torch.matmul, a, b, out=out)], calls)
         print(f"f32 {m}x{n}x{k}: {ours:.4f} ms, cuBLAS {theirs:.4f} ms, {theirs / ours:.2f} of its speed", flush=True)
+    tensor_cores(folder, device)
     elementwise(folder, device)
     collectives(folder)
+
+
+def tensor_cores(folder: Path, device: Any) -> None:
+    """bf16 against cuBLAS; rows of A and B are multiples of 8 elements."""
+    import torch
+
+    product = Program(folder / "tensor", device)
+    for m, n, k in TENSOR_SIZES:
+        a, b = (torch.randn(*shape, device="cuda", dtype=torch.bfloat16) for shape in ((m, k), (k, n)))
+        c = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
+        room, nothing = torch.zeros(256, device="cuda", dtype=torch.uint8), torch.zeros(1, device="cuda")
+        launch = product(a, b, nothing, c, room, 1.0)
+        exact = a.float() @ b.float()
+        error = float((c.float() - exact).norm() / exact.norm())
+        assert error < 5e-3, f"bf16 {m} x {n} x {k}: relative error {error}"
+        calls = max(1, min(50, int(1e12 / (2 * m * n * k))))
+        ours, theirs = in_turn([launch, partial(torch.matmul, a, b, out=torch.empty_like(c))], calls)
+        rates = f"{2e-9 * m * n * k / ours:.0f} TFLOP/s, cuBLAS {2e-9 * m * n * k / theirs:.0f}"
+        print(f"bf16 {m}x{n}x{k}: {rates}, {theirs / ours:.2f} of its speed", flush=True)
 
 
 def elementwise(folder: Path, device: Any) -> None:
