@@ -110,8 +110,10 @@ class AirProgram:
 
     @classmethod
     def of_module(cls, module: ModuleOp, name: str, sources: Mapping[str, str]) -> Self:
-        """A program that is built already as a `module`, called `name`; `sources` are the texts of the files that its locations
-        name."""
+        """A program, called `name`, that is built already as a `module`.
+
+        `sources` are the texts of the files that its locations name.
+        """
         program = cls.__new__(cls)
         program.name, program.sources, program.module = name, dict(sources), module
         program.text = module_text(module, debuginfo=True)

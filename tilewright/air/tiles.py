@@ -342,7 +342,7 @@ def _space(space: MemorySpace) -> Attribute:
 
 
 def shared(shape: Any, dtype: Any = f32) -> Array:
-    """Memory that the waves of a block share, for as long as the block runs: an array of a known `shape` and a `dtype`."""
+    """An array of a known `shape` and a `dtype` that the waves of a block share, for as long as the block runs."""
     home = current().inner("segment", "launch")
     if home is None:
         refuse("memory of a block is for blocks", (None, "allocate it in a function under `@air.launch(...)`"))

@@ -103,14 +103,17 @@ def vector(elements: Sequence[Any]) -> Vector:
 
 
 def vload(array: Any, index: Any, width: int, alignment: int | None = None) -> Vector:
-    """`width` elements of an `array` from an `index` on, along the last dimension; with an `alignment` in bytes at once."""
+    """`width` elements of an `array` from an `index` on, along the last dimension.
+
+    With an `alignment` in bytes they are loaded at once.
+    """
     keys, type = _place(array, index, width)
     fields: dict[str, Any] = {"alignment": _aligned(array, width, alignment)}
     return Vector(build(memory.LoadOp, results=[type], base=array, indices=keys, **fields).result)
 
 
 def vstore(value: Any, array: Any, index: Any, alignment: int | None = None) -> None:
-    """Store a vector, `value`, in an `array` from an `index` on, along the last dimension; `alignment` as in `vload`."""
+    """Store a vector, `value`, in an `array` from an `index` on; `alignment` is as for `vload`."""
     if not isinstance(value, Vector):
         refuse(f"expected a vector, not {value!r}", (None, "`air.broadcast(x, 4)` makes one of a number"))
     keys, type = _place(array, index, value.width)

@@ -50,7 +50,7 @@ def barrier() -> None:
 
 
 def shuffle(value: Any, offset: Any, mode: str = "xor") -> ScalarValue:
-    """The `value` of another lane of the wave: `offset` further by the `mode` `xor`, `up` or `down`, or of that `idx`."""
+    """The `value` of another lane of the wave, `offset` away by a `mode`: `xor`, `up`, `down`, or the lane `idx` itself."""
     if not isinstance(value, ScalarValue):
         refuse(f"lanes exchange numbers of the program, not {value!r}")
     modes = [kind.value for kind in ShuffleMode]

@@ -25,6 +25,7 @@ from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.dialects import arith
 from tilewright.errors import ArgumentError
+from tilewright.gpu.chips import nvidia_chip
 from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_, make_if, yield_
 from tilewright.iron.builders.handles import value_of
@@ -97,7 +98,7 @@ def matmul(
 
     `a` and `b` are matrices of f32, f16 or bf16, or stacks of them with the same number of matrices. With "column" in
     `layouts` a matrix is given transposed, as its columns lie one after the other. `bias` has a number for each column.
-    The result is of `out_dtype`, the type of `a` unless given.
+    f16 and bf16 go to the tensor cores of Hopper GPUs (`backend="cuda"`) where both are given by rows. The result is of `out_dtype`, the type of `a` unless given.
     """
     for layout in layouts:
         if layout not in LAYOUTS:
@@ -117,12 +118,47 @@ def matmul(
         raise ArgumentError(f"bias has {n} numbers, one for each column, not shape {np.shape(bias)}")
     result = np.zeros((batch, m, n), left.dtype if out_dtype is None else out_dtype)
     offsets = np.zeros(1, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
-    if result.size:
+    if result.size and batch == 1 and _has_tensor_cores(left, layouts, options):
+        _on_tensor_cores(left[0], right[0], offsets, result[0], scale, bias is not None, activation, options)
+    elif result.size:
         _product.options(**options)(
             left, right, offsets, result, float(scale),
             has_bias=bias is not None, activation=activation, layouts=tuple(layouts),
         )  # fmt: skip
     return result if np.ndim(a) == 3 else result[0]
+
+
+def _has_tensor_cores(left: Numbers, layouts: Sequence[str], options: dict[str, Any]) -> bool:
+    """Whether Hopper's tensor cores multiply such matrices, on the GPU that is asked for."""
+    if left.dtype == f32 or tuple(layouts) != ("row", "row") or options.get("backend", "emulator") != "cuda":
+        return False
+    chip = options.get("chip") or nvidia_chip()
+    return chip is not None and chip.startswith("sm_90")
+
+
+def _on_tensor_cores(
+    a: Numbers,
+    b: Numbers,
+    bias: Numbers,
+    c: Numbers,
+    scale: float,
+    has_bias: bool,
+    activation: str | None,
+    options: dict[str, Any],
+) -> None:
+    from tilewright.air.library.tensor_cores import GRANULE, MAPS_BYTES, tensor_product
+
+    k, n = b.shape
+    wide, deep = -n % GRANULE, -k % GRANULE
+    # the copy engine wants rows that begin at multiples of 16 bytes
+    left, right = np.pad(a, ((0, 0), (0, deep))), np.pad(b, ((0, deep), (0, wide)))
+    result = np.zeros((c.shape[0], n + wide), c.dtype)
+    offsets = np.pad(bias, (0, wide)) if has_bias else bias
+    finish = None if activation is None else ACTIVATIONS[activation]
+    program = tensor_product.options(**{**options, "chip": "sm_90a"})
+    maps = np.zeros(MAPS_BYTES, np.uint8)
+    program(left, right, offsets, result, maps, float(scale), has_bias=has_bias, finish=finish)
+    c[...] = result[:, :n]
 
 
 def _stack(name: str, given: Any) -> Numbers:
