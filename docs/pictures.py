@@ -1,4 +1,4 @@
-"""Takes the pictures that docs/report.md, docs/memcpy.md and docs/iron.md show: `make pictures`, with Chromium."""
+"""Takes the pictures of reports that pages in docs/ show: `make pictures`, with Chromium."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ PICTURES = (
     Picture("iron-gemv", "gemv", "#timeline"),
     Picture("gemm-array", "gemm_whole_array", "#array"),
     Picture("gemm-single-core", "gemm_single_core", "#timeline"),
+    Picture("read-array", "gemm_128_64_256", "#array"),
+    Picture("read-order", "gemm_128_64_256", "#order"),
 )
 ARGUMENTS = {
     "passthrough": ("length=5000",),
@@ -58,10 +60,13 @@ ARGUMENTS = {
 def write_reports(folder: Path) -> None:
     """Run the designs where they have short names: pages show what files are called."""
     (folder / "gemm.mlir").write_text(gemm_text(256, 256, 256))
-    for path in (*DOCS.glob("examples/*.mlir"), *DOCS.glob("examples/*.py")):
+    for path in (*DOCS.glob("examples/*.mlir"), *DOCS.glob("examples/*.py"), *DOCS.glob("examples/*.txn")):
         copy(path, folder)
     with chdir(folder):
         for name in dict.fromkeys(picture.report for picture in PICTURES):
+            if Path(f"{name}.txn").is_file():
+                tilewright(["txn", "dis", f"{name}.txn", "--html", f"{name}.html"])
+                continue
             (design,) = (found for ending in ("py", "mlir") if (found := Path(f"{name}.{ending}")).is_file())
             numbers = [word for number in ARGUMENTS.get(name, ()) for word in ("--set", number)]
             tilewright(["run", str(design), *numbers, "--report", f"{name}.html"])

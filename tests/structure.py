@@ -46,6 +46,7 @@ REASONS = {
     "tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place": "one protocol, beside the others",
     "tilewright.passes.air.air_gpu_channel_to_cacheline.protocol_ordered": "one protocol, beside the others",
     "tilewright.report.perfetto": "a format of its own, beside the page and the summary",
+    "tilewright.txn.lint.task_checks": "rules about tasks in order, beside those about registers alone",
     "tilewright.sim.fast.loop": "native code, which its importer calls from Python",
 }
 """Modules with one importer that stay for a reason of their own."""

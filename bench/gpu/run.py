@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,7 +35,7 @@ SAMPLES, CALLS = 5, 5
 ROUNDS = 100_000
 MICROSECONDS = 1e3
 MPS = "nvidia-cuda-mps-control"
-MPS_VARIABLES = {"CUDA_MPS_PIPE_DIRECTORY": "/tmp/tilewright-mps", "CUDA_MPS_LOG_DIRECTORY": "/tmp/tilewright-mps-log"}
+MPS_VARIABLES = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 
 
 class Alone:
@@ -290,9 +291,9 @@ class Mps:
     """Lets kernels of several processes run at the same time, where the driver brings what that takes."""
 
     def __enter__(self) -> None:
-        os.environ.update(MPS_VARIABLES)
-        for folder in MPS_VARIABLES.values():
-            Path(folder).mkdir(exist_ok=True)
+        # others could have made a folder of a fixed name before, and would be talked to
+        self._folders = [tempfile.TemporaryDirectory(prefix="tilewright-mps-") for _ in MPS_VARIABLES]
+        os.environ.update(zip(MPS_VARIABLES, (folder.name for folder in self._folders), strict=True))
         if shutil.which(MPS):
             subprocess.run([MPS, "-d"], check=False)
             time.sleep(1)
@@ -302,8 +303,9 @@ class Mps:
     def __exit__(self, *_: object) -> None:
         if shutil.which(MPS):
             subprocess.run([MPS], input="quit\n", text=True, check=False)
-        for name in MPS_VARIABLES:
+        for name, folder in zip(MPS_VARIABLES, self._folders, strict=True):
             del os.environ[name]
+            folder.cleanup()
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,7 +14,8 @@ from xdsl.dialects.builtin import MemRefType
 import tilewright as tw
 from fuzz import corpus
 from fuzz.mutations import ODD_NUMBERS
-from tilewright import txn
+from tilewright import pyxrt, txn
+from tilewright.xrt.partition import BufferArgument
 
 MAX_CYCLES = 6000
 DTYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", ">i4", "O", "S4", "?", "M8[s]", "V4")
@@ -109,3 +111,31 @@ def build_stream(random: Random) -> None:
     stream = txn.Stream.of(header, [random.choice(makers)() for _ in range(3)])
     txn.decode(txn.encode(stream))
     txn.decode(odd())
+
+
+def host_program(package: bytes, code: bytes, size: int, is_file: bool) -> None:
+    """Load a package as host programs do, ask it all that it knows, and run each of its kernels."""
+    device = pyxrt.device(0)
+    if package.startswith(b"xclbin2"):
+        found = pyxrt.xclbin(_saved(package) if is_file else package)
+        device.register_xclbin(found)
+        for ask in (found.get_mems, found.get_xsa_name, found.get_axlf):
+            ask()
+        context = pyxrt.hw_context(device, found.get_uuid())
+    else:
+        context = pyxrt.hw_context(device, pyxrt.elf(_saved(package)))
+    for packaged in context.package.kernels:
+        kernel = pyxrt.kernel(context, packaged.name)
+        given = {number: BufferArgument(np.zeros(size, np.uint8)) for number in range(kernel.packaged.first_buffer, 8)}
+        if kernel.code is None and code.startswith(b"\x7fELF"):
+            kernel = pyxrt.ext.kernel(context, pyxrt.module(pyxrt.elf(_saved(code))), packaged.name)
+        elif kernel.code is None:
+            given[kernel.packaged.instructions] = BufferArgument(np.frombuffer(code, np.uint8).copy())
+        for index in range(-1, 9):
+            kernel.group_id(index)
+        context.partition.run(kernel.packaged, given, kernel.code, max_cycles=MAX_CYCLES)
+
+
+def _saved(data: bytes) -> str:
+    Path("package").write_bytes(data)
+    return "package"

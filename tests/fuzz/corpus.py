@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import container_files
+import xrt_packages
 from bare_streams import binary, loopback
 from elf_files import Reloc, elf_file
 from helpers import ROOT
@@ -17,6 +18,9 @@ from xdsl.dialects.builtin import MemRefType
 
 import tilewright as tw
 from tilewright import txn
+from tilewright.containers.control_elf import ConfigKernel, KernelInstance, config_elf, instructions_elf
+from tilewright.containers.embedded_design import ELF_SECTION
+from tilewright.driver.packaged_design import packaged_design
 from tilewright.ir.split_input import split_input
 
 DESIGNS = ("tests/e2e/designs", "tests/e2e/seeded_bugs", "docs/examples", "tilewright/demos")
@@ -119,6 +123,20 @@ def packages() -> list[bytes]:
     ]
     config = elf_file({".pdi.1": container_files.pdi(), ".ctrltext.0": binary(loopback(16))}, abi_version=0x10)
     return [*forms, config, b64encode(binary(loopback(16))), *containers()]
+
+
+@cache
+def host_packages() -> list[tuple[bytes, bytes]]:
+    """What host programs load, each an xclbin or an ELF file and instructions: with designs of ours, and without."""
+    found = list[tuple[bytes, bytes]]()
+    for name in STREAMS[:3]:
+        made = design(name)
+        code = made.txn().astype("<u4").tobytes()
+        found += [(xrt_packages.xclbin_of(made, is_ours=is_ours).write(), code) for is_ours in (True, False)]
+        kernel = ConfigKernel("main", ["char *"] * 3, {}, [KernelInstance("run", code)])
+        embedded = {ELF_SECTION: packaged_design(made).write()}
+        found += [(config_elf([kernel], sections=embedded).write(), instructions_elf(code).write())]
+    return found
 
 
 @cache

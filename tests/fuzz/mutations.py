@@ -229,5 +229,15 @@ def damaged_bytes(data: bytes, random: Random, most: int = 6) -> bytes:
     return bytes(found)
 
 
+def damaged_words(data: bytes, random: Random) -> bytes:
+    """The same with some words replaced by numbers that offsets, counts and sizes should not be."""
+    changed = bytearray(data)
+    for _ in range(random.choice((1, 1, 2, 5))):
+        at = random.randrange(0, len(data), 4)
+        number = random.choice((*ODD_NUMBERS, at, len(data), int.from_bytes(data[at : at + 4], "little") + 1))
+        changed[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "little")
+    return bytes(changed)
+
+
 def spliced(left: bytes, right: bytes, random: Random) -> bytes:
     return left[: random.randrange(len(left) + 1) & ~3] + right[random.randrange(len(right) + 1) & ~3 :]

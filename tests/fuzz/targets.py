@@ -16,9 +16,9 @@ from container_files import with_checksum
 
 import tilewright as tw
 from fuzz import corpus
-from fuzz.calls import build_stream, call_scalars, run_arrays
+from fuzz.calls import build_stream, call_scalars, host_program, run_arrays
 from fuzz.cases import Case
-from fuzz.mutations import ODD_NUMBERS, damaged_bytes, damaged_text, spliced
+from fuzz.mutations import ODD_NUMBERS, damaged_bytes, damaged_text, damaged_words, spliced
 from fuzz.streams import RandomStream, mutated
 from tilewright import txn
 from tilewright.cli.aiecc_arguments import SELECTORS
@@ -248,12 +248,7 @@ def _damaged_package(random: Random) -> bytes:
         case 1:
             return damaged_bytes(data, random)
         case _:
-            changed = bytearray(data)
-            for _ in range(random.choice((1, 1, 2, 5))):
-                at = random.randrange(0, len(data), 4)
-                number = random.choice((*ODD_NUMBERS, at, len(data), int.from_bytes(data[at : at + 4], "little") + 1))
-                changed[at : at + 4] = (number & 0xFFFFFFFF).to_bytes(4, "little")
-            return _resummed(bytes(changed), random)
+            return _resummed(damaged_words(data, random), random)
 
 
 def _resummed(data: bytes, random: Random) -> bytes:
@@ -322,6 +317,30 @@ def run_stream(random: Random) -> Case:
             stream = txn.Stream.of(txn.Header(columns=device.columns), RandomStream(device, random).operations())
             data, flags = txn.encode(stream).astype("<u4").tobytes(), [*flags, "--device", device.name.name]
     return Case({"stream.bin": data}, ["run", "--txn", "stream.bin", *flags])
+
+
+def _damaged_host_files(random: Random) -> tuple[bytes, bytes]:
+    """A package and its instructions, one of them damaged."""
+    package, code = random.choice(corpus.host_packages())
+    if random.random() < 0.2:
+        return package, damaged_bytes(code, random)
+    if random.random() < 0.2:
+        return spliced(package, random.choice(corpus.host_packages())[0], random), code
+    changed = damaged_words(package, random) if random.random() < 0.7 else damaged_bytes(package, random)
+    return _resummed(changed, random), code
+
+
+def run_package(random: Random) -> Case:
+    """`run --xclbin`: a package on the simulated NPU."""
+    package, code = _damaged_host_files(random)
+    flags = ["--max-cycles", str(MAX_CYCLES), *_some(random, ["--json"], ["--out", "results"], ["--arg", "0=arange"])]
+    return Case({"a.xclbin": package, "insts": code}, ["run", "--xclbin", "a.xclbin", "--insts", "insts", *flags])
+
+
+def run_host(random: Random) -> Case:
+    """A host program in Python that loads a package, looks at all that it tells, and runs its kernels."""
+    package, code = _damaged_host_files(random)
+    return Case(call=partial(host_program, package, code, random.choice((64, 4096)), random.random() < 0.5))
 
 
 def run_words(random: Random) -> Case:
@@ -435,12 +454,14 @@ TARGETS = {
         Target("air-compile", air_compile, 5_000),
         Target("run-txn", run_stream, 105_000),
         Target("run-words", run_words, 12_000),
+        Target("run-xclbin", run_package, 6_000),
+        Target("pyxrt", run_host, 6_000),
         Target("load", load, 8_000),
         Target("txn-decode", decode, 250_000),
         Target("txn-assemble", assemble, 110_000),
         Target("txn-container", read_container, 150_000),
         Target("txn-tools", txn_tools, 100_000),
-        Target("containers", rebuild, 100_000),
+        Target("containers", rebuild, 88_000),
         Target("inspect", inspect, 20_000),
         Target("package", package, 20_000),
         Target("timing", timing, 7_000),

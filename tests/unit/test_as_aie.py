@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -213,6 +214,21 @@ def test_no_two_functions_share_an_object_file_by_mistake(as_aie: ModuleType) ->
     kernels.mm(dim_m=16, use_chess=True)
     with pytest.raises(ValueError, match="Chess kernel 'matmul_i16_i16'"):
         kernels.mm(dim_m=8, use_chess=True)
+
+
+def test_threads_make_functions_of_one_name_with_files_of_their_own(as_aie: ModuleType) -> None:
+    iron = import_module("aie.iron")
+    iron.ExternalFunction.forget_all()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            texts = [f"// {number}" for number in range(60)]
+            made = list(pool.map(lambda text: iron.ExternalFunction("times", source_string=text), texts))
+    finally:
+        sys.setswitchinterval(before)
+    assert len({function.object_file_name for function in made}) == len(texts)
+    iron.ExternalFunction.forget_all()
 
 
 @pytest.mark.parametrize(

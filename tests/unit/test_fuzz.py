@@ -28,6 +28,8 @@ CASES = {
     "containers": 500,
     "inspect": 80,
     "package": 150,
+    "run-xclbin": 40,
+    "pyxrt": 60,
 }
 FEW = 12
 """Of targets that take long."""

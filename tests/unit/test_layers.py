@@ -44,7 +44,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"containers", "rewrite", "native", "codegen", "sim", "kernels", "report", "iron", "passes", "passes.*"},
     "xrt": VOCABULARY | {"containers", "native", "sim", "driver"},
     "pyxrt": {"xrt"},
-    "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt"},
+    # Binaries as designs are streams of others too, under a name of mlir-aie.
+    "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt", "lift"},
     "lift": VOCABULARY | {"rewrite", "driver"},
     "designs": VOCABULARY | {"iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.

@@ -125,12 +125,12 @@ class Build:
                 yield from MAKERS[name](self.stages)
         # older drivers left it behind, and tools that read traces look for it there
         if (arguments.is_old and not arguments.without_programs) or self.selectors == ["core-elfs"]:
-            yield text_of(ADDRESSED, arguments.work_directory)
+            yield text_of(ADDRESSED, arguments.work_directory, partial(self.stages.text, ADDRESSED))
         for name in arguments.get:
             if name not in EDGES:
-                yield text_of(name, Path(arguments.output_dir))
+                yield text_of(name, Path(arguments.output_dir), partial(self.stages.text, name))
         for name in arguments.cut:
-            yield text_of(name, Path(arguments.checkpoint) / name)
+            yield text_of(name, Path(arguments.checkpoint) / name, printed)
 
     def graph(self) -> str:
         """What would be done, for GraphViz."""

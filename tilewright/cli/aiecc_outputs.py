@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages, printed
-from tilewright.cli.files import read_bytes
+from tilewright.cli.aiecc_stages import ADDRESSED, LOWERED, PHYSICAL, Stages
+from tilewright.cli.files import read_bytes, write_folder
 from tilewright.cli.package import creation_time, read_kind
 from tilewright.cli.translate import configuration_files, lowered_to_cpp
 from tilewright.cli.translate_arguments import TranslateArguments
@@ -24,7 +25,7 @@ from tilewright.codegen.static_words import StaticWords, static_words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.containers.control_elf import instructions_elf
 from tilewright.containers.embedded_design import EmbeddedDesign
-from tilewright.containers.packaging import KernelNames
+from tilewright.containers.packaging import KernelNames, packet_buffers
 from tilewright.containers.xclbin import Xclbin
 from tilewright.device import TileId
 from tilewright.dialects.aie.core import CoreOp
@@ -35,7 +36,7 @@ from tilewright.dialects.aiex.control_packets import control_packet_words
 from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import Design, devices_in, sequences_in
 from tilewright.driver.core_programs import core_name
-from tilewright.driver.device_images import DeviceImage, full_elf
+from tilewright.driver.device_images import DeviceImage, full_elf, full_elf_files
 from tilewright.driver.packaged_design import packaged_design
 from tilewright.driver.translations import sequence_in
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, emit_diagnostic, fail
@@ -73,11 +74,11 @@ def place(stages: Stages, template: str, *names: str) -> Path:
     return Path(stages.arguments.output_dir) / file
 
 
-def text_of(stage: str, directory: Path) -> DriverOutput:
+def text_of(stage: str, directory: Path, text: Callable[[ModuleOp], bytes]) -> DriverOutput:
     """What a stage makes, as text."""
 
     def items(module: ModuleOp) -> Iterator[Item]:
-        yield Item(directory / stage, module, partial(printed, module))
+        yield Item(directory / stage, module, partial(text, module))
 
     return DriverOutput(stage, stage, items)
 
@@ -120,7 +121,7 @@ def static_stream(stages: Stages, sequence: RuntimeSequenceOp) -> StaticWords:
 
 
 def _with_addresses(stages: Stages) -> Iterator[DriverOutput]:
-    yield text_of(ADDRESSED, Path(stages.arguments.output_dir))
+    yield text_of(ADDRESSED, Path(stages.arguments.output_dir), partial(stages.text, ADDRESSED))
 
 
 def _parameters(stages: Stages) -> Iterator[DriverOutput]:
@@ -199,7 +200,7 @@ def _transactions(stages: Stages) -> Iterator[DriverOutput]:
     template = stages.arguments.txn_name
 
     def transaction(module: ModuleOp, device: DeviceOp) -> bytes:
-        return printed(_configured(stages, module, device))
+        return stages.text(LOWERED, _configured(stages, module, device))
 
     def items(module: ModuleOp) -> Iterator[Item]:
         for device in stages.devices(module):
@@ -246,9 +247,12 @@ def _packets(stages: Stages) -> Iterator[DriverOutput]:
     def elf(module: ModuleOp, device: DeviceOp) -> bytes:
         data, (_, sequence) = packets(module, device), sent(module, device)
         # the buffer that packets are sent from comes behind all others
-        about = {"xrt_id": len(sequence.body.block.args) - 1, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
+        buffers = packet_buffers(len(sequence.body.block.args) - 1, len(data))
+        if arguments.dump_intermediates:
+            name = f"ctrlpkt_extbuf_{FileNames().stem(device.sym_name.data)}.json"
+            write_folder(arguments.work_directory, {name: json.dumps(buffers, indent=2, sort_keys=True).encode()})
         with _explained(device):
-            return instructions_elf(sending(module, device), data, {"external_buffers": {"buffer_ctrl": about}}).write()
+            return instructions_elf(sending(module, device), data, buffers).write()
 
     packets_path = partial(place, stages, arguments.ctrlpkt_name)
     yield DriverOutput(arguments.ctrlpkt_name, stages.configured, partial(items, packets, packets_path))
@@ -311,6 +315,8 @@ def _containers(stages: Stages) -> Iterator[DriverOutput]:
         base = read_kind(arguments.xclbin_input, Xclbin, "xclbin") if arguments.xclbin_input else None
         image = _image(stages, device)
         with _explained(device):
+            if arguments.dump_intermediates:
+                write_folder(arguments.work_directory, _documents(stages, image, kernel))
             design = _embedded(stages, module, image, path)
             made = image.xclbin(
                 kernel, sequence=arguments.sequence_name, design=design, base=base, timestamp=creation_time()
@@ -323,6 +329,15 @@ def _containers(stages: Stages) -> Iterator[DriverOutput]:
             yield Item(path, device, partial(xclbin, module, device, path))
 
     yield DriverOutput("aie.xclbin", LOWERED, items)
+
+
+def _documents(stages: Stages, image: DeviceImage, kernel: KernelNames) -> dict[str, bytes]:
+    """The files that upstream's driver hands to xclbinutil, under its names."""
+    folder, stem = stages.arguments.work_directory.absolute(), image.file_stem
+    made = image.documents(kernel, stages.arguments.sequence_name, folder)
+    texts = {"memTopology": made.memory, "kernels": made.kernels, "partition": made.partition}
+    files = {f"{name}_{stem}.json": json.dumps(it, indent=2, sort_keys=True).encode() for name, it in texts.items()}
+    return files | {f"{stem}.pdi": image.pdi.write()}
 
 
 def _packaged(stages: Stages, module: ModuleOp) -> list[DeviceOp]:
@@ -357,6 +372,9 @@ def _full_elf(stages: Stages) -> Iterator[DriverOutput]:
         images = [_image(stages, device) for device in stages.devices(module)]
         main = next((image for image in images if sequences_in(image.device)), images[0])
         with _explained(main.device):
+            if stages.arguments.dump_intermediates:
+                folder = stages.arguments.work_directory
+                write_folder(folder, full_elf_files(images, folder.absolute(), stages.arguments.sequence_name))
             design = _embedded(stages, module, main, path)
             return full_elf(images, sequence=stages.arguments.sequence_name, design=design).write()
 

@@ -30,7 +30,7 @@ from tilewright.ir.pass_manager import run_pipeline
 from tilewright.ir.printer import module_text
 from tilewright.ir.verifier import operation_text, verify
 from tilewright.native.peano import find_peano, has_peano
-from tilewright.passes.pipelines import driver_stages, pipeline_of, with_options
+from tilewright.passes.pipelines import DRIVER_TEXT, driver_stages, pipeline_of, with_options
 from tilewright.rewrite.pass_bases import ops_of
 
 INPUT, ADDRESSED, PHYSICAL = "input.mlir", "input_with_addresses.mlir", "input_physical.mlir"
@@ -124,8 +124,15 @@ class Stages:
                 run_pipeline(self.ctx, module, pipeline_of(self.orders[name]), verify_each=False)
             _raise_errors(module)
         if self.arguments.dump_intermediates:
-            write_folder(self.arguments.work_directory, {name: printed(module)})
+            write_folder(self.arguments.work_directory, {name: self.text(name, module)})
         return module
+
+    def text(self, name: str, module: ModuleOp) -> bytes:
+        """What a stage makes, as upstream's driver writes it."""
+        if name not in (INPUT, *self.up_to(ADDRESSED)[:-1]):
+            module = module.clone()
+            run_pipeline(self.ctx, module, pipeline_of(DRIVER_TEXT), verify_each=False)
+        return printed(module)
 
     def _read(self, name: str) -> ModuleOp:
         if name in self.arguments.restored:
@@ -242,5 +249,5 @@ def _raise_errors(module: ModuleOp) -> None:
 
 
 def printed(module: ModuleOp) -> bytes:
-    """A program as the driver writes it: with locations."""
+    """A program with locations, from which the driver can go on."""
     return module_text(module, debuginfo=True).encode(errors="surrogateescape")

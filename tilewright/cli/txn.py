@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from argparse import Namespace
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tilewright.cli.errors import CommandLineError
 from tilewright.cli.files import read_bytes, write_atomically, write_folder, write_text
-from tilewright.cli.parsers import SECTION, Tool, arguments, switch, tools, value
+from tilewright.cli.parsers import SECTION, Tool, arguments, switch, tools, value, values
+from tilewright.errors import near_match
 
 if TYPE_CHECKING:
-    from tilewright.device import DeviceModel
-    from tilewright.device.hazards import Finding
     from tilewright.ir.diagnostics import DiagnosedError
+    from tilewright.txn.containers import Patch
+    from tilewright.txn.lint.rules import LintFinding
     from tilewright.txn.stream import Stream
     from tilewright.txn.text import TextError
+    from tilewright.txn.transfers import Intent
 
 
 def _share(text: str) -> float:
@@ -37,7 +41,20 @@ add_arguments = tools(
         "dis": Tool(
             "print a binary as text that `asm` turns back into the same bytes",
             arguments(
-                {"file": value("FILE"), "--plain": switch("no comments about what register fields mean"), **FOR_ALL}
+                {
+                    "file": value("FILE"),
+                    "--level": value(
+                        "N",
+                        "1: operations (default); 2: registers by name and field, which `asm` takes as well; "
+                        "3: transfers and waits, for people",
+                        type=int,
+                        choices=range(1, 4),
+                        default=1,
+                    ),
+                    "--plain": switch("no comments about what register fields mean"),
+                    "--html": value("OUT", "write a page that shows the transfers on the array and in their order"),
+                    **FOR_ALL,
+                }
             ),
         ),
         "asm": Tool(
@@ -52,25 +69,41 @@ add_arguments = tools(
         ),
         "stat": Tool(
             "count operations, bytes, tiles, pushes and patches",
-            arguments({"files": value("FILE", nargs="+"), **FOR_ALL}),
+            arguments(
+                {
+                    "files": value("FILE", nargs="+"),
+                    "--transfers": switch("also bytes of each argument, and what else the stream does"),
+                    **FOR_ALL,
+                }
+            ),
         ),
         "diff": Tool(
-            "show where two binaries part; status 1 if they do",
+            "say what two binaries do differently, and show the operations; status 1 if there are any",
             arguments(
                 {
                     "left": value("FILE"),
                     "right": value("FILE"),
                     "--all": switch("every difference, not only the first"),
+                    "--summary": switch("only what they do differently"),
                     **FOR_ALL,
                 }
             ),
         ),
         "lint": Tool(
-            "find queues that may overflow and descriptors rewritten in flight; status 1 if nothing prevents it",
+            "find what goes wrong on the hardware without a word; status 1 if there is more than remarks",
             arguments(
                 {
-                    "files": value("FILE", nargs="+"),
-                    "--all": switch("also where a wait for something else makes it unlikely"),
+                    "files": value("FILE", nargs="*"),
+                    "--all": switch("also remarks: what is right in many programs, and hazards that are unlikely"),
+                    "--ignore": values("RULE", "leave out what this rule finds; may be given again"),
+                    "--fail-on": value(
+                        "LEVEL",
+                        "status 1 from this level on: error, warning (default), remark, or never",
+                        choices=("error", "warning", "remark", "never"),
+                        default="warning",
+                    ),
+                    "--sarif": value("OUT", "also write the findings as SARIF 2.1.0; - for stdout, alone"),
+                    "--rules": switch("print the table of rules"),
                     **FOR_ALL,
                 }
             ),
@@ -126,12 +159,18 @@ def _decoded(name: str, section: str | None) -> Stream:
 
 
 def _decode(data: bytes, name: str, section: str | None) -> Stream:
-    from tilewright.txn.containers import read_stream
+    return _decode_code(data, name, section)[0]
+
+
+def _decode_code(data: bytes, name: str, section: str | None) -> tuple[Stream, Sequence[Patch]]:
+    """The stream, and where the host that loads it puts addresses."""
+    from tilewright.txn.containers import read_container
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import TextError
 
     try:
-        return read_stream(data, section)
+        code = read_container(data).code(section)
+        return code.decode(), code.patches
     except TextError as error:
         raise _at_line(error, name) from None
     except TxnError as error:
@@ -150,13 +189,41 @@ def _at_line(error: TextError, name: str) -> DiagnosedError:
 def _dis(args: Namespace) -> int:
     from tilewright.txn.text import disassemble
 
-    stream = _decoded(args.file, args.section)
+    stream, patches = _decode_code(read_bytes(args.file), args.file, args.section)
+    if args.level == 3 or args.html:
+        return _show_intent(args, _intent(stream, args.file, patches))
     if args.json:
         print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
         return 0
-    for line in disassemble(stream, explained=not args.plain):
+    for line in disassemble(stream, explained=not args.plain, by_register=args.level == 2):
         print(line)
     return 0
+
+
+def _show_intent(args: Namespace, intent: Intent) -> int:
+    """Transfers as text, for machines, or as a page."""
+    from tilewright.txn.intent_text import intent_lines
+
+    if args.html:
+        from tilewright.report.transfers_page import transfers_html
+
+        write_text(args.html, transfers_html(intent, Path(args.file).name))
+    if args.json:
+        print(json.dumps(intent.to_json()))
+    elif args.level == 3:
+        for line in intent_lines(intent):
+            print(line)
+    return 0
+
+
+def _intent(stream: Stream, name: str, patches: Sequence[Patch] = ()) -> Intent:
+    from tilewright.txn.stream import TxnError
+    from tilewright.txn.transfers import intent_of
+
+    try:
+        return intent_of(stream, patches)
+    except TxnError as error:
+        raise error.with_file(name) from None
 
 
 def _as_json(op: Any) -> dict[str, Any]:
@@ -193,10 +260,13 @@ def _assembled(name: str, section: str | None) -> Stream:
 
 def _stat(args: Namespace) -> int:
     from tilewright.txn.analysis import statistics
+    from tilewright.txn.intent_text import transfer_counts
 
-    found = {name: statistics(_decoded(name, args.section)) for name in args.files}
+    streams = {name: _decoded(name, args.section) for name in args.files}
+    found = {name: statistics(stream) for name, stream in streams.items()}
+    moved = {name: transfer_counts(_intent(streams[name], name)) for name in (streams if args.transfers else ())}
     if args.json:
-        print(json.dumps({name: numbers.to_json() for name, numbers in found.items()}))
+        print(json.dumps({name: numbers.to_json() | moved.get(name, {}) for name, numbers in found.items()}))
         return 0
     from rich.console import Console
     from rich.table import Table
@@ -217,6 +287,8 @@ def _stat(args: Namespace) -> int:
         ):
             for place, count in counts.items():
                 table.add_row(f"{title} {place}", str(count))
+        for title, count in moved.get(name, {}).items():
+            table.add_row(title.replace("_", " "), str(count))
         console.print(table)
     return 0
 
@@ -225,10 +297,19 @@ def _diff(args: Namespace) -> int:
     from itertools import islice
 
     from tilewright.txn.analysis import differences
+    from tilewright.txn.intent_diff import compare, meaning_of
 
+    left, right = (_decoded(name, args.section) for name in (args.left, args.right))
     # lazily: the first difference of large files is found without looking for all
-    found = differences(*(_decoded(name, args.section) for name in (args.left, args.right)))
+    found = differences(left, right)
     shown = list(found if args.all else islice(found, 1))
+    if args.summary and args.json:
+        print(json.dumps(compare(_intent(left, args.left), _intent(right, args.right)).to_json()))
+        return 1 if shown else 0
+    for line in meaning_of(left, right) if shown and not args.json else ():
+        print(line)
+    if args.summary:
+        return 1 if shown else 0
     if args.json:
         print(json.dumps([vars(difference) for difference in shown]))
     for difference in () if args.json else shown:
@@ -240,57 +321,73 @@ def _diff(args: Namespace) -> int:
 
 
 def _lint(args: Namespace) -> int:
-    """Status 1 for a hazard that nothing makes unlikely."""
-    found = {name: lint_stream(name, _decoded(name, args.section)) for name in args.files}
+    """Status 1 for a finding of the level that is asked for, or above."""
+    from tilewright.txn.lint.rules import RULES, LintLevel
+
+    if unknown := [name for name in args.ignore if name not in RULES]:
+        near = near_match(unknown[0], RULES)
+        raise CommandLineError(f"tilewright txn lint: error: there is no rule {unknown[0]!r}{near}; --rules lists them")
+    if args.rules:
+        _print_rules(args.json)
+        return 0
+    if not args.files:
+        raise CommandLineError("tilewright txn lint: error: name a file to look at, or --rules for what is looked for")
+    found = {name: _lint_file(name, args.section, args.ignore) for name in args.files}
+    if args.sarif:
+        from tilewright import __version__
+        from tilewright.txn.lint.sarif import sarif_log
+
+        write_text(args.sarif, json.dumps(sarif_log(found, __version__), indent=1) + "\n")
     if args.json:
-        print(json.dumps({name: [to_json(it, model) for it in findings] for name, (model, findings) in found.items()}))
-    for name, (model, findings) in () if args.json else found.items():
-        for line in render(name, model, findings, show_unlikely=args.all):
+        print(json.dumps({name: [finding.to_json() for finding in findings] for name, findings in found.items()}))
+    for name, findings in () if args.json or args.sarif == "-" else found.items():
+        for line in _lint_lines(name, findings, show_remarks=args.all):
             print(line)
-    return 1 if any(finding.is_likely for _, findings in found.values() for finding in findings) else 0
+    levels = [*LintLevel]
+    failing = levels[: levels.index(args.fail_on) + 1] if args.fail_on in levels else ()
+    return 1 if any(finding.level in failing for findings in found.values() for finding in findings) else 0
 
 
-def lint_stream(name: str, stream: Stream) -> tuple[DeviceModel, list[Finding[int]]]:
-    """The device of a stream, and what may go wrong in it."""
-    from tilewright.txn.analysis import hazard_findings
+def _print_rules(as_json: bool) -> None:
+    from tilewright.txn.lint.rules import RULES
+
+    if as_json:
+        print(json.dumps([vars(rule) for rule in RULES.values()]))
+    for rule in () if as_json else RULES.values():
+        print(f"{rule.name} ({rule.level})")
+        for what, text in (("finds", rule.finds), ("then", rule.harm), ("way out", rule.remedy)):
+            print(textwrap.fill(f"{what}: {text}", 100, initial_indent="  ", subsequent_indent="    "))
+
+
+def _lint_file(name: str, section: str | None, ignored: Sequence[str]) -> list[LintFinding]:
+    """What is wrong with the stream in a file; offsets are those in the file."""
+    from tilewright.txn.containers import read_container
+    from tilewright.txn.lint import lint
+    from tilewright.txn.lint.rules import NO_OFFSET
     from tilewright.txn.stream import TxnError
     from tilewright.txn.text import model_of
 
+    data = read_bytes(name)
+    stream, code = _decode(data, name, section), read_container(data).code(section)
     model = model_of(stream.header)
     if model is None:
         raise TxnError(0, "the header describes no device that is known, so its registers are not either", name)
-    return model, hazard_findings(stream, model)
+
+    def locate(offset: int) -> int:
+        return code.locate(offset) if code.is_verbatim else NO_OFFSET
+
+    return [finding.moved(locate) for finding in lint(stream, model, ignored)]
 
 
-def to_json(finding: Finding[int], model: DeviceModel) -> dict[str, Any]:
-    hazard = finding.hazard
-    return {
-        "rule": hazard.rule.name,
-        "severity": _severity(finding),
-        "operation": hazard.origin,
-        "tile": [*hazard.channel.tile],
-        "channel": hazard.channel.short_name,
-        "text": hazard.text(model),
-        "places": finding.places,
-        "notes": [{"operation": origin, "text": text} for origin, text in finding.notes()],
-    }
-
-
-def render(name: str, model: DeviceModel, found: Sequence[Finding[int]], *, show_unlikely: bool) -> Iterator[str]:
+def _lint_lines(name: str, found: Sequence[LintFinding], *, show_remarks: bool) -> Iterator[str]:
     """A line for each finding and for each note, and one for those that are not shown."""
-    for finding in found:
-        if finding.is_likely or show_unlikely:
-            hazard = finding.hazard
-            yield f"{name}: operation {hazard.origin}: {_severity(finding)}: {hazard.text(model)}"
-            yield from (f"{name}: operation {origin}: note: {text}" for origin, text in finding.notes())
-    hidden = sum(not finding.is_likely for finding in found)
-    if hidden and not show_unlikely:
-        what = "hazard is" if hidden == 1 else "hazards are"
-        yield f"{name}: {hidden} more {what} unlikely, because a wait for something else lies between (--all shows it)"
+    from tilewright.txn.lint.rules import LintLevel
 
-
-def _severity(finding: Finding[int]) -> str:
-    return "warning" if finding.is_likely else "remark"
+    shown = [finding for finding in found if show_remarks or finding.level != LintLevel.REMARK]
+    for finding in shown:
+        yield from (f"{name}: {line}" for line in finding.lines())
+    if hidden := len(found) - len(shown):
+        yield f"{name}: {hidden} {'remark is' if hidden == 1 else 'remarks are'} not shown (--all shows them)"
 
 
 def _lift(args: Namespace) -> int:

@@ -8,13 +8,13 @@ from typing import cast
 from xdsl.ir import Operation
 
 from tilewright.codegen.interpreter import TO_BINARY, EmittedWords, Interpreter, Refused
-from tilewright.codegen.txn_words import VERSION, TxnEmitter
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.sequence import RuntimeSequenceOp
 from tilewright.dialects.aiex import firmware, instructions, operation, queue
 from tilewright.ir.diagnostics import CompileError, Diagnostic, Severity, diagnose, op_text
 from tilewright.txn.codec import header_words
-from tilewright.txn.opcodes import LAYOUTS, Opcode
+from tilewright.txn.opcodes import LAYOUTS, VERSION, Opcode
 
 HEADER_WORDS = 4
 

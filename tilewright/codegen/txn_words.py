@@ -24,11 +24,8 @@ from tilewright.dialects.aiex.resolution import TILE_OFFSET
 from tilewright.dialects.aiex.runtime_fields import known_word
 from tilewright.ir.diagnostics import fail_op
 from tilewright.txn.fields import operation_words
-from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, LAYOUTS, Opcode, address_offset
+from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, LAYOUTS, VERSION, Opcode, address_offset
 from tilewright.txn.stream import Header, TxnError
-
-# The version of the format that mlir-aie writes; others are only read.
-VERSION = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,7 @@ class TxnEmitter:
         """The header that streams for the device have."""
         if self._given_header is not None:
             return Header(*self._given_header)
-        model = self.model
-        return Header(*VERSION, model.txn_generation or 3, model.rows, model.columns, model.mem_rows)
+        return Header.of(self.model)
 
     def words(self, op: Operation) -> list[Word] | None:
         """The words of an operation; None for one that puts nothing into the stream."""

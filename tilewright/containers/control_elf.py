@@ -8,7 +8,7 @@ as the maps are that aiebu keeps them in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import md5
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,10 +17,8 @@ import numpy as np
 
 from tilewright import txn
 from tilewright.containers.elf import (
-    CONFIG_VERSION,
     FUNCTION,
     OBJECT,
-    TXN_ABI,
     ElfFile,
     ElfSection,
     Note,
@@ -30,6 +28,7 @@ from tilewright.containers.elf import (
     WordContent,
 )
 from tilewright.containers.packaging import get, listed, mapping, name_in, number, text_in
+from tilewright.containers.preemption import RESTORED, SAVED, preemption_code
 from tilewright.device import DEVICES, DeviceName, TileType
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import WORD_BYTES
@@ -40,6 +39,9 @@ from tilewright.txn.containers import (
     CONTROL_PACKET,
     CONTROL_TEXT,
     FIRST_ARGUMENT,
+    PREEMPT_RESTORE,
+    PREEMPT_SAVE,
+    SCRATCHPAD,
     SCRATCHPAD_CONTROL,
     ControlCode,
     Patch,
@@ -47,8 +49,10 @@ from tilewright.txn.containers import (
     pdi_section,
 )
 from tilewright.txn.elf import (
+    ABI_WITH_IMAGES,
     LOAD,
     MAGIC,
+    TXN_ABI,
     DynamicRecord,
     ElfHeader,
     ProgramHeader,
@@ -119,7 +123,7 @@ def config_elf(
     `columns` of the partition are those that control codes are made for, if they are not given. More `sections` come
     last; loaders leave them alone.
     """
-    made = _ElfBuilder(CONFIG_VERSION)
+    made = _ElfBuilder(ABI_WITH_IMAGES)
     made.add_symbol_table()
     widths, index = list[int](), 0
     for kernel in sorted(kernels, key=lambda it: it.symbol):
@@ -175,13 +179,31 @@ def _config_instance(source: Mapping[str, Any], read: Callable[[str], bytes]) ->
 
 
 def control_codes(instance: KernelInstance, first_argument: int, pdis: Iterable[int]) -> list[ControlCode]:
-    """Sections of an instance, by name, each with what a host patches in it."""
+    """Sections of an instance, in the order of their relocations, each with what a host patches in it."""
     names, packet_patches = _buffers(instance, first_argument)
-    stream = _decoded(instance.code)
-    words = np.frombuffer(instance.code, dtype="<u4").astype(np.uint32)
-    patches = [*_patches(stream, words, first_argument, names, {*pdis})]
     found = [ControlCode(CONTROL_DATA, instance.packets, packet_patches)] if instance.packets else []
-    return [*found, ControlCode(CONTROL_TEXT, words.astype("<u4").tobytes(), patches)]
+    stream = _decoded(instance.code)
+    found.append(_control_code(CONTROL_TEXT, instance.code, stream, first_argument, names, {*pdis}))
+    if txn.Opcode.PREEMPT in stream.groups:
+        for name, saves in ((PREEMPT_SAVE, True), (PREEMPT_RESTORE, False)):
+            found.append(_preemption(name, preemption_code(stream.header.columns, saves=saves), first_argument))
+    return found
+
+
+def _control_code(
+    section: str, code: bytes, stream: txn.Stream, first_argument: int, names: Mapping[int, str], pdis: set[int]
+) -> ControlCode:
+    words = np.frombuffer(code, dtype="<u4").astype(np.uint32)
+    patches = [*_patches(stream, words, first_argument, names, pdis)]
+    return ControlCode(section, words.astype("<u4").tobytes(), patches)
+
+
+def _preemption(section: str, code: bytes, first_argument: int) -> ControlCode:
+    """Code that keeps the array in a buffer of the loader's, as large as all of its transfers."""
+    names = {SAVED: SCRATCHPAD, RESTORED: SCRATCHPAD}
+    made = _control_code(section, code, _decoded(code), first_argument, names, set())
+    size = max(patch.addend + patch.size for patch in made.patches)
+    return replace(made, patches=[replace(patch, size=size) for patch in made.patches])
 
 
 def _decoded(code: bytes) -> txn.Stream:
@@ -234,12 +256,13 @@ def _patches(
                     size = int(op.payload[at]) * WORD_BYTES
                     written[op.address + at * WORD_BYTES] = _Descriptor((first + at) * WORD_BYTES, size)
             case txn.Opcode.DDR_PATCH:
+                patch = _AddressPatch.of(op)
                 # the register is a descriptor's first or second word
-                descriptor = written.get(op.address & ~0xF)
+                descriptor = written.get(patch.register & ~0xF)
                 if descriptor is None:
-                    text = f"no block write before the address patch of {op.address:#x}"
+                    text = f"no block write before the address patch of {patch.register:#x}"
                     raise ContainerError(start * WORD_BYTES, text)
-                yield from _argument_patch(op, descriptor, words, first_argument, names)
+                yield from _argument_patch(patch, descriptor, words, first_argument, names)
             case txn.Opcode.LOADPDI:
                 if op.id not in pdis:
                     known = ", ".join(map(str, sorted(pdis))) or "none"
@@ -250,13 +273,12 @@ def _patches(
             case txn.Opcode.CREATE_SCRATCHPAD:
                 at = (start + layout.fields["address"].word) * WORD_BYTES
                 yield Patch(at, PatchKind.ADDRESS_64, SCRATCHPAD_CONTROL, 0, op.scratchpad_bytes)
-            case txn.Opcode.PREEMPT:
-                text = "a point of preemption: its ELF file needs code that saves the array, which only aiebu has"
-                raise ContainerError(start * WORD_BYTES, text)
             case _:
                 pass
 
 
+LONG_PATCH_WORDS = 7
+"""Of an address patch in the form of version 0.1, behind what version 1.0 takes for its fields."""
 DESCRIPTOR_WORDS = 8
 """Of the descriptors that addresses go into, those of shims and memory tiles."""
 _NPU = DEVICES[DeviceName.npu2]
@@ -269,14 +291,30 @@ _PLACES = {
 """Which field of a descriptor an offset in a tile is; patches do not say the tile, and the offsets are different."""
 
 
+class _AddressPatch(NamedTuple):
+    """A register that gets an address, the argument whose it is, and an offset in two words."""
+
+    register: int
+    argument: int
+    offset: int
+    offset_high: int
+
+    @staticmethod
+    def of(op: txn.Operation) -> _AddressPatch:
+        rest = op.payload.tolist()
+        if len(rest) == LONG_PATCH_WORDS:
+            # the driver writes the long form in version 1.0 too, where mlir-aie has a shorter one
+            return _AddressPatch(rest[1], rest[3], rest[5], rest[6])
+        return _AddressPatch(op.address, op.argument_index, op.argument_offset, rest[0] if rest else 0)
+
+
 def _argument_patch(
-    op: txn.Operation, descriptor: _Descriptor, words: Words, first_argument: int, names: Mapping[int, str]
+    op: _AddressPatch, descriptor: _Descriptor, words: Words, first_argument: int, names: Mapping[int, str]
 ) -> Iterator[Patch]:
-    if op.argument_index > MOST_ARGUMENTS:
-        raise ContainerError(descriptor.at, f"a patch for argument {op.argument_index}; there are {MOST_ARGUMENTS}")
-    argument, addend = str(op.argument_index + first_argument), op.argument_offset
-    high = int(op.payload[0]) if len(op.payload) else 0
-    kind, name = _PLACES.get(op.address & 0xFFFFF, (None, ""))
+    if op.argument > MOST_ARGUMENTS:
+        raise ContainerError(descriptor.at, f"a patch for argument {op.argument}; there are {MOST_ARGUMENTS}")
+    argument, addend, high = str(op.argument + first_argument), op.offset, op.offset_high
+    kind, name = _PLACES.get(op.register & 0xFFFFF, (None, ""))
     if kind is TileType.ShimNOCTile and name == "address":
         at = descriptor.at // WORD_BYTES
         words[at + 1] &= 3
@@ -286,7 +324,7 @@ def _argument_patch(
             words[at + 1] |= addend & ~3
             words[at + 2] |= high & 0xFFFF
             addend = 0
-        buffer = names.get(op.argument_index, argument)
+        buffer = names.get(op.argument, argument)
         yield Patch(descriptor.at, PatchKind.SHIM_DMA_48, buffer, addend, descriptor.size)
     elif kind is not None:
         layout = BD_LAYOUTS[kind].fields[name]
@@ -352,15 +390,17 @@ class _ElfBuilder:
 
     def add_codes(self, codes: Sequence[ControlCode], suffix: str) -> list[int]:
         """Sections with what is patched in them; their numbers."""
-        numbers = [
-            self.add_code(code.name + suffix, RawContent(code.data, code.name), is_text=code.name == CONTROL_TEXT)
-            for code in codes
-        ]
+        numbers = {
+            code.name: self.add_code(
+                code.name + suffix, RawContent(code.data, code.name), is_text=code.name == CONTROL_TEXT
+            )
+            for code in sorted(codes, key=lambda it: it.name)
+        }
         known = dict[tuple[int, str, int], int]()
-        for section, code in zip(numbers, codes, strict=True):
+        for code in codes:
             for patch in code.patches:
-                self._add_patch(section, patch, known)
-        return numbers
+                self._add_patch(numbers[code.name], patch, known)
+        return [*numbers.values()]
 
     def _add_patch(self, section: int, patch: Patch, known: dict[tuple[int, str, int], int]) -> None:
         if self.dynamic_names is None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import cast
 
@@ -19,11 +18,11 @@ from tilewright.containers.pdi import Pdi
 from tilewright.containers.xclbin import Xclbin
 from tilewright.device import DeviceModel
 from tilewright.support.structure import Content, Json
+from tilewright.txn.analysis import changes, operation_key
 from tilewright.txn.analysis import differences as stream_differences
 from tilewright.txn.elf import has_bytes
+from tilewright.txn.intent_diff import meaning_of
 
-MOST_ALIGNED = 1_000_000
-"""Pairs of operations up to which moved ones are looked for."""
 LONGEST_TEXT = 160
 MOST_MEANINGS = 16
 DERIVED = {"length", "sections", "checksum", "section_headers", "padded_words", "words", "total_words"}
@@ -191,7 +190,11 @@ _OF_THE_FORM = ("is_transformed", "command_bytes", "transform_mark")
 
 
 def _streams(left: txn.Stream, right: txn.Stream, place: str) -> Iterator[ContainerDifference]:
+    found_any = False
     for found in stream_differences(left, right):
+        if not found_any and (meaning := meaning_of(left, right)):
+            yield ContainerDifference(f"{place} meaning".strip(), None, None, meaning)
+        found_any = True
         where = "header" if found.index is None else f"operation {found.index}"
         texts = _short(found.left), _short(found.right)
         yield ContainerDifference(f"{place} {where}".strip(), *texts, _some(found.meanings))
@@ -205,40 +208,16 @@ def _some(meanings: tuple[str, ...]) -> tuple[str, ...]:
 def _commands(left: list[txn.Operation], right: list[txn.Operation], place: str) -> Iterator[ContainerDifference]:
     """Operations that are in one list only, or were changed; those that only moved are found again."""
     model = model_of([*left, *right])
-    for i, j, a, b in _changes([*map(_key, left)], [*map(_key, right)]):
+    for i, j, a, b in changes([*map(operation_key, left)], [*map(operation_key, right)]):
         for x, y in zip_longest(left[i:a], right[j:b]):
-            yield _changed(x, y, model, f"{place} command {i if x is not None else j}".strip())
+            # long lists are not aligned: some of a range are as they were
+            if x is None or y is None or operation_key(x) != operation_key(y):
+                yield _changed(x, y, model, f"{place} command {i if x is not None else j}".strip())
             i, j = i + 1, j + 1
 
 
-def _key(op: txn.Operation) -> Hashable:
-    # fields that are not set are left out in commands that come from other formats
-    return op.opcode, *sorted((name, value) for name, value in op.fields.items() if value), op.payload.tobytes()
-
-
-def _changes(left: list[Hashable], right: list[Hashable]) -> Iterator[tuple[int, int, int, int]]:
-    """Ranges that differ: start in each list, end in each list."""
-    start = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
-    most = min(len(left), len(right)) - start
-    back = next((n for n, (a, b) in enumerate(zip(reversed(left), reversed(right), strict=False)) if a != b), most)
-    back = min(back, most)
-    a, b = left[start : len(left) - back], right[start : len(right) - back]
-    if len(a) * len(b) > MOST_ALIGNED:
-        yield start, start, len(left) - back, len(right) - back
-        return
-    for tag, i, k, j, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield start + i, start + j, start + k, start + m
-
-
 def _changed(a: txn.Operation | None, b: txn.Operation | None, model: DeviceModel, place: str) -> ContainerDifference:
-    header = txn.Header(
-        device_generation=model.txn_generation or 0,
-        columns=model.columns,
-        rows=model.rows,
-        mem_tile_rows=model.mem_rows,
-    )
-    streams = [txn.Stream.of(header, [op] if op is not None else []) for op in (a, b)]
+    streams = [txn.Stream.of(txn.Header.of(model), [op] if op is not None else []) for op in (a, b)]
     (found,) = stream_differences(*streams)
     left, right = (None if op is None else _short(text) for op, text in ((a, found.left), (b, found.right)))
     return ContainerDifference(place, left, right, _some(found.meanings) if a is not None and b is not None else ())

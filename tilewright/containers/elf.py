@@ -29,9 +29,11 @@ from tilewright.support.structure import (
     words_of,
 )
 from tilewright.txn.elf import (
-    ABI_AT,
+    ABI_WITH_IMAGES,
     LOAD,
     MAGIC,
+    PAGED_ABI,
+    TXN_ABI,
     DynamicRecord,
     Elf,
     ElfHeader,
@@ -48,11 +50,8 @@ RELOCATABLE = 1
 EM_AIE = 264
 ARCHITECTURES = {1: "aie", 2: "aie2", 3: "aie2p"}
 """By the flags of the header."""
-CONTROL_ABIS = {64: "aie2ps", 69: "aie2", 70: "aie2ps"}
+CONTROL_ABIS = {PAGED_ABI: "aie2ps", TXN_ABI: "aie2", 70: "aie2ps"}
 """Controllers whose code a file has, by its OS/ABI."""
-TXN_ABI = 69
-CONFIG_VERSION = 0x10
-"""The ABI version from which on a file has its PDIs with it."""
 SEGMENT_TYPES = {0: "NULL", 1: "LOAD", 2: "DYNAMIC", 3: "INTERP", 4: "NOTE", 6: "PHDR", 0x6474E551: "GNU_STACK"}
 FUNCTION, OBJECT = 2, 1
 
@@ -196,7 +195,7 @@ class ElfFile:
         """A whole file; `ContainerError` with the offset if it is none, or damaged."""
         elf = Elf(span.data)
         header = elf.header
-        if header.machine != EM_AIE and elf.os_abi not in CONTROL_ABIS:
+        if header.machine != EM_AIE and header.os_abi not in CONTROL_ABIS:
             raise span.error(18, f"an ELF file for machine {header.machine}: neither a core's (264) nor control code")
         for number, segment in enumerate(elf.segments):
             span.part(segment.offset, segment.file_bytes, f"segment {number}")
@@ -213,18 +212,10 @@ class ElfFile:
         return ARCHITECTURES.get(self.header.flags, f"flags {self.header.flags:#x}")
 
     @property
-    def os_abi(self) -> int:
-        return self.header.identity[ABI_AT]
-
-    @property
-    def abi_version(self) -> int:
-        return self.header.identity[ABI_AT + 1]
-
-    @property
     def kind(self) -> str:
         if self.header.machine == EM_AIE:
             return "core-object" if self.header.type == RELOCATABLE else "core-elf"
-        return "config-elf" if self.abi_version >= CONFIG_VERSION else "control-elf"
+        return "config-elf" if self.header.abi_version >= ABI_WITH_IMAGES else "control-elf"
 
     def write(self) -> bytes:
         made = bytearray(self.size)
@@ -292,8 +283,8 @@ class ElfFile:
         if self.header.machine == EM_AIE:
             found["arch"] = self.arch
         else:
-            found |= {"arch": CONTROL_ABIS.get(self.os_abi, f"OS/ABI {self.os_abi}"),
-                      "version": f"{self.abi_version >> 4}.{self.abi_version & 0xF}"}  # fmt: skip
+            abi, version = self.header.os_abi, self.header.abi_version
+            found |= {"arch": CONTROL_ABIS.get(abi, f"OS/ABI {abi}"), "version": f"{version >> 4}.{version & 0xF}"}
         found["segments"] = [
             {"address": it.virtual_address, "size": it.file_bytes, "memory_size": it.memory_bytes, "offset": it.offset,
              "flags": it.flags}
@@ -343,7 +334,7 @@ def _content(name: str, record: SectionRecord, span: Span, header: ElfHeader) ->
     is_control = header.machine != EM_AIE
     if is_control and is_pdi(span.data):
         return PdiContent(Pdi.read(span))
-    if is_control and header.identity[ABI_AT] == TXN_ABI and name.startswith((".ctrltext", ".preempt")):
+    if is_control and header.os_abi == TXN_ABI and name.startswith((".ctrltext", ".preempt")):
         try:
             made = ControlText(txn.decode(np.frombuffer(span.data, dtype="<u4") if len(span) % 4 == 0 else span.data))
         except txn.TxnError as error:

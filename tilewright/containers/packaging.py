@@ -83,6 +83,12 @@ def kernels_json(kernel: KernelNames, buffers: int) -> dict[str, Any]:
     return {"ps-kernels": {"kernels": [made | {"instances": [{"name": kernel.instance}]}]}}
 
 
+def packet_buffers(argument: int, size: int) -> dict[str, Any]:
+    """The buffer that control packets are sent from, as mlir-aie describes it for aiebu."""
+    about = {"xrt_id": argument, "logical_id": -1, "size_in_bytes": size, "ctrl_pkt_buffer": 1}
+    return {"external_buffers": {"buffer_ctrl": about | {"name": "runtime_control_packet"}}}
+
+
 def partition_json(columns: int, array_columns: int, pdi: str, uuid: UUID, kernel: KernelNames) -> dict[str, Any]:
     """A partition with one PDI, wherever in the array there is room for its columns."""
     group = {"name": "DPU", "type": "PRIMARY", "pdi_id": "0x01", "dpu_kernel_ids": [kernel.id],

@@ -320,7 +320,7 @@ class Bits(NamedTuple):
         return (self.value & field.mask) >> field.lo if self.known & field.mask == field.mask else None
 
 
-def _most_queued(polled: Bits) -> int | None:
+def most_queued(polled: Bits) -> int | None:
     """The longest queue that a poll of a channel's status lets pass; None where it lets all, or none."""
     bits = polled.known & QUEUE_SIZE.mask
     sizes = [s for s in range(TASK_QUEUE_DEPTH + 1) if (s << QUEUE_SIZE.lo) & bits == polled.value & bits]
@@ -390,7 +390,7 @@ class HazardReader(Generic[O]):
         """Wait until a channel has few tasks left in its queue, and maybe does not run; or for something else."""
         polled = Bits(value, mask)
         match dma_register(self.model, address):
-            case ChannelRegister(channel, ChannelRegisterRole.STATUS) if (most := _most_queued(polled)) is not None:
+            case ChannelRegister(channel, ChannelRegisterRole.STATUS) if (most := most_queued(polled)) is not None:
                 self.state.wait_room(channel, origin, most, is_running=most > 0 or polled.get(RUNNING) != 0)
             case _:
                 self.state.pace(origin)

@@ -13,7 +13,7 @@ from functools import cache
 from .architecture import NUM_SLAVE_SLOTS
 from .devices import DEVICES
 from .enums import Arch, DeviceName, DmaDirection, TileType
-from .model import DeviceModel
+from .model import DeviceModel, TileId
 from .registers import PROGRAM_MEMORY_BYTES, TileRegisters
 from .vendor_registers import modules_of, registers_of
 
@@ -48,28 +48,38 @@ def name_address(model: DeviceModel, address: int) -> str | None:
     (column, row), offset = model.locate(address)
     if not model.is_valid_tile(column, row):
         return None
-    tile_type = model.tile_type(column, row)
-    return f"{TILE_WORDS[tile_type]}({column},{row}) {_name_offset(model, tile_type, offset)}"
+    tile = TileId(column, row)
+    return f"{short_tile_name(model, tile)} {_name_offset(model, model.tile_type(*tile), offset)}"
+
+
+def short_tile_name(model: DeviceModel, tile: TileId) -> str:
+    """`core(0,2)`."""
+    return f"{TILE_WORDS[model.tile_type(*tile)]}({tile.column},{tile.row})"
+
+
+def read_tile(model: DeviceModel, text: str) -> TileId:
+    """The tile that `short_tile_name` gave this name; ValueError if there is none."""
+    found = _TILE.fullmatch(text)
+    if not found:
+        raise ValueError(f"expected a tile like shim(0,0), got {text!r}")
+    column, row = int(found[2]), int(found[3])
+    if not model.is_valid_tile(column, row) or TILE_WORDS[model.tile_type(column, row)] != found[1]:
+        raise ValueError(f"the device has no {text}")
+    return TileId(column, row)
 
 
 def find_address(model: DeviceModel, text: str) -> int:
     """The address that `name_address` gave this name; ValueError if nothing has it."""
-    tile, _, register = text.partition(" ")
-    found = _TILE.fullmatch(tile)
-    if not found:
-        raise ValueError(f"expected a tile like shim(0,0), got {tile!r}")
-    column, row = int(found[2]), int(found[3])
-    if not model.is_valid_tile(column, row) or TILE_WORDS[model.tile_type(column, row)] != found[1]:
-        raise ValueError(f"the device has no {tile}")
-    offset = _find_offset(model, model.tile_type(column, row), register)
-    return model.tile_address(column, row, offset)
+    place, _, register = text.partition(" ")
+    tile = read_tile(model, place)
+    return model.tile_address(*tile, _find_offset(model, model.tile_type(*tile), register))
 
 
 def _name_offset(model: DeviceModel, tile_type: TileType, offset: int) -> str:
-    name = _names(model.name, tile_type).get(offset)
+    name = named_registers(model.name, tile_type).get(offset)
     if name is not None:
         return name
-    for area, base, size in _areas(model, tile_type):
+    for area, base, size in areas(model, tile_type):
         if base <= offset < base + size:
             return f"{area}+{offset - base:#x}"
     return f"+{offset:#x}"
@@ -80,14 +90,15 @@ def _find_offset(model: DeviceModel, tile_type: TileType, name: str) -> int:
     if name in offsets:
         return offsets[name]
     if found := _AREA.fullmatch(name):
-        bases = {area: base for area, base, _ in _areas(model, tile_type)} | {None: 0}
+        bases = {area: base for area, base, _ in areas(model, tile_type)} | {None: 0}
         if found[1] in bases:
             return bases[found[1]] + int(found[2], 0)
     raise ValueError(f"a {TILE_WORDS[tile_type]} tile has no register {name!r}")
 
 
 @cache
-def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
+def named_registers(device: DeviceName, tile_type: TileType) -> dict[int, str]:
+    """Every register of a tile: offset and name. Memories are not among them."""
     model = DEVICES[device]
     # our names go before the vendor's
     return dict(_other_registers(model, tile_type)) | dict(_registers(model, tile_type))
@@ -95,14 +106,14 @@ def _names(device: DeviceName, tile_type: TileType) -> dict[int, str]:
 
 @cache
 def _offsets(device: DeviceName, tile_type: TileType) -> dict[str, int]:
-    return {name: offset for offset, name in _names(device, tile_type).items()}
+    return {name: offset for offset, name in named_registers(device, tile_type).items()}
 
 
 def _table(model: DeviceModel, tile_type: TileType) -> TileRegisters:
     return model.registers(*model.representative_tile(tile_type))
 
 
-def _areas(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[str, int, int]]:
+def areas(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[str, int, int]]:
     """Memories: name, first offset, bytes."""
     if size := model.resources(tile_type).data_memory_bytes:
         yield "Memory", 0, size
@@ -152,7 +163,7 @@ def _other_registers(model: DeviceModel, tile_type: TileType) -> Iterator[tuple[
     """All registers that the vendor names, by module: `memory.Trace_Control0`. AIE1 has others."""
     if model.arch is Arch.AIE1:
         return
-    memories = [range(base, base + size) for _, base, size in _areas(model, tile_type)]
+    memories = [range(base, base + size) for _, base, size in areas(model, tile_type)]
     for module in modules_of(tile_type):
         for offset, name in registers_of(module).items():
             if not any(offset in memory for memory in memories):  # the vendor's list has memories as registers

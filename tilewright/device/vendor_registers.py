@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from enum import Enum, auto
 from functools import cache
 
 from .enums import TileType
@@ -20,6 +21,26 @@ _NAMES = {
     EventModule.MemTile: "memory_tile",
     EventModule.ShimTile: "shim",
 }
+
+
+class RegisterAccess(Enum):
+    """What software may do with a register."""
+
+    READ_WRITE = auto()
+    READ_ONLY = auto()
+    WRITE_ONLY = auto()
+
+
+# Status registers of DMAs have bits to clear, and those of events are cleared by writing them.
+_READ_ONLY = re.compile(
+    r"Core_FC|(Core|Debug|Trace|Stream_Switch_Adaptive_Clock_Gate)_Status|Timer_(Low|High)|Lock_Request"
+    r"|Event_Broadcast_\w*Block_\w+_Value|DMA_S2MM_(Current_Write_Count|FoT_Count_FIFO_Pop)_\d"
+    r"|Interrupt_controller_\w+_(mask(_[AB])?|block_north_in_[AB]_value)"
+)
+_WRITE_ONLY = re.compile(
+    r"Event_Generate|Event_Broadcast_\w*Block_\w+_(Set|Clr)|DMA_\w+_(Start|Task)_Queue"
+    r"|Interrupt_controller_\w+_((en|dis)able(_[AB])?|block_north_in_[AB]_(set|clear))"
+)
 _SERIES = re.compile(r"\[(\d+)\.\.(\d+):(0x[0-9a-f]+)\]")
 
 
@@ -32,6 +53,16 @@ def vendor_name(model: DeviceModel, address: int) -> tuple[str, str] | None:
         if (name := registers_of(module).get(offset)) is not None:
             return module, name
     return None
+
+
+def access_of(tile_type: TileType, offset: int) -> RegisterAccess:
+    """What may be done with the register at an offset in a tile."""
+    for module in modules_of(tile_type):
+        if (name := registers_of(module).get(offset)) is not None:
+            if _READ_ONLY.fullmatch(name):
+                return RegisterAccess.READ_ONLY
+            return RegisterAccess.WRITE_ONLY if _WRITE_ONLY.fullmatch(name) else RegisterAccess.READ_WRITE
+    return RegisterAccess.READ_WRITE
 
 
 def modules_of(tile_type: TileType) -> list[str]:

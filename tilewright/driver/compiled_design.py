@@ -395,6 +395,8 @@ class Design:
 
         found = self.operation(name)
         with self._lock:
+            if known := self._compiled.get(name or ""):  # by another thread, meanwhile
+                return known
             module = ir.Module()
             device = found.parent_op()
             assert device is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from tilewright.containers.packaging import (
     extended_xclbin,
     kernels_json,
     memory_json,
+    packet_buffers,
     partition_json,
     xclbin_from_parts,
 )
@@ -116,9 +118,14 @@ class DeviceImage:
             made.sections.append(embedding(design))
         return made
 
-    def documents(self, kernel: KernelNames, sequence: str = "") -> XclbinDocuments:
-        """What describes the container, for xclbinutil as well."""
-        model, file = self.device.model, f"{FileNames().stem(self.device.sym_name.data)}.pdi"
+    @property
+    def file_stem(self) -> str:
+        """What files of the device are called."""
+        return FileNames().stem(self.device.sym_name.data)
+
+    def documents(self, kernel: KernelNames, sequence: str = "", folder: Path = Path()) -> XclbinDocuments:
+        """What describes the container, for xclbinutil as well; the PDI is in a folder then."""
+        model, file = self.device.model, str(folder / f"{self.file_stem}.pdi")
         partition = partition_json(model.columns, array_columns(model), file, self.uuid, kernel)
         return XclbinDocuments(
             file, partition, kernels_json(kernel, host_buffers(self.device, sequence)), memory_json()
@@ -171,18 +178,55 @@ def full_elf(
     design: EmbeddedDesign | None = None,
 ) -> ElfFile:
     """One file with the images of all devices and the control codes of their sequences, for XRT without an xclbin."""
-    module = images[0].device.parent_op()
-    assert isinstance(module, ModuleOp)
-    ids = numbers or pdi_numbers(module)
-    pdis = {ids[image.device.sym_name.data]: image.pdi.write() for image in images}
-    kernels = [kernel for image in images for kernel in _elf_kernels(image.device, pdis, sequence)]
-    if not kernels:
-        where = images[0].device
-        fail(where, "there is no runtime sequence that control code could be made of", (where, "add one to the device"))
+    kernels = _elf_kernels(images, _pdi_numbers(images, numbers), sequence)
     return config_elf(kernels, sections={ELF_SECTION: design.write()} if design is not None else {})
 
 
-def _elf_kernels(device: DeviceOp, pdis: Mapping[int, bytes], sequence: str) -> Iterator[ConfigKernel]:
+def full_elf_files(images: Sequence[DeviceImage], folder: Path, sequence: str = "") -> dict[str, bytes]:
+    """The files that `aiebu-asm -t aie2_config` makes a full ELF file of, in a folder, under mlir-aie's names."""
+    numbers, names = _pdi_numbers(images, None), FileNames()
+    files = {f"{image.file_stem}.pdi": image.pdi.write() for image in images}
+    pdis = [
+        {"id": numbers[image.device.sym_name.data], "PDI_file": str(folder / f"{image.file_stem}.pdi")}
+        for image in images
+    ]
+    described = list[dict[str, Any]]()
+    for kernel in _elf_kernels(images, numbers, sequence):
+        types = [
+            {"name": f"arg_{number}", "type": type, "offset": f"0x{8 * number:X}"}
+            for number, type in enumerate(kernel.arguments)
+        ]
+        instances = list[dict[str, str]]()
+        for it in kernel.instances:
+            key = names.stem(f"{kernel.name}_{it.name}", ".patch_info.json")
+            parts = {"TXN_ctrl_code_file": (f"npu_insts_full_elf_{key}.bin", it.code)}
+            if it.packets:
+                buffers = json.dumps(it.buffers, indent=2, sort_keys=True).encode()
+                parts["ctrl_packet_file"] = f"full_elf_{key}.ctrlpkt.bin", it.packets
+                parts["patch_info_file"] = f"full_elf_{key}.patch_info.json", buffers
+            files |= dict(parts.values())
+            instances.append({"id": it.name} | {field: str(folder / name) for field, (name, _) in parts.items()})
+        described.append({"name": kernel.name, "arguments": types, "PDIs": pdis, "instance": instances})
+    document = json.dumps({"xrt-kernels": described}, indent=2, sort_keys=True).encode()
+    return files | {"full_elf_config.json": document}
+
+
+def _pdi_numbers(images: Sequence[DeviceImage], given: Mapping[str, int] | None) -> Mapping[str, int]:
+    module = images[0].device.parent_op()
+    assert isinstance(module, ModuleOp)
+    return given or pdi_numbers(module)
+
+
+def _elf_kernels(images: Sequence[DeviceImage], numbers: Mapping[str, int], sequence: str) -> list[ConfigKernel]:
+    pdis = {numbers[image.device.sym_name.data]: image.pdi.write() for image in images}
+    kernels = [kernel for image in images for kernel in _kernels_of(image.device, pdis, sequence)]
+    if not kernels:
+        where = images[0].device
+        fail(where, "there is no runtime sequence that control code could be made of", (where, "add one to the device"))
+    return kernels
+
+
+def _kernels_of(device: DeviceOp, pdis: Mapping[int, bytes], sequence: str) -> Iterator[ConfigKernel]:
     every = sequences_in(device)
     chosen = [it for it in every if sequence in ("", it.sym_name.data)]
     if not chosen:
@@ -197,9 +241,7 @@ def _instance(device: DeviceOp, sequence: RuntimeSequenceOp) -> KernelInstance:
     if packets is None:
         return KernelInstance(name, elf_words(device, sequence))
     data = words_to_bytes([word & 0xFFFFFFFF for word in packets.words])
-    about = {"xrt_id": packets.argument, "size_in_bytes": len(data), "ctrl_pkt_buffer": 1}
-    buffers = {"external_buffers": {"buffer_ctrl": about}}
-    return KernelInstance(name, elf_words(device, sequence), data, buffers)
+    return KernelInstance(name, elf_words(device, sequence), data, packet_buffers(packets.argument, len(data)))
 
 
 def _name(symbol: str) -> str:

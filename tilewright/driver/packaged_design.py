@@ -22,7 +22,7 @@ from tilewright.ir.printer import module_text
 from tilewright.kernels.binding import declarations_of
 from tilewright.kernels.declaration import Declaration
 from tilewright.kernels.sources import DeviceSources, KernelMode
-from tilewright.native.object_cache import cache_folder, user_secret
+from tilewright.native.object_cache import private_files, user_secret
 from tilewright.sim.kernel_sources import INCLUDE, PLAIN_SUFFIXES, KernelSource
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?P<named>"[^"\n]+"|<[^>\n]+>).*$', re.M)
@@ -168,12 +168,5 @@ def _check_trust(embedded: EmbeddedDesign, design: Design, file: str) -> None:
 
 def _object_file(data: bytes) -> Path:
     """A file with an object: compilers take files. It is named after its contents, which are checked."""
-    key = sha256(data).hexdigest()
-    folder = cache_folder() / OBJECTS
-    path = folder / f"{key}.o"
-    if not path.is_file() or path.read_bytes() != data:
-        from tilewright.support.output_files import write_file
-
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_file(path, data)
-    return path
+    name = f"{sha256(data).hexdigest()}.o"
+    return private_files(OBJECTS, {name: data}) / name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import threading
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
@@ -183,6 +184,7 @@ class ExternalFunction(Kernel):
 
     _instances: ClassVar[set[ExternalFunction]] = set()
     """Those of programs for mlir-aie since the last design was built: it makes an object file of each."""
+    _settling: ClassVar = threading.Lock()  # no two threads settle on one object file
 
     def __init__(
         self,
@@ -232,12 +234,14 @@ class ExternalFunction(Kernel):
         self.include_dirs, self.compile_flags = include_dirs or [], compile_flags or []
         self.use_chess, self.inline = use_chess, inline
         if UPSTREAM in sys.modules:
-            self._settle_object_file(is_given=bool(object_file_name))
+            with self._settling:
+                self._settle_object_file(is_given=bool(object_file_name))
 
     @classmethod
     def forget_all(cls) -> None:
         """Begin another design: object files of the one before are no concern of it."""
-        cls._instances.clear()
+        with cls._settling:
+            cls._instances.clear()
 
     def _settle_object_file(self, is_given: bool) -> None:
         """Share no object file with a function that has the name and another source, as mlir-aie has it."""

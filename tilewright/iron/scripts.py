@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -38,13 +39,17 @@ def built(given: Any) -> Source:
             )
 
 
+# output, arguments and folders for imports are the process's: one thread at a time lends them to its script
+_running = threading.RLock()
+
+
 def load_script(path: Path, entry: str | None = None) -> Source:
     """The program that a file defines: the only one that it has, or what `entry` names.
 
     `entry` is a program, a function without arguments that gives one, or `__main__` for a file that builds its program
     only when it is run as a script.
     """
-    with collect_modules() as modules:
+    with _running, collect_modules() as modules:
         namespace = vars(_run(path, MAIN if entry == MAIN else path.stem))
         programs = {name: value for name, value in namespace.items() if _is_program(value)}
         if entry not in (None, MAIN):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from tilewright.native.host_arrays import NotInNumPy, dtype_of, shown
 from tilewright.sim.core import CoreProgram
 from tilewright.sim.core_kernels import refuse_call
 from tilewright.sim.kernel_sources import PLAIN_SUFFIXES
-from tilewright.sim.kernels import CallingCore, KernelError, costs, on_core
+from tilewright.sim.kernels import CallingCore, KernelError, PreparedCall, costs, on_core, prepares
+from tilewright.support.lazy import once
 from tilewright.support.tracebacks import user_stack_level
 
 Kernel = Callable[..., Any]
@@ -184,14 +186,33 @@ def _kernel(definition: Definition, call: Call) -> Kernel:
         return [step(argument) for step, argument in zip(prepare, arguments, strict=True)]
 
     @costs(lambda *arguments: definition.cost(call, *prepared(arguments[-len(prepare) :])))
-    def kernel(*arguments: Any) -> Any:
-        return definition.function(call, *prepared(arguments))
-
-    @costs(lambda *arguments: definition.cost(call, *prepared(arguments[-len(prepare) :])))
     def waiting_kernel(core: CallingCore, *arguments: Any) -> Any:
         return definition.function(core, call, *prepared(arguments))
 
-    return on_core(waiting_kernel) if definition.on_core else kernel
+    if definition.on_core:
+        return on_core(waiting_kernel)
+    native = once(lambda: definition.native(call))
+
+    def ready(arguments: Sequence[Any]) -> PreparedCall:
+        given = prepared(arguments)
+        code, cycles = native(), definition.cost(call, *given)
+        if code is None:
+            return PreparedCall(partial(definition.function, call, *given), cycles)
+        _check_memory(definition, call, given)
+        return PreparedCall(partial(code, *(array.ctypes.data for array in given)), cycles, given)
+
+    @prepares(ready)
+    def kernel(*arguments: Any) -> Any:
+        return ready(arguments).function()
+
+    return kernel
+
+
+def _check_memory(definition: Definition, call: Call, arrays: Sequence[Any]) -> None:
+    """What machine code gets the addresses of has to be there, and all but constants may be written."""
+    for memory, size, array in zip(definition.memories, call.sizes, arrays, strict=True):
+        if array.size < size or not array.flags.writeable:
+            raise KernelError(f"it takes {size} elements that can be written as '{memory.name}', not {shown(array)}")
 
 
 def _preparation(parameter: Parameter) -> Callable[[Any], Any]:

@@ -78,6 +78,10 @@ class Call:
         return array[:count]
 
 
+def _no_native(call: Call) -> None:
+    """Most kernels are functions of NumPy alone."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """One kernel. Several may have the same name if they differ in types."""
@@ -86,13 +90,15 @@ class Definition:
     parameters: Sequence[Parameter]
     function: Function
     cost: Callable[..., int]
-    """Cycles, of the same arguments as the function."""
+    """Cycles, of the same arguments as the function: what is in memory has no part in it, only how much."""
     summary: str
     check: Check | None = None
     macros: frozenset[str] = frozenset()
     """Macros of the C++ source that change what the kernel does."""
     on_core: bool = False
     """Uses the cascade or the streams of its core."""
+    native: Callable[[Call], Callable[..., None] | None] = _no_native
+    """The function as machine code, for declarations that there is such for: it takes the addresses of all memory."""
 
     @property
     def memories(self) -> list[MemoryArg]:
@@ -116,11 +122,14 @@ def define(
     check: Check | None = None,
     macros: Iterable[str] = (),
     on_core: bool = False,
+    native: Callable[[Call], Callable[..., None] | None] = _no_native,
 ) -> Callable[[Function], Function]:
     """Put a function into the library."""
 
     def register(function: Function) -> Function:
-        definition = Definition(name, tuple(parameters), function, cost, summary, check, frozenset(macros), on_core)
+        definition = Definition(
+            name, tuple(parameters), function, cost, summary, check, frozenset(macros), on_core, native
+        )
         LIBRARY.setdefault(name, []).append(definition)
         return function
 

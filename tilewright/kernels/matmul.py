@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -137,8 +137,17 @@ def _define_vector(pair: tuple[str, str]) -> None:
     def check(call: Call) -> str | None:
         return _check_blocks(call, pair)
 
-    parameters, name = matrices(pair), "_".join(pair)
-    define(f"matmul_{name}", parameters, vector_cost, "c += a * b, in blocks", check=check, macros=MACROS)(function)
+    def native(call: Call) -> Callable[[int, int, int], None] | None:
+        if EMULATED in call.macros:
+            return None
+        # few programs multiply matrices
+        from tilewright.kernels.native_product import ProductShape, native_product
+
+        turned = [macro in call.macros for macro in ("B_COL_MAJ", "C_COL_MAJ")]
+        return native_product(ProductShape(*pair, *known_dims(call), *blocks_of(call, pair).dims, *turned))
+
+    parameters, name, summary = matrices(pair), "_".join(pair), "c += a * b, in blocks"
+    define(f"matmul_{name}", parameters, vector_cost, summary, check=check, macros=MACROS, native=native)(function)
 
 
 def matrices(pair: tuple[str, str]) -> list[MemoryArg]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
@@ -27,11 +27,14 @@ class ShapeBranch:
 Decision: TypeAlias = "ShapeBranch | int"
 
 
-def decide(columns: Columns, kinds: Column) -> Decision:
-    """A tree that gives the kind of each file; where parameters do not tell, the most frequent one."""
+def decide(columns: Columns, kinds: Column, turns: Iterable[ShapeExpression] = ()) -> Decision:
+    """A tree that gives the kind of each file; where parameters do not tell, the most frequent one.
+
+    `turns` are expressions of few values that are likely to tell.
+    """
     if (kinds == kinds[0]).all():
         return int(kinds[0])
-    candidates = list(_candidates(columns))
+    candidates = list(_candidates(columns, [*turns][:MOST_BOUNDS]))
     return _grow(candidates, kinds, np.arange(len(kinds)))
 
 
@@ -73,9 +76,9 @@ def _entropy(kinds: Column) -> float:
     return float(-(counts * np.log2(counts / len(kinds))).sum())
 
 
-def _candidates(columns: Columns) -> Iterator[Candidate]:
+def _candidates(columns: Columns, turns: Sequence[ShapeExpression]) -> Iterator[Candidate]:
     seen = set[bytes]()
-    for condition in _conditions(columns):
+    for condition in (*_conditions(columns), *(it for turn in turns for it in _bounded(turn, columns, ("==", "<=")))):
         holds = condition.holds(columns)
         if holds.tobytes() not in seen and not holds.all() and holds.any():
             seen.add(holds.tobytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,18 +20,30 @@ Columns = Mapping[str, Column]
 """Values of each parameter, one for each file."""
 
 
+def varying(columns: Columns) -> dict[str, Column]:
+    """Parameters that are not the same in all files."""
+    return {name: column for name, column in columns.items() if len(column) and (column != column[0]).any()}
+
+
 class Scope:
     """What expressions are emitted into: parameters as i64 values, and what has been computed already."""
 
     def __init__(self, emitter: Emitter, parameters: Mapping[str, SSAValue]):
         self.emitter, self.parameters = emitter, parameters
         self._made: dict[ShapeExpression, SSAValue] = {}
+        self._conditions: dict[Condition, SSAValue] = {}
 
     def value(self, expression: ShapeExpression) -> SSAValue:
         """The i64 value of an expression, computed once."""
         if expression not in self._made:
             self._made[expression] = expression.emit(self)
         return self._made[expression]
+
+    def holds(self, condition: Condition) -> SSAValue:
+        """Whether a condition holds, computed once: contents of many words are chosen by the same few."""
+        if condition not in self._conditions:
+            self._conditions[condition] = condition.emit(self)
+        return self._conditions[condition]
 
     def constant(self, number: int) -> SSAValue:
         return self.value(ShapeConstant(number))
@@ -103,15 +116,25 @@ def _remainder(left: Column, right: Column) -> Column:
     return left - _floor_divide(left, right) * np.where(right == 0, 1, right)
 
 
-_EVALUATE: dict[str, Callable[[Column, Column], Column]] = {
-    "+": np.add,
-    "*": np.multiply,
-    "//": _floor_divide,
-    "ceildiv": _ceil_divide,
-    "%": _remainder,
-    "min": np.minimum,
-    "max": np.maximum,
+def _emit_remainder(emitter: Emitter, left: SSAValue, right: SSAValue) -> SSAValue:
+    whole = emitter.binary(arith.FloorDivSIOp, left, right)
+    return emitter.binary(arith.SubiOp, left, emitter.binary(arith.MuliOp, whole, right))
+
+
+def _by(op: Any) -> Callable[[Emitter, SSAValue, SSAValue], SSAValue]:
+    return lambda emitter, left, right: emitter.binary(op, left, right)
+
+
+_OPERATIONS: dict[str, tuple[Callable[[Column, Column], Column], Callable[[Emitter, SSAValue, SSAValue], SSAValue]]] = {
+    "+": (np.add, _by(arith.AddiOp)),
+    "*": (np.multiply, _by(arith.MuliOp)),
+    "//": (_floor_divide, _by(arith.FloorDivSIOp)),
+    "ceildiv": (_ceil_divide, _by(arith.CeilDivSIOp)),
+    "%": (_remainder, _emit_remainder),
+    "min": (np.minimum, _by(arith.MinSIOp)),
+    "max": (np.maximum, _by(arith.MaxSIOp)),
 }
+"""By the sign: on columns of files, and as arithmetic of a sequence."""
 DIVISIONS = ("//", "ceildiv", "%")
 
 
@@ -139,29 +162,15 @@ class Binary(ShapeExpression):
         return self.operation != "+" and isinstance(side, Binary) and side.operation in ("+", "*", "//", "%")
 
     def evaluate(self, columns: Columns) -> Column:
-        return _EVALUATE[self.operation](self.left.evaluate(columns), self.right.evaluate(columns))
+        evaluate, _ = _OPERATIONS[self.operation]
+        return evaluate(self.left.evaluate(columns), self.right.evaluate(columns))
 
     def emit(self, scope: Scope) -> SSAValue:
         left, right = scope.value(self.left), scope.value(self.right)
         if self.operation in DIVISIONS:
             right = self._divisor(scope, right)
-        emitter = scope.emitter
-        match self.operation:
-            case "+":
-                return emitter.binary(arith.AddiOp, left, right)
-            case "*":
-                return emitter.binary(arith.MuliOp, left, right)
-            case "//":
-                return emitter.binary(arith.FloorDivSIOp, left, right)
-            case "ceildiv":
-                return emitter.binary(arith.CeilDivSIOp, left, right)
-            case "%":
-                whole = emitter.binary(arith.FloorDivSIOp, left, right)
-                return emitter.binary(arith.SubiOp, left, emitter.binary(arith.MuliOp, whole, right))
-            case "min":
-                return emitter.binary(arith.MinSIOp, left, right)
-            case _:
-                return emitter.binary(arith.MaxSIOp, left, right)
+        _, emit = _OPERATIONS[self.operation]
+        return emit(scope.emitter, left, right)
 
     def _divisor(self, scope: Scope, right: SSAValue) -> SSAValue:
         if isinstance(self.right, ShapeConstant):
@@ -223,7 +232,7 @@ class ShapeChoice(ShapeExpression):
 
     def emit(self, scope: Scope) -> SSAValue:
         then, otherwise = scope.value(self.then), scope.value(self.otherwise)
-        condition = self.condition.emit(scope)
+        condition = scope.holds(self.condition)
         assert condition.type == i1
         return scope.emitter.select(condition, then, otherwise)
 

@@ -23,9 +23,8 @@ from tilewright.lift.model import (
     learn,
 )
 from tilewright.lift.parameters import ParameterError, ShapeParameters
-from tilewright.lift.sequence import SEQUENCE, model_text, stream_text
-from tilewright.lift.unused import unused_mask
-from tilewright.txn.codec import decode, lay_out
+from tilewright.lift.sequence import FIELD_BY_FIELD, LIFTED, SEQUENCE, model_text, stream_text
+from tilewright.txn.codec import decode, unread_mask
 from tilewright.txn.stream import TxnError, Words
 
 MOST_SHOWN = 400
@@ -130,7 +129,7 @@ def lift(
         reasons = "".join(f"; {name}: {reason}" for name, reason in [*parameters.left_out.items()][:3])
         raise ParameterError(f"a family has {LEAST_FILES} files at least, with parameters{reasons}")
     if zero_unused:
-        streams = {name: words & ~_unused(words) for name, words in streams.items()}
+        streams = {name: words & ~unread_mask(decode(words)) for name, words in streams.items()}
     prediction = _predict(streams, parameters, hold_out, seed, progress) if hold_out else None
     model = learn(streams, parameters, progress)
     progress("compiling the sequence")
@@ -158,7 +157,7 @@ def _compiled(model: FamilyModel) -> tuple[str, Design]:
     try:
         return text, compile_text(text, "lifted.mlir")
     except Error:
-        text = model_text(model, recover=False)
+        text = model_text(model, FIELD_BY_FIELD)
         return text, compile_text(text, "lifted.mlir")
 
 
@@ -215,24 +214,18 @@ def predicted(model: FamilyModel, values: Mapping[str, int]) -> Words:
 def _same_where_read(words: Words, wanted: Words) -> bool:
     if len(words) != len(wanted):
         return False
-    return not ((words ^ wanted) & ~_unused(wanted)).any()
-
-
-def _unused(words: Words) -> Words:
-    """The bits of a stream that nothing reads."""
-    stream = decode(words)
-    return unused_mask(stream, lay_out(stream)[0].tolist(), len(words))
+    return not ((words ^ wanted) & ~unread_mask(decode(wanted))).any()
 
 
 def to_mlir(data: Words) -> str:
     """One stream as a sequence without arguments, which compiles to the same words."""
     stream = decode(data)
-    for recover in (True, False):
-        text = stream_text(stream, data, recover=recover)
+    for style in (LIFTED, FIELD_BY_FIELD):
+        text = stream_text(stream, data, style)
         try:
             words = compile_text(text, "stream.mlir").txn(SEQUENCE)
         except Error:
-            if not recover:
+            if style is FIELD_BY_FIELD:
                 raise
             continue
         if words.tobytes() == data.tobytes():

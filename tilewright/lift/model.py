@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.device.layout import WORD_MASK
+from tilewright.device.layout import WORD_BYTES, WORD_MASK
 from tilewright.lift.decisions import Decision, decide, follow
 from tilewright.lift.expressions import (
     Column,
@@ -19,13 +19,13 @@ from tilewright.lift.expressions import (
     ShapeChoice,
     ShapeConstant,
     ShapeExpression,
+    varying,
 )
 from tilewright.lift.loops import Leaf, Matrix, Node, RolledLoop, joined, roll
 from tilewright.lift.parameters import ShapeParameters
-from tilewright.lift.search import Explainer
-from tilewright.lift.unused import unused_mask
-from tilewright.txn.codec import decode, header_words, lay_out
-from tilewright.txn.stream import Header, Stream, Words
+from tilewright.lift.search import Explainer, turns_of
+from tilewright.txn.codec import decode, header_words, lay_out, unread_mask
+from tilewright.txn.stream import HEADER_WORDS, Header, Stream, Words
 
 UNUSED = "unused"
 """The parameter that says which of the contents of unread bits a file has, where its shape does not say it."""
@@ -164,7 +164,7 @@ def generate(header: Header, body: Sequence[Explained], columns: Columns) -> Wor
             words.extend(number & WORD_MASK for number in numbers)
 
     run(body, ())
-    size = 4 * (len(words) + 4)
+    size = WORD_BYTES * (len(words) + HEADER_WORDS)
     return np.array([*header_words(header, operations, size), *words], dtype=np.uint32)
 
 
@@ -198,7 +198,7 @@ def learn(
     for number, group in enumerate(_merged(groups)):
         progress(f"words: group {number + 1}, {len(group.files)} files")
         model.groups += _explained(group, groups, model, trusted)
-    _settle(model)
+    _settle(model, trusted)
     return model
 
 
@@ -244,11 +244,11 @@ def _image_words(
 ) -> list[int]:
     """Words that differ in unread bits only, and that no expression explains."""
     changing = np.bitwise_or.reduce(words ^ words[:, :1], axis=1).astype(np.uint32)
-    mask = unused_mask(file.stream, file.starts, len(words))
+    mask = unread_mask(file.stream)
     suspects = np.flatnonzero((changing != 0) & (changing & ~mask == 0)).tolist()
     if not suspects:
         return []
-    explainer = Explainer(parameters.columns or {"": np.zeros(len(parameters.files), dtype=np.int64)}, trusted)
+    explainer = Explainer(parameters.inputs, trusted)
     return [word for word in suspects if explainer.explain_simply(words[word]) is None]
 
 
@@ -260,11 +260,6 @@ def _number_images(group: Group, contents: Matrix, images: list[int], starts: li
     for row, word in enumerate(images):
         operation = int(np.searchsorted(starts, word, side="right")) - 1
         group.image_words[operation, word - starts[operation]] = contents[row]
-
-
-def varying(columns: Columns) -> dict[str, Column]:
-    """Parameters that are not the same in all files."""
-    return {name: column for name, column in columns.items() if len(column) and (column != column[0]).any()}
 
 
 def _merged(groups: Sequence[Group]) -> list[Group]:
@@ -296,8 +291,7 @@ def _explained(
 
 
 def _explain(group: Group, model: FamilyModel, trusted: dict[ShapeExpression, None]) -> list[Unexplained]:
-    own = model.parameters.take(group.files)
-    explainer = Explainer(own.columns or {"": np.zeros(len(group.files), dtype=np.int64)}, trusted)
+    explainer = Explainer(model.parameters.take(group.files).inputs, trusted)
     missing = list[Unexplained]()
 
     def explain(column: Column, operation: int, word: int) -> ShapeExpression:
@@ -333,21 +327,23 @@ def _choice_of_image(group: Group, contents: Column) -> ShapeExpression:
     numbers = [0] * len(group.images)
     for index, content in zip(group.files, contents.tolist(), strict=True):
         numbers[group.image_of_file[index]] = content
-    result: ShapeExpression = ShapeConstant(numbers[0])
-    for image, number in enumerate(numbers[1:], start=1):
-        if number != numbers[0]:
+    usual = max(dict.fromkeys(numbers), key=numbers.count)
+    result: ShapeExpression = ShapeConstant(usual)
+    for image, number in enumerate(numbers):
+        if number != usual:
             result = ShapeChoice(Condition(Parameter(UNUSED), "==", image), ShapeConstant(number), result)
     return result
 
 
-def _settle(model: FamilyModel) -> None:
+def _settle(model: FamilyModel, trusted: Iterable[ShapeExpression]) -> None:
     """Find what tells groups apart; files that it puts into the wrong group are left out."""
     kept = [index for group in model.groups for index in group.files]
     if not kept:
         return
     kinds = np.array([number for number, group in enumerate(model.groups) for _ in group.files], dtype=np.int64)
     columns = varying(model.parameters.take(kept).columns)
-    model.decision = decide(columns, kinds) if columns else int(kinds[0])
+    turns = dict.fromkeys(turn for expression in trusted for turn in turns_of(expression))
+    model.decision = decide(columns, kinds, turns) if columns else int(kinds[0])
     found = follow(model.decision, columns) if columns else np.full(len(kept), kinds[0])
     for index, kind, wanted in zip(kept, found.tolist(), kinds.tolist(), strict=True):
         if kind != wanted:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tilewright.errors import Error
-from tilewright.lift.expressions import Column
+from tilewright.lift.expressions import Column, varying
 
 _NUMBER = re.compile(r"\d+")
 _WORD_BEFORE = re.compile(r"[A-Za-z]{1,8}$")
@@ -34,6 +34,24 @@ class ShapeParameters:
     """What the values of a parameter stand for, where it numbers parts of names that are no numbers."""
     left_out: dict[str, str] = field(default_factory=dict[str, str])
     """Files that have no such parameters, and why."""
+
+    @classmethod
+    def of_rows(
+        cls,
+        files: Sequence[str],
+        names: Iterable[str],
+        rows: Mapping[str, Mapping[str, int]],
+        left_out: Mapping[str, str],
+    ) -> ShapeParameters:
+        """Parameters of these names, from a row of values for each file that is not left out."""
+        kept = [file for file in files if file not in left_out]
+        columns = {name: np.array([rows[file][name] for file in kept], dtype=np.int64) for name in names}
+        return cls(kept, columns, left_out=dict(left_out))
+
+    @property
+    def inputs(self) -> dict[str, Column]:
+        """What expressions are over: the columns, or one of zeros where there are none, as long as there are files."""
+        return self.columns or {"": np.zeros(len(self.files), dtype=np.int64)}
 
     def of_file(self, index: int) -> dict[str, int]:
         return {name: int(column[index]) for name, column in self.columns.items()}
@@ -77,7 +95,7 @@ def from_names(files: Sequence[str]) -> ShapeParameters:
 
 def given(files: Sequence[str], definitions: Sequence[str]) -> ShapeParameters:
     """Parameters as `NAME=PATTERN`, a regular expression on the name of a file, or `NAME=VALUE,...` in their order."""
-    columns, left_out = dict[str, Column](), dict[str, str]()
+    names, left_out = list[str](), dict[str, str]()
     found: dict[str, dict[str, int]] = {name: {} for name in files}
     for definition in definitions:
         name, equals, how = definition.partition("=")
@@ -91,10 +109,8 @@ def given(files: Sequence[str], definitions: Sequence[str]) -> ShapeParameters:
                 left_out.setdefault(file, f"parameter {name} = {value} does not fit in 32 bits")
             else:
                 found[file][name] = value
-        columns[name] = np.empty(0, dtype=np.int64)
-    kept = [name for name in files if name not in left_out]
-    columns = {name: np.array([found[file][name] for file in kept], dtype=np.int64) for name in columns}
-    return ShapeParameters(kept, columns, left_out=left_out)
+        names.append(name)
+    return ShapeParameters.of_rows(files, names, found, left_out)
 
 
 def from_table(files: Sequence[str], table: Mapping[str, Mapping[str, int]]) -> ShapeParameters:
@@ -108,9 +124,7 @@ def from_table(files: Sequence[str], table: Mapping[str, Mapping[str, int]]) -> 
         for name in names
         if name not in table[file]
     }
-    kept = [file for file in files if file not in left_out]
-    columns = {name: np.array([table[file][name] for file in kept], dtype=np.int64) for name in names}
-    return ShapeParameters(kept, columns, left_out=left_out)
+    return ShapeParameters.of_rows(files, names, table, left_out)
 
 
 def _listed(definition: str, how: str, files: Sequence[str]) -> dict[str, int | None]:
@@ -155,8 +169,8 @@ def _telling(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Those that differ between files, and from each other."""
     seen = set[bytes]()
     telling = dict[str, Column]()
-    for name, column in columns.items():
-        if len(column) and (column != column[0]).any() and column.tobytes() not in seen:
+    for name, column in varying(columns).items():
+        if column.tobytes() not in seen:
             seen.add(column.tobytes())
             telling[name] = column
     return telling

@@ -28,6 +28,7 @@ from tilewright.lift.expressions import (
     ShapeConstant,
     ShapeExpression,
     affine,
+    varying,
 )
 
 Rows = npt.NDArray[np.bool_]
@@ -42,6 +43,8 @@ FIELD_BORDERS = 20, 24, 8, 10, 12, 30
 FILES_OF_ENTRY = 4
 """Shapes that each entry of a table stands for, on average: with fewer it would be a memory, not an explanation."""
 MOST_KEY_COST = 5
+TURNS = 2, 4, 8
+"""Buffers of a kind that take turns."""
 MOST_ON_PARTS = 800
 MOST_TRUSTED = 3000
 CERTAINTY_BITS = 2.0
@@ -63,9 +66,7 @@ class Explainer:
 
     def __init__(self, columns: Columns, trusted: Iterable[ShapeExpression] = ()):
         self.columns = columns
-        self._varying = {
-            name: column for name, column in columns.items() if len(column) and (column != column[0]).any()
-        }
+        self._varying = varying(columns)
         self.count = len(next(iter(columns.values()), ()))
         self._known: dict[bytes, ShapeExpression | None] = {}
         self.trusted: dict[ShapeExpression, None] = dict.fromkeys(trusted)
@@ -80,7 +81,7 @@ class Explainer:
         self._keys = [
             (index, np.unique(feature.values, return_inverse=True)[1].reshape(-1))
             for index, feature in enumerate(self._features)
-            if feature.expression.cost <= MOST_KEY_COST
+            if feature.expression.cost <= MOST_KEY_COST or index in self._turns
         ]
         """Simple features, and which files have the same value of them."""
         self._by_shape: dict[int, int] = {}
@@ -286,7 +287,10 @@ class Explainer:
         seen = dict[bytes, None]()
         rank = 0
         self._trusted_count = 0
-        for expression in (*self.trusted, *_candidates(self._varying)):
+        # Where a count has proved itself, buffers that take turns with it are the next thing to look at.
+        turns = dict.fromkeys(turn for expression in self.trusted for turn in turns_of(expression))
+        self._turns = set[int]()
+        for expression in (*self.trusted, *turns, *_candidates(self._varying)):
             values = expression.evaluate(self.columns)
             if len(values) == 0 or (values == values[0]).all() or np.abs(values).max() > LARGEST:
                 continue
@@ -294,11 +298,22 @@ class Explainer:
             if key in seen:
                 continue
             seen[key] = None
+            if expression in turns:
+                self._turns.add(rank)
             yield Feature(expression, values)
             rank += 1
             self._trusted_count += expression in self.trusted
             if rank >= MOST_FEATURES:
                 return
+
+
+def turns_of(expression: ShapeExpression) -> Iterator[ShapeExpression]:
+    """Remainders of the counts in an expression."""
+    if isinstance(expression, Binary):
+        if expression.operation == "ceildiv":
+            yield from (Binary("%", expression, ShapeConstant(number)) for number in TURNS)
+        yield from turns_of(expression.left)
+        yield from turns_of(expression.right)
 
 
 def _candidates(columns: Columns) -> Iterator[ShapeExpression]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from io import StringIO
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, i32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, LocationAttr, StringAttr, i32, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.device import DeviceModel, TileType
+from tilewright.device import DEVICES, DeviceModel, TileType
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.dma_registers import ChannelRegister, ChannelRegisterRole, DescriptorWord, dma_register
-from tilewright.device.layout import WORD_BITS, WORD_MASK
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
 from tilewright.device.registers import MemTileTaskQueue, TaskQueue
 from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, RuntimeSequenceOp
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex import instructions, operation, queue
+from tilewright.dialects.aiex.attributes import UI8, UI64
 from tilewright.dialects.aiex.blockwrite_data import DataGlobalRef, make_data_global, words_to_bytes
-from tilewright.dialects.aiex.firmware import NpuPreemptOp
+from tilewright.dialects.aiex.firmware import NpuLoadPdiOp, NpuPreemptOp
 from tilewright.dialects.aiex.write_bd import (
     ALL_FIELDS,
     FOURTH_DIMENSION,
@@ -28,8 +30,9 @@ from tilewright.dialects.aiex.write_bd import (
     descriptor_words,
     field_violation,
 )
-from tilewright.ir.interned import integer_array
-from tilewright.ir.printer import Printer
+from tilewright.dialects.builtin import ModuleOp
+from tilewright.ir.interned import i32_number, integer_array
+from tilewright.ir.printer import module_text
 from tilewright.lift.decisions import Decision
 from tilewright.lift.expressions import Scope, ShapeConstant, ShapeExpression
 from tilewright.lift.model import Explained, ExplainedLoop, ExplainedOperation, FamilyModel
@@ -37,21 +40,35 @@ from tilewright.rewrite.emitter import Emitter, SharedConstants
 from tilewright.rewrite.folding.constants import INDEX
 from tilewright.txn.codec import lay_out
 from tilewright.txn.fields import WHOLE_WORD
-from tilewright.txn.opcodes import LAYOUTS, Opcode, address_offset, largest_offset, opcode_name
+from tilewright.txn.opcodes import LAYOUTS, VERSION, Opcode, address_offset, largest_offset, opcode_name
 from tilewright.txn.stream import Header, Stream, TxnError, Words
 from tilewright.txn.text import model_of
 
 SEQUENCE = "lifted"
-VERSION = (0, 1)
-"""Of the format that instructions with names of their own are written in."""
-BURSTS = (0, 64, 128, 256, 512)
 Entry: TypeAlias = "SSAValue | int"
+
+
+@dataclass(frozen=True)
+class SequenceStyle:
+    """Names in a sequence, and how high the level of its operations may be."""
+
+    sequence: str
+    data_prefix: str
+    """Before the numbers of constant globals."""
+    shares_data: bool = True
+    """Whether blocks of the same words read one global."""
+    has_instructions: bool = True
+    """Whether instructions stand for operations of the stream, where they give the same words."""
+    has_transfers: bool = True
+    """Whether descriptors and pushes stand for writes of their words."""
+
+
+LIFTED = SequenceStyle(SEQUENCE, "words_")
+FIELD_BY_FIELD = replace(LIFTED, has_instructions=False)
 
 
 def device_for(header: Header) -> DeviceModel:
     """The device of a header, or the closest of its generation: the header then says what differs."""
-    from tilewright.device import DEVICES
-
     found = model_of(header)
     if found is not None:
         return found
@@ -64,23 +81,26 @@ def device_for(header: Header) -> DeviceModel:
 class SequenceWriter:
     """Writes one sequence of one device."""
 
-    def __init__(self, header: Header, parameters: Sequence[str], *, recover: bool = True):
-        self.header, self.recover = header, recover
+    def __init__(
+        self, header: Header, parameters: Sequence[str], style: SequenceStyle, location: LocationAttr | None = None
+    ):
+        self.header, self.style = header, style
         self.model = device_for(header)
         self.device = DeviceOp(self.model.name)
-        default = Header(
-            *VERSION, self.model.txn_generation or 3, self.model.rows, self.model.columns, self.model.mem_rows
-        )
-        if header != default:
+        if header != Header.of(self.model):
             numbers = (*header.version, header.device_generation, header.rows, header.columns, header.mem_tile_rows)
             self.device.attributes[operation.TXN_HEADER] = integer_array(i64, (*numbers, header.pad))
-        self.sequence = RuntimeSequenceOp([i32 for _ in parameters], SEQUENCE)
-        self.sequence.attributes[ARGUMENT_NAMES] = ArrayAttr([StringAttr(name) for name in parameters])
+        self.sequence = RuntimeSequenceOp([i32 for _ in parameters], style.sequence)
+        if location is not None:
+            self.device.location = self.sequence.location = location
+        if parameters:
+            self.sequence.attributes[ARGUMENT_NAMES] = ArrayAttr([StringAttr(name) for name in parameters])
         for argument, name in zip(self.block.args, parameters, strict=True):
             argument.name_hint = name
         Rewriter.insert_op(self.sequence, InsertPoint.at_start(self.device.body))
         self._constants = SharedConstants()
         self._globals: dict[bytes, DataGlobalRef] = {}
+        self._global_count = 0
         self.emitter = self._at_end(self.block)
         self.arguments = {
             name: self.emitter.cast(arith.ExtSIOp, argument, i64)
@@ -93,13 +113,6 @@ class SequenceWriter:
 
     def _at_end(self, block: Block) -> Emitter:
         return Emitter(InsertPoint.at_end(block), self.sequence.location, constants=self._constants)
-
-    def text(self) -> str:
-        """The module that holds the sequence."""
-        module = ModuleOp([self.device])
-        out = StringIO()
-        Printer(out).print_op(module)
-        return f"{out.getvalue().rstrip()}\n"
 
     # Groups, loops and operations
 
@@ -130,9 +143,11 @@ class SequenceWriter:
     def data(self, words: Sequence[int]) -> Operation:
         """What reads a constant global with these words."""
         data = words_to_bytes(words)
-        if data not in self._globals:
-            made = make_data_global(f"words_{len(self._globals)}", data)
+        if data not in self._globals or not self.style.shares_data:
+            made = make_data_global(f"{self.style.data_prefix}{self._global_count}", data)
+            made.location = self.sequence.location
             self.device.body.insert_op_before(made, self.sequence)
+            self._global_count += 1
             self._globals[data] = DataGlobalRef.of(made)
         return self._globals[data].read()
 
@@ -212,7 +227,10 @@ def insert(writer: SequenceWriter, emitter: Emitter, opcode: int, words: Sequenc
             fields[names[0]] = word
         else:
             fields[f"{WHOLE_WORD}{number}"] = word
-    make = _INSTRUCTIONS.get(opcode) if writer.recover and writer.header.version == VERSION else None
+    address = fields.get("address")
+    is_aligned = not isinstance(address, int) or address % WORD_BYTES == 0  # the compiler refuses other registers
+    is_plain = writer.style.has_instructions and writer.header.version == VERSION and is_aligned
+    make = _INSTRUCTIONS.get(opcode) if is_plain else None
     if make is None or not make(writer, emitter, fields, payload):
         told = {name: value for name, value in fields.items() if not isinstance(value, int) or value}
         emitter.insert(operation.NpuOperationOp(opcode_name(opcode), told, payload))
@@ -241,7 +259,9 @@ def _write(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry], p
 
 def _push(writer: SequenceWriter, emitter: Emitter, address: Entry, value: Entry) -> bool:
     """A write to a queue is a push, unless it asks for a token: that sets the controller as well."""
-    register = dma_register(writer.model, address) if isinstance(address, int) else None
+    if not writer.style.has_transfers or not isinstance(address, int):
+        return False
+    register = dma_register(writer.model, address)
     if not isinstance(register, ChannelRegister) or register.role is not ChannelRegisterRole.QUEUE:
         return False
     if not isinstance(value, int):
@@ -292,7 +312,7 @@ def _block_write(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Ent
 def _descriptor(writer: SequenceWriter, emitter: Emitter, address: int, words: list[int]) -> bool:
     """A block write of all words of one descriptor, where its fields give these words."""
     found = dma_register(writer.model, address)
-    if not isinstance(found, DescriptorWord) or found.word:
+    if not writer.style.has_transfers or not isinstance(found, DescriptorWord) or found.word:
         return False
     tile_type = writer.model.tile_type(*found.tile)
     layout = BD_LAYOUTS[tile_type]
@@ -306,7 +326,7 @@ def _descriptor(writer: SequenceWriter, emitter: Emitter, address: int, words: l
     fields["buffer_offset"] = held["address_low" if is_shim else "address"]
     if tile_type is TileType.CoreTile:
         fields["buffer_offset"] *= 4
-    for burst in BURSTS if is_shim else (0,):
+    for burst in (0, *writer.model.burst_lengths) if is_shim else (0,):
         try:
             tried = fields | ({"burst_length": burst} if burst else {})
             if (
@@ -344,6 +364,8 @@ _TOKEN = ("column", "row", "direction", "channel", "column_count", "row_count")
 def _sync(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry], payload: list[Entry]) -> bool:
     if payload or not _only(fields, *_TOKEN):
         return False
+    if isinstance(direction := fields["direction"], int) and direction not in (0, 1):
+        return False
     emitter.insert(instructions.NpuSyncOp([_number(emitter, fields[name]) for name in _TOKEN]))
     return True
 
@@ -352,11 +374,20 @@ def _preempt(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry],
     level = fields.get("level")
     if payload or not _only(fields, "level") or not isinstance(level, int):
         return False
-    from xdsl.dialects.builtin import IntegerAttr
-
-    from tilewright.dialects.aiex.attributes import UI8
-
     emitter.insert(NpuPreemptOp.create(properties={"level": IntegerAttr(level, UI8)}))
+    return True
+
+
+def _load_pdi(writer: SequenceWriter, emitter: Emitter, fields: dict[str, Entry], payload: list[Entry]) -> bool:
+    known = {name: entry for name, entry in fields.items() if isinstance(entry, int)}
+    if payload or len(known) < len(fields) or not _only(fields, "id", "pdi_bytes", "address", "address_high"):
+        return False
+    properties: dict[str, Attribute] = {
+        "id": i32_number(known["id"]),
+        "size": i32_number(known["pdi_bytes"]),
+        "address": IntegerAttr(known["address"] | known["address_high"] << WORD_BITS, UI64),
+    }
+    emitter.insert(NpuLoadPdiOp.create(properties=properties))
     return True
 
 
@@ -368,22 +399,31 @@ _INSTRUCTIONS: dict[int, Instruction] = {
     Opcode.DDR_PATCH: _address_patch,
     Opcode.TCT: _sync,
     Opcode.PREEMPT: _preempt,
+    Opcode.LOADPDI: _load_pdi,
 }
 
 
-def model_text(model: FamilyModel, *, recover: bool = True) -> str:
+def model_text(model: FamilyModel, style: SequenceStyle = LIFTED) -> str:
     """`lifted.mlir` of a family."""
-    writer = SequenceWriter(model.header, model.names, recover=recover)
+    writer = SequenceWriter(model.header, model.names, style)
     writer.decide(model.decision, [group.body for group in model.groups], writer.emitter)
-    return writer.text()
+    return _text(writer.device)
 
 
-def stream_text(stream: Stream, words: Words, *, recover: bool = True) -> str:
+def stream_text(stream: Stream, words: Words, style: SequenceStyle = LIFTED) -> str:
     """One stream as a sequence without arguments."""
-    writer = SequenceWriter(stream.header, (), recover=recover)
+    return _text(stream_device(stream, words, style))
+
+
+def stream_device(stream: Stream, words: Words, style: SequenceStyle, location: LocationAttr | None = None) -> DeviceOp:
+    """The same as a device, all at one location."""
+    writer = SequenceWriter(stream.header, (), style, location)
     starts, end = lay_out(stream)
-    bounds = [*starts.tolist(), end]
     numbers = words.tolist()
-    for index, opcode in enumerate(stream.opcodes.tolist()):
-        insert(writer, writer.emitter, opcode, numbers[bounds[index] : bounds[index + 1]])
-    return writer.text()
+    for opcode, (start, stop) in zip(stream.opcodes.tolist(), pairwise([*starts.tolist(), end]), strict=True):
+        insert(writer, writer.emitter, opcode, numbers[start:stop])
+    return writer.device
+
+
+def _text(device: DeviceOp) -> str:
+    return f"{module_text(ModuleOp([device])).rstrip()}\n"

@@ -12,8 +12,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,10 +23,16 @@ from tempfile import TemporaryDirectory
 from tilewright.errors import Error
 from tilewright.native.host import host_key
 from tilewright.native.object_cache import CacheFolder
+from tilewright.support.lazy import KeyedLocks
 
 CPP_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C"})
 _NAMES = {"c": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
 _VARIABLES = {"c": "CC", "c++": "CXX"}
+_ALSO_READ = (
+    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
+    *("COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS"),
+)
+"""Environment: what compilers take folders and flags from beside those that they are given."""
 _LIBRARIES, _READ = CacheFolder(".so", "kernels"), CacheFolder(".d", "kernels")
 _MESSAGE = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<text>.*)$", re.M)
 _PREREQUISITE = re.compile(r"(?:\\.|[^\s\\])+")
@@ -71,18 +75,21 @@ class Compiler:
 
 def find_compiler(language: str) -> Compiler:
     """The compiler for `c` or `c++`: what CC or CXX names, else the system's, else the one of the package ziglang."""
-    return _found(language, os.environ.get(_VARIABLES[language], ""), os.environ.get("PATH", ""))
+    return _asked(_command(language))
 
 
-@cache
-def _found(language: str, named: str, path: str) -> Compiler:
-    if named:
-        return _asked(tuple(shlex.split(named)))
+def _command(language: str) -> tuple[str, ...]:
+    variable = _VARIABLES[language]
+    if named := os.environ.get(variable, "").strip():
+        try:
+            return tuple(shlex.split(named))
+        except ValueError as error:
+            raise NoCompilerError(f"{variable}={named!r} names no compiler: {error}") from error
     for name in _NAMES[language]:
-        if (found := shutil.which(name, path=path)) is not None:
-            return _asked((found,))
+        if (found := shutil.which(name)) is not None:
+            return (found,)
     if find_spec("ziglang") is not None:
-        return _asked((sys.executable, "-m", "ziglang", "cc" if language == "c" else "c++"))
+        return sys.executable, "-m", "ziglang", "cc" if language == "c" else "c++"
     names = ", ".join(_NAMES[language])
     raise NoCompilerError(
         f"there is no compiler for {language.upper()}: none of {names}; install one, or `pip install 'tilewright[cpp]'`"
@@ -90,6 +97,16 @@ def _found(language: str, named: str, path: str) -> Compiler:
 
 
 def _asked(command: tuple[str, ...]) -> Compiler:
+    try:
+        status = os.stat(shutil.which(command[0]) or command[0])
+    except OSError as error:
+        raise NoCompilerError(f"{command[0]} cannot be run: {error.strerror}") from error
+    return _identified(command, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@cache
+def _identified(command: tuple[str, ...], *file: int) -> Compiler:
+    """A compiler, asked once for as long as it stays the same file: what it makes is kept under what it says."""
     try:
         done = subprocess.run([*command, "--version"], capture_output=True, check=False)
     except OSError as error:
@@ -115,7 +132,8 @@ class Translation:
 
     @property
     def key(self) -> str:
-        parts = (self.compiler.command, self.compiler.version, self.name, self.flags, host_key())
+        environment = [os.environ.get(variable) for variable in _ALSO_READ]
+        parts = (self.compiler.command, self.compiler.version, environment, self.name, self.flags, host_key())
         digest = sha256(repr(parts).encode("utf-8", "surrogateescape"))
         beside = [part for name, data in self.beside for part in (name.encode(), data)]
         for part in (self.text, *self.inputs, *beside):
@@ -123,14 +141,14 @@ class Translation:
         return digest.hexdigest()
 
 
-_locks = defaultdict[str, threading.Lock](threading.Lock)
+_locks = KeyedLocks()
 
 
 def translated(translation: Translation) -> tuple[str, bytes]:
     """The library or object that flags ask for, and a key for its content; made unless it is kept from before."""
     key = translation.key
     # One thread makes it, the others wait; several processes may make the same, and the last one is kept.
-    with _locks[key]:
+    with _locks.holding(key):
         if (read := _READ.read(key)) is not None and _same(headers := json.loads(read)):
             content = _content_key(key, headers)
             if (data := _LIBRARIES.read(content)) is not None:

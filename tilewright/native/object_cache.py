@@ -14,16 +14,16 @@ import stat
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import llvmlite
 
 import tilewright
-from tilewright.errors import CacheWarning
+from tilewright.errors import CacheWarning, Error
 from tilewright.support.tracebacks import user_stack_level
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
@@ -32,6 +32,10 @@ LARGEST_FILE = 1 << 30
 """Bytes; anything larger was not kept here."""
 CHECKS_OWNERS = hasattr(os, "geteuid") and hasattr(os, "O_NOFOLLOW") and os.open in os.supports_dir_fd
 """Whether this system can tell whose a file is; where it cannot, nothing is kept."""
+
+
+class CacheError(Error):
+    """A folder of the cache that is needed cannot be used; says why, and what to do."""
 
 
 class _NotOurs(Exception):
@@ -74,13 +78,14 @@ class CacheFolder:
 
     def __init__(self, suffix: str, name: str = ""):
         self.suffix, self.name = suffix, name
+        self._names = (name,) if name else ()
 
     def path(self, key: str) -> Path:
         return cache_folder() / self.name / f"{key}{self.suffix}"
 
     def read(self, key: str) -> bytes | None:
         """The data that was kept for a key; None if there is none that can be trusted, or that is whole."""
-        with _warning_once(), self._opened(make=False) as folder:
+        with _warning_once(), _opened(self._names, make=False) as folder:
             content = None if folder is None else _read_ours(folder, f"{key}{self.suffix}")
             head, _, data = (content or b"").partition(b"\n")
             return data if content is not None and head + b"\n" == _head(key, data) else None
@@ -88,29 +93,11 @@ class CacheFolder:
 
     def keep(self, key: str, data: bytes) -> bool:
         """Keep data for a key, whole or not at all; a folder that cannot be written to only costs time."""
-        with _warning_once(), suppress(OSError), self._opened(make=True) as folder:
+        with _warning_once(), suppress(OSError), _opened(self._names, make=True) as folder:
             if folder is not None:
                 _write_ours(folder, f"{key}{self.suffix}", _head(key, data) + data)
                 return True
         return False
-
-    @contextmanager
-    def _opened(self, make: bool) -> Generator[int | None]:
-        """The folder, held open so that it stays the one that was looked at; None if there is none."""
-        top = cache_folder()
-        if not CHECKS_OWNERS or not top.is_absolute():
-            yield None
-            return
-        for parent in reversed(top.parents if make else ()):
-            with suppress(OSError):  # if one that is missing cannot be made, the last one cannot either
-                parent.mkdir(PRIVATE_FOLDER)
-        # Folders are opened one inside of the other: none can be exchanged after it was looked at.
-        with _folder(str(top), None, make) as outer:
-            if outer is None or not self.name:
-                yield outer
-                return
-            with _folder(self.name, outer, make) as inner:
-                yield inner
 
 
 OBJECTS = CacheFolder(".o")
@@ -123,6 +110,69 @@ def user_secret(name: str) -> bytes | None:
         SECRETS.keep(name, secrets.token_bytes(32))
     # what is there now: another process may have been faster
     return SECRETS.read(name)
+
+
+def private_folder(*names: str) -> Path:
+    """A folder in the cache, each name inside of the one before, made if it is not there.
+
+    Raises:
+        CacheError: if it cannot be made, or others than the user could have written to it
+    """
+    with _private(names):
+        return cache_folder().joinpath(*names)
+
+
+def private_files(folder: str, files: Mapping[str, bytes]) -> Path:
+    """A folder in the cache with these files, for programs that take files: what differs from them is written again.
+
+    Args:
+        folder: its name, with `/` between folders
+        files: contents by names, which may be in folders below
+
+    Raises:
+        CacheError: as `private_folder`, and for a file that is a link or another user's
+    """
+    outer = PurePosixPath(folder).parts
+    for name, data in files.items():
+        *inner, file = PurePosixPath(name).parts
+        with _private((*outer, *inner)) as handle:
+            if _read_ours(handle, file) != data:
+                _write_ours(handle, file, data)
+    return private_folder(*outer)
+
+
+@contextmanager
+def _private(names: Sequence[str]) -> Generator[int]:
+    """A folder that has to be there, held open."""
+    try:
+        with _opened(names, make=True) as handle:
+            if handle is None:
+                raise _NotOurs("it cannot be made" if CHECKS_OWNERS else "this system does not tell whose files are")
+            yield handle
+    except (_NotOurs, OSError) as error:
+        reason = error if isinstance(error, _NotOurs) else error.strerror
+        shown = cache_folder().joinpath(*names)
+        raise CacheError(f"{shown} cannot be used: {reason}; TILEWRIGHT_CACHE names another cache") from error
+
+
+@contextmanager
+def _opened(names: Sequence[str], make: bool) -> Generator[int | None]:
+    """A folder of the cache, held open so that it stays the one that was looked at; None if there is none."""
+    top = cache_folder()
+    if not CHECKS_OWNERS or not top.is_absolute():
+        yield None
+        return
+    for parent in reversed(top.parents if make else ()):
+        with suppress(OSError):  # if one that is missing cannot be made, the last one cannot either
+            parent.mkdir(PRIVATE_FOLDER)
+    with ExitStack() as stack:
+        handle: int | None = None
+        # Folders are opened one inside of the other: none can be exchanged after it was looked at.
+        for name in (str(top), *names):
+            handle = stack.enter_context(_folder(name, handle, make))
+            if handle is None:
+                break
+        yield handle
 
 
 def _head(key: str, data: bytes) -> bytes:

@@ -10,8 +10,6 @@ import os
 import shutil
 import subprocess
 import sysconfig
-import threading
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +21,7 @@ from tilewright.device import Arch
 from tilewright.errors import Error
 from tilewright.native.cpp_compiler import Compiler, CompilerError, Translation, translated
 from tilewright.native.object_cache import CacheFolder
+from tilewright.support.lazy import KeyedLocks
 from tilewright.support.output_files import write_files
 
 VARIABLE = "PEANO_INSTALL_DIR"
@@ -30,10 +29,7 @@ VARIABLE = "PEANO_INSTALL_DIR"
 WHEEL = "llvm-aie"
 """The folder that Peano's Python package installs itself in."""
 TOOLS = ("opt", "llc", "clang")
-INSTALL = (
-    "`pip install llvm-aie -f https://github.com/Xilinx/llvm-aie/releases/expanded_assets/nightly` installs it;"
-    f" name its folder with --peano DIR or {VARIABLE}"
-)
+INSTALL = f"the releases of Xilinx/llvm-aie have it; name its folder with --peano DIR or {VARIABLE}"
 TARGETS = {Arch.AIE1: "aie", Arch.AIE2: "aie2", Arch.AIE2p: "aie2p"}
 OPTIMIZATION = 2
 """The level of upstream's driver."""
@@ -48,7 +44,7 @@ KERNEL_FLAGS = (
     *("-O2", "-DNDEBUG", "-D__AIE_API_AIE_ADF_HPP__"),
 )
 _ELFS = CacheFolder(".elf", "cores")
-_locks = defaultdict[str, threading.Lock](threading.Lock)
+_locks = KeyedLocks()
 
 
 class PeanoError(Error):
@@ -194,7 +190,7 @@ def make_elf(
     """
     key = program.key(peano)
     # One thread makes it, others that want the same wait.
-    with _locks[key]:
+    with _locks.holding(key):
         data = _ELFS.read(key)
         if data is not None:
             if keep is not None:

@@ -127,10 +127,15 @@ class DriverOptions:
     """`full` lowers sequences as `tilewright compile` does."""
 
 
+DRIVER_TEXT = ("aie-scf-to-control-flow",)
+"""What is done to a program that has addresses before the driver writes it."""
+
+
 def driver_stages(options: DriverOptions) -> dict[str, tuple[str, ...]]:
     """The orders that upstream's driver runs one after the other, by the name of the file with what each makes.
 
-    Programs of cores are left as they are, since these are not compiled: vectors stay vectors.
+    Programs of cores are left as they are: vectors stay vectors and loops loops, from whose form the simulator knows
+    what they cost. Upstream's have branches from the addresses on: its files are written with `DRIVER_TEXT`.
     """
     place = f"placer={options.placer} cores-per-col={options.cores_per_col} sa-seed={options.sa_seed}"
     return {
@@ -157,7 +162,7 @@ def _driver_resources(options: DriverOptions) -> Iterator[str]:
         yield f"{overlay}{{route-shim-to-tile-ctrl=false}}"
     scheme = f"{{alloc-scheme={options.alloc_scheme}}}" if options.alloc_scheme else ""
     yield f"aie-assign-buffer-addresses{scheme}"
-    yield from ("aie-assign-core-link-files", "aie-vector-transfer-lowering", "aie-scf-to-control-flow")
+    yield from ("aie-assign-core-link-files", "aie-vector-transfer-lowering")
 
 
 def _driver_sequences(options: DriverOptions) -> Iterator[tuple[str, tuple[str, ...]]]:

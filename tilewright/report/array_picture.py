@@ -296,7 +296,7 @@ class ArrayPicture:
             said = f"{port} of {tile_name(self.model, tile)} to {tile_name(self.model, neighbour)}"
             words = self.record.carried.get((tile, port), 0)
             yield self._line(
-                f"M{_xy(start.at)}L{_xy(end)}", said, words, "wire", arrow=_arrow(end, Point(columns, -rows))
+                f"M{_xy(start.at)}L{_xy(end)}", said, words, "wire", arrow=arrow_to(end, Point(columns, -rows))
             )
 
     def _to_host(self, tile: TileId) -> Iterator[Markup]:
@@ -307,7 +307,9 @@ class ArrayPicture:
                 middle, bottom = x + self.floor.channel_width(tile) / 2, self.floor.host_top
                 ends = [Point(middle, y + CHANNEL_HEIGHT), Point(middle, bottom)]
                 down = direction is DmaDirection.S2MM
-                arrow = _arrow(ends[1], Point(0, 1)) if down else _arrow(Point(middle, bottom - GAP + 8), Point(0, -1))
+                arrow = (
+                    arrow_to(ends[1], Point(0, 1)) if down else arrow_to(Point(middle, bottom - GAP + 8), Point(0, -1))
+                )
                 said = f"{direction.name} {channel} of {tile_name(self.model, tile)} and host memory"
                 yield self._line(f"M{_xy(ends[0])}L{_xy(ends[1])}", said, words, "wire", arrow)
 
@@ -356,7 +358,7 @@ def _curve(source: WireEnd, target: WireEnd) -> str:
     return f"M{_xy(source.at)}C{_xy(first)} {_xy(second)} {_xy(target.at)}"
 
 
-def _arrow(tip: Point, way: Point) -> str:
+def arrow_to(tip: Point, way: Point) -> str:
     """A triangle that points the way that words go."""
     back = tip.moved(-7 * way.x, -7 * way.y)
     across = Point(-way.y * 3.2, way.x * 3.2)

@@ -57,19 +57,50 @@ LEAST_WITH_TEXT = 0.14
 def page_html(record: RunRecord, title: str, sources: Sources | None = None, before: Sequence[PageSection] = ()) -> str:
     """The whole page; `before` has sections of the caller, which come first."""
     page = _Page(record, sources or {}, before)
+    return fill_page(
+        f"{title} · tilewright run",
+        page.head(title),
+        page.sections(),
+        data=shown_json(page.data()),
+        script=template("page.js"),
+        command="tilewright run --report",
+        remark="Cycles are modelled, not measured. ",
+    )
+
+
+def fill_page(
+    title: str,
+    head: Markup,
+    sections: Iterable[PageSection],
+    *,
+    command: str,
+    data: str = "{}",
+    script: str = "",
+    remark: str = "",
+) -> str:
+    """A page that needs nothing else; `command` is what writes it."""
     blanks = {
-        "title": text(f"{title} · tilewright run"),
+        "title": text(title),
+        "command": text(command),
+        "remark": text(remark),
         "style": Markup(template("page.css").replace("<!-- colours -->", template("colours.css"))),
-        "script": Markup(template("tools.js") + template("page.js")),
-        "data": Markup(shown_json(page.data())),
-        "head": page.head(title),
-        "sections": join(page.sections()),
+        "script": Markup(template("tools.js") + script),
+        "data": Markup(data),
+        "head": head,
+        "sections": join(map(_section, sections)),
     }
     html = template("page.html")
     # not `format`: style and script are full of braces
     for name, content in blanks.items():
         html = html.replace(f"<!-- {name} -->", content)
     return html
+
+
+def _section(section: PageSection) -> Markup:
+    label = f"{section.name}-title"
+    heading = element("h2", section.title, id=label)
+    lead = element("p", section.lead, class_="lead")
+    return element("section", heading, lead, section.contents, id=section.name, aria_labelledby=label)
 
 
 class PageSection(NamedTuple):
@@ -134,14 +165,7 @@ class _Page:
     def uses(self) -> Mapping[int, HostTraffic]:
         return host_uses(self.record)
 
-    def sections(self) -> Iterator[Markup]:
-        for section in self._sections():
-            heading = element("h2", section.title, id=f"{section.name}-title")
-            lead = element("p", section.lead, class_="lead")
-            label = f"{section.name}-title"
-            yield element("section", heading, lead, section.contents, id=section.name, aria_labelledby=label)
-
-    def _sections(self) -> Iterator[PageSection]:
+    def sections(self) -> Iterator[PageSection]:
         yield from self.before
         if self.record.error is not None:
             yield self._error(self.record.error)

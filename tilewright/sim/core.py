@@ -166,11 +166,12 @@ class Activation:
         return self._read_header()
 
     def destroy(self) -> None:
-        if self._handle is not None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            # First, since another thread may get a frame at the same address as soon as this one is gone.
+            code = _RUNNING.pop(handle)
             # LLVM allocated the frame: Python's collector does not know of it.
-            self.code.destroy(self._handle)
-            del _RUNNING[self._handle]
-            self._handle = None
+            code.destroy(handle)
 
     def _read_header(self) -> int:
         code, self.cycles = _HEADER.unpack_from(self.context, CODE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import inspect
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from struct import Struct
@@ -24,15 +23,18 @@ from tilewright.errors import ArgumentError
 from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, Severity, fail
 from tilewright.ir.run_errors import Fault
 from tilewright.ir.shown import quoted
+from tilewright.native.context_layout import SLOT_BYTES
 from tilewright.native.host_arrays import NotInNumPy, dtype_of, is_float, shown
 from tilewright.sim.core_port import CorePort, Kernel
 from tilewright.sim.cpp_kernels import CKernel, CoreFunction, KernelFault
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.kernel_sources import SourceError
-from tilewright.sim.kernels import CallingCore, KernelError, cost_of, wants_core
+from tilewright.sim.kernels import CallingCore, KernelError, PreparedCall, cost_of, preparation_of, wants_core
 
 WRAP = (1 << 64) - 1
+MOST_PREPARED = 256
+"""Calls from one place of a program that are kept: one that passes a counter has another call each time."""
 
 
 class Caller(Protocol):
@@ -69,6 +71,10 @@ class KernelCall:
         self._arguments = [_reader(caller, op, operand.type, slots) for operand in op.arguments]
         self._results = list(slots)
         self._is_checked = False
+        self._preparation = None if op.results else preparation_of(self.kernel)
+        self._passed = slice(places[0], places[-1] + SLOT_BYTES) if places else slice(0)
+        self._prepared: dict[bytes, PreparedCall] = {}
+        """By all that the program passes."""
 
     def process(self) -> Process[None]:
         """Do the call."""
@@ -80,6 +86,11 @@ class KernelCall:
 
     def begin(self) -> Process[None] | int:
         """Do the call, and give the cycles that it takes; or, if the kernel waits for something, its process."""
+        if self._preparation is not None:
+            prepared = self._prepared.get(bytes(self.caller.context[self._passed])) or self._prepare(self._preparation)
+            with _reported(self.op):
+                prepared.function()
+            return prepared.cycles
         arguments = [read() for read in self._arguments]
         if not isinstance(self.kernel, CoreFunction) and wants_core(self.kernel):
             # Made for each call: the location is that of the call.
@@ -97,6 +108,15 @@ class KernelCall:
             return self._rest(cast("Process[Any]", result), arguments)
         _take_results(self.caller.context, self.op, result, self._results)
         return self._cycles(arguments)
+
+    def _prepare(self, preparation: Callable[[Sequence[Any]], PreparedCall]) -> PreparedCall:
+        arguments = [read() for read in self._arguments]
+        with _reported(self.op):
+            found = preparation(arguments)
+        if len(self._prepared) == MOST_PREPARED:
+            self._prepared.clear()
+        self._prepared[bytes(self.caller.context[self._passed])] = found
+        return found
 
     def _cycles(self, arguments: Sequence[Any]) -> int:
         return self.kernel.cycles if isinstance(self.kernel, CoreFunction) else cost_of(self.kernel, arguments)
@@ -118,21 +138,32 @@ def _check_types(op: CallOp) -> None:
             fail(op, f"passes {quoted(type)} to or from @{op.callee.string_value()}, but {error}")
 
 
-@contextmanager
-def _reported(op: CallOp) -> Generator[None]:
+class _reported:
     """Say at the call what is wrong with a kernel, or in the kernel with a note at the call, if the line is known."""
-    try:
-        yield
-    except SourceError as error:
-        raise source_failure(error, op) from error
-    except KernelError as error:
-        fail(op, f"cannot call @{op.callee.string_value()}: {error}")
-    except KernelFault as error:
-        text = f"@{op.callee.string_value()} {error.text}"
-        notes = [] if error.location is None else [(op, "it is called here")]
-        fault = Fault(text, error.location or op, notes, error.kind)
-        fault.sources.update(error.sources)
-        raise fault from error
+
+    # a class, since one that is made of a generator takes longer than a call that is prepared
+    __slots__ = ("op",)
+
+    def __init__(self, op: CallOp):
+        self.op = op
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        op = self.op
+        match error:
+            case SourceError():
+                raise source_failure(error, op) from error
+            case KernelError():
+                fail(op, f"cannot call @{op.callee.string_value()}: {error}")
+            case KernelFault():
+                text = f"@{op.callee.string_value()} {error.text}"
+                notes = [] if error.location is None else [(op, "it is called here")]
+                fault = Fault(text, error.location or op, notes, error.kind)
+                fault.sources.update(error.sources)
+                raise fault from error
+            case _:
+                return
 
 
 def source_failure(error: SourceError, op: CallOp) -> DiagnosedError:

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device import TASK_QUEUE_DEPTH, DmaDirection, TileId
+from tilewright.device.descriptors import PIECE_WORDS, Addresses, BdLock, BufferDescriptor
 from tilewright.device.packets import TOKEN_TYPE, CompletionToken, PacketHeader, actor_number, with_parity
 from tilewright.device.registers import TaskQueue
 from tilewright.device.timing import Timing
 from tilewright.sim.compression import Expansion, compressed, most_words
-from tilewright.sim.descriptors import PIECE_WORDS, Addresses, BdLock, BufferDescriptor
 from tilewright.sim.engine import Engine, Process, Signal, Wait
 from tilewright.sim.faults import FaultKind, FaultPolicy
 from tilewright.sim.fifo import Beat, Fifo

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.device.descriptors import PAD, PIECE_WORDS, Addresses, BufferDescriptor
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing
 from tilewright.ir.run_errors import Fault
-from tilewright.sim.descriptors import PAD, PIECE_WORDS, Addresses, BufferDescriptor
 from tilewright.sim.faults import FaultKind, FaultPolicy, place_of
 
 Bytes = npt.NDArray[np.uint8]

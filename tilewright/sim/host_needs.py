@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.bd import ShimBd
+from tilewright.device.descriptors import BufferDescriptor, read_descriptor
 from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK
-from tilewright.sim.descriptors import BufferDescriptor, read_descriptor
 from tilewright.sim.register_roles import RegisterEffect, register_roles
 from tilewright.txn.containers import ControlCode
 from tilewright.txn.opcodes import FOLDED_OFFSET, Opcode

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import LocationAttr
 
@@ -27,6 +27,7 @@ __getattr__ = lazy_names(__name__, {"CKernel": "tilewright.sim.cpp_kernels:CKern
 K = TypeVar("K", bound=Callable[..., Any])
 ON_CORE = "_tilewright_on_core"
 COST = "_tilewright_cost"
+PREPARES = "_tilewright_prepares"
 
 
 class KernelError(ArgumentError):
@@ -57,6 +58,29 @@ def costs(cycles: int | Callable[..., int]) -> Callable[[K], K]:
         return kernel
 
     return declare
+
+
+class PreparedCall(NamedTuple):
+    """A call in which all is decided: it may be made again as long as the arguments are the same memory and numbers."""
+
+    function: Callable[[], Any]
+    cycles: int
+    kept: object = None
+    """What has to stay while it can be made."""
+
+
+def prepares(preparation: Callable[[Sequence[Any]], PreparedCall]) -> Callable[[K], K]:
+    """Declares how calls of a kernel are prepared, and so what they cost: programs make the same few over and over."""
+
+    def declare(kernel: K) -> K:
+        setattr(kernel, PREPARES, preparation)
+        return costs(lambda *arguments: preparation(arguments).cycles)(kernel)
+
+    return declare
+
+
+def preparation_of(kernel: object) -> Callable[[Sequence[Any]], PreparedCall] | None:
+    return getattr(kernel, PREPARES, None)
 
 
 def cost_of(kernel: Callable[..., Any], arguments: Sequence[Any]) -> int:

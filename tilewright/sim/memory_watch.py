@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device import DmaDirection
+from tilewright.device.descriptors import PAD, Addresses
 from tilewright.device.layout import WORD_BYTES, WORD_MASK
-from tilewright.sim.descriptors import PAD, Addresses
 from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy, place_of
 
 Words = npt.NDArray[np.uint32]

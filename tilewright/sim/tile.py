@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId, TileType, WireBundle
 from tilewright.device.bd import BD_LAYOUTS, ShimBd
+from tilewright.device.descriptors import PAD, Addresses, BufferDescriptor, read_descriptor
 from tilewright.device.layout import WORD_BYTES, Field
 from tilewright.device.register_names import TILE_WORDS, name_address
 from tilewright.device.registers import (
@@ -24,7 +25,6 @@ from tilewright.device.registers import (
     ShimMux,
 )
 from tilewright.device.stream_switch import SHIM_DMA_PORTS
-from tilewright.sim.descriptors import PAD, Addresses, BufferDescriptor, read_descriptor
 from tilewright.sim.dma import Channel, Words
 from tilewright.sim.engine import Process, Wait
 from tilewright.sim.faults import At, FaultKind, place_of

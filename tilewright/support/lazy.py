@@ -1,4 +1,4 @@
-"""Things that are imported or made when they are first used, and values that hold for a while."""
+"""Things that are imported or made when they are first used, one thread at a time; values that hold for a while."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 
@@ -51,6 +52,28 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
         return made[0]
 
     return get
+
+
+class KeyedLocks:
+    """A lock for each key, there for as long as some thread holds it or waits for it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks = WeakValueDictionary[str, threading.Lock]()
+
+    @contextmanager
+    def holding(self, key: str) -> Generator[None]:
+        """Let one thread at a time into blocks of this key."""
+        # two threads that come first at once would otherwise have a lock each
+        with self._guard:
+            lock = self._locks.get(key)
+            if lock is None:
+                lock = self._locks[key] = threading.Lock()
+        with lock:
+            yield
+
+    def __len__(self) -> int:
+        return len(self._locks)
 
 
 @contextmanager

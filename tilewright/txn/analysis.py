@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from itertools import zip_longest
 from types import ModuleType
@@ -26,6 +27,8 @@ from tilewright.txn.text import model_of, operation_text
 
 _WITH_REGISTER = (Opcode.WRITE, Opcode.BLOCKWRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
 _WAITS = (Opcode.TCT, Opcode.MERGE_SYNC, Opcode.LOADPDI, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY)
+WALKED_WORDS = 1 << 15
+"""Native code pays for itself from here on: the reader makes an object of each operation that a DMA has to do with."""
 _WRITES = (Opcode.WRITE, Opcode.MASKWRITE, Opcode.BLOCKWRITE, Opcode.DDR_PATCH, Opcode.UPDATE_REG)
 
 
@@ -130,14 +133,50 @@ class Difference:
     meanings: tuple[str, ...] = ()
 
 
+MOST_ALIGNED = 1_000_000
+"""Pairs up to which two sequences are aligned."""
+
+
+def changes(left: Sequence[Hashable], right: Sequence[Hashable]) -> Iterator[tuple[int, int, int, int]]:
+    """Ranges in which two sequences differ: start in each, end in each. What only moved is found again."""
+    start = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    most = min(len(left), len(right)) - start
+    back = next((n for n, (a, b) in enumerate(zip(reversed(left), reversed(right), strict=False)) if a != b), most)
+    back = min(back, most)
+    a, b = left[start : len(left) - back], right[start : len(right) - back]
+    if len(a) * len(b) > MOST_ALIGNED:
+        yield start, start, len(left) - back, len(right) - back
+        return
+    for tag, i, k, j, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield start + i, start + j, start + k, start + m
+
+
+def operation_key(op: Operation) -> Hashable:
+    """Equal for equal operations."""
+    # fields that are not set are left out in commands that come from other formats
+    return op.opcode, *sorted((name, value) for name, value in op.fields.items() if value), op.payload.tobytes()
+
+
+def _aligned(left: Stream, right: Stream) -> Iterator[tuple[int, Operation | None, Operation | None]]:
+    """Pairs of operations, and the number of the first; without those that are certainly the same."""
+    a, b = left.operations, right.operations
+    if np.array_equal(left.opcodes, right.opcodes):  # lazily: the first pair of large files is all that some want
+        yield from ((index, x, y) for index, (x, y) in enumerate(zip(a, b, strict=True)))
+        return
+    for i, j, k, m in changes([*map(operation_key, a)], [*map(operation_key, b)]):
+        for index, (x, y) in enumerate(zip_longest(a[i:k], b[j:m]), start=i):
+            yield index, x, y
+
+
 def differences(left: Stream, right: Stream) -> Iterator[Difference]:
-    """Every difference in order: header first, then operation by operation."""
+    """Every difference in order: header first, then operations; where some are missing, the others are aligned."""
     for name, value in vars(left.header).items():
         other = getattr(right.header, name)
         if value != other:
             yield Difference(None, f"{name} {value}", f"{name} {other}")
     models = model_of(left.header), model_of(right.header)
-    for index, (a, b) in enumerate(zip_longest(left.operations, right.operations)):
+    for index, a, b in _aligned(left, right):
         if a != b:
             texts = _text(a, left.header, models[0]), _text(b, right.header, models[1])
             yield Difference(index, *texts, tuple(_meanings(a, b, models[0])))
@@ -149,15 +188,16 @@ def _text(op: Operation | None, header: Header, model: DeviceModel | None) -> st
 
 def _meanings(a: Operation | None, b: Operation | None, model: DeviceModel | None) -> Iterator[str]:
     if a is None or b is None:
-        yield "one stream ends here, the other goes on"
+        yield "only one of the streams has it"
         return
     if a.opcode != b.opcode:
         yield f"{a.name} against {b.name}: from here on the streams may only be shifted against each other"
         return
     for name, value in a.fields.items():
-        # Values of registers are told field by field below.
-        if value != b.fields[name] and name != "value":
-            yield f"{name}: {value:#x} against {b.fields[name]:#x}"
+        # Streams of other versions have other fields; values of registers are told field by field below.
+        other = b.fields.get(name, value)
+        if value != other and name != "value":
+            yield f"{name}: {value:#x} against {other:#x}"
     if len(a.payload) != len(b.payload):
         yield f"payload: {len(a.payload)} words against {len(b.payload)}"
     for (address, x), (_, y) in zip(register_writes(a), register_writes(b), strict=False):
@@ -197,7 +237,8 @@ def hazard_findings(stream: Stream, model: DeviceModel) -> list[Finding[int]]:
 
 def _native_walk(stream: Stream) -> ModuleType | None:
     """The same rules in native code, where that is to be had and worth its while."""
-    if not has_native(sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)):
+    words = sum(len(group.payload) for group in stream.groups.values()) + len(stream.opcodes)
+    if not has_native(words, WALKED_WORDS):
         return None
     from tilewright.txn import hazard_walk
 

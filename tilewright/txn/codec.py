@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device.layout import WORD_BYTES, Field
-from tilewright.txn.opcodes import OperationLayout, opcode_name
+from tilewright.device.layout import WORD_BITS, WORD_BYTES, Field
+from tilewright.txn.opcodes import OperationLayout, opcode_name, unread_bits
 from tilewright.txn.stream import HEADER_WORDS, Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
 if TYPE_CHECKING:
     from tilewright.txn import columns as native_columns
 
-WORD_BITS = 32
 NATIVE_WORDS = 1 << 20
 """Streams of so many words are worth the fifth of a second that native code takes to be there."""
 NATIVE_WORDS_WARM = 1 << 12
@@ -46,16 +46,16 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
     return Stream(header, opcodes, groups)
 
 
-def _native(words: int) -> ModuleType | None:
+def _native(words: int, least: int = NATIVE_WORDS) -> ModuleType | None:
     """The native functions, where they are to be had and a stream is long enough for them."""
-    if words < (NATIVE_WORDS_WARM if "llvmlite.binding" in sys.modules else NATIVE_WORDS):
+    if words < (NATIVE_WORDS_WARM if "llvmlite.binding" in sys.modules else least):
         return None
     return _columns()
 
 
-def has_native(words: int) -> bool:
-    """Whether native code is to be had, and worth its while for so many words."""
-    return _native(words) is not None
+def has_native(words: int, least: int) -> bool:
+    """Whether native code is to be had, and worth its while for so many words; cold from `least` on."""
+    return _native(words, least) is not None
 
 
 @cache
@@ -276,3 +276,16 @@ def lay_out(stream: Stream) -> tuple[Indices, int]:
         lengths[group.positions] = np.diff(group.payload_starts) + group.layout.fixed_words
     ends = np.cumsum(lengths) + HEADER_WORDS
     return ends - lengths, int(ends[-1]) if len(ends) else HEADER_WORDS
+
+
+def unread_mask(stream: Stream) -> Words:
+    """The bits of a stream's words that nothing reads."""
+    starts, end = lay_out(stream)
+    masks = np.zeros(end, dtype=np.uint32)
+    known = dict[tuple[int, int], list[int]]()
+    for opcode, (start, stop) in zip(stream.opcodes.tolist(), pairwise([*starts.tolist(), end]), strict=True):
+        key = opcode, stop - start
+        if key not in known:
+            known[key] = unread_bits(opcode, stream.groups[opcode].layout, stop - start)
+        masks[start:stop] = known[key]
+    return masks

@@ -16,21 +16,18 @@ import numpy as np
 from tilewright.support.structure import ContainerError
 from tilewright.txn.codec import as_words, decode, encode
 from tilewright.txn.dpu import DpuSequence, is_dpu
-from tilewright.txn.elf import MAGIC, Elf, Relocation, Section
+from tilewright.txn.elf import ABI_AT, ABI_WITH_IMAGES, MAGIC, PAGED_ABI, Elf, Relocation, Section
 from tilewright.txn.stream import Stream, TxnError, Words
 from tilewright.txn.text import assemble
 from tilewright.txn.word_files import is_assembly, read_words
 
 CONTROL_TEXT, CONTROL_DATA, PACKETS = ".ctrltext", ".ctrldata", ".ctrlpkt."
-PREEMPTION = (".preempt_save", ".preempt_restore")
+PREEMPT_SAVE, PREEMPT_RESTORE = ".preempt_save", ".preempt_restore"
+PREEMPTION = (PREEMPT_SAVE, PREEMPT_RESTORE)
 BUFFER_SECTIONS = (CONTROL_DATA, PACKETS, ".pdi", ".pad")
 FIRST_ARGUMENT = 3
 """The number that the first buffer of a kernel has among its arguments; before it are opcode, code and its size."""
-PAGED_ABI = 0x40
-"""The OS/ABI of files whose control code is for another controller, which reads pages of its own instructions."""
 ABI_WITH_PACKED_ADDENDS = 1
-ABI_WITH_IMAGES = 0x10
-"""From this version on a file has kernels of its own, whose arguments are buffers from the first on."""
 SCRATCHPAD, CONTROL_PACKET = "scratch-pad-mem", "control-packet"
 SCRATCHPAD_CONTROL = "scratch-pad-ctrl"
 """The scratchpad that a stream asks for, as against the one that code for preemption saves the array in."""
@@ -75,6 +72,11 @@ class Patch:
         return int(self.buffer) - self.first if self.buffer.isdigit() else None
 
     @property
+    def first_word(self) -> int:
+        """The word of the section that gets the low half of the address, or the scalar."""
+        return self.offset // 4 + _FIRST_WORD.get(self.kind, 0)
+
+    @property
     def end(self) -> int:
         """Where, in the section, the words end that it changes."""
         return self.offset + 4 * (1 if self.kind is PatchKind.SCALAR_32 else _FIRST_WORD[self.kind] + 2)
@@ -87,7 +89,7 @@ class Patch:
             value = int(words[at]) & ~self.size | address + self.addend & self.size
             words[at] = value & 0xFFFFFFFF
             return
-        low, mask = at + _FIRST_WORD[self.kind], _HIGH_MASK[self.kind]
+        low, mask = self.first_word, _HIGH_MASK[self.kind]
         high = int(words[low + 1])
         total = (int(words[low]) | (high & mask) << 32) + address + self.addend
         # other fields of a descriptor share the word of the upper half
@@ -113,6 +115,8 @@ class ControlCode:
     """Those that come with the file, by the name that patches have for them."""
     locate: Callable[[int], int] = field(default=lambda offset: offset, repr=False)
     """Where in the file a byte of the stream is."""
+    is_verbatim: bool = True
+    """Whether the file has these very bytes, so that `locate` says where; other forms were made into them."""
 
     def decode(self, addresses: Mapping[str, int] | None = None) -> Stream:
         """The stream; with the addresses of buffers, as a host patches it."""
@@ -142,7 +146,7 @@ class Container:
         """The stream of a section; without a name the only one that a host would start."""
         if name is not None and name in self.codes:
             return self.codes[name]
-        main = [code for code in self.codes.values() if code.name not in PREEMPTION]
+        main = [code for code in self.codes.values() if not code.name.startswith(PREEMPTION)]
         # The codes that save and restore are called by the firmware, never by a host.
         if name is None and len(main) == 1:
             return main[0]
@@ -170,7 +174,8 @@ def read_stream(data: bytes, section: str | None = None) -> Stream:
 def _from_words(data: bytes) -> ControlCode:
     """A file of words, or the text that `txn dis` writes; DPU words become the operations that do the same."""
     if is_assembly(data):
-        return ControlCode("", encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes())
+        made = encode(assemble(data.decode("utf-8", errors="replace"))).astype("<u4").tobytes()
+        return ControlCode("", made, is_verbatim=False)
     file = read_words(data)
     if not is_dpu(file.data):
         return ControlCode("", file.data, locate=file.locate)
@@ -178,12 +183,12 @@ def _from_words(data: bytes) -> ControlCode:
         stream = DpuSequence.read(as_words(file.data)).stream()
     except TxnError as error:
         raise TxnError(None if error.offset is None else file.locate(error.offset), error.reason) from None
-    return ControlCode("", encode(stream).astype("<u4").tobytes())
+    return ControlCode("", encode(stream).astype("<u4").tobytes(), is_verbatim=False)
 
 
 def _from_elf(elf: Elf) -> Container:
-    if elf.os_abi == PAGED_ABI:
-        raise TxnError(7, f"OS/ABI {elf.os_abi:#x}: its control code is not made of TXN operations")
+    if elf.header.os_abi == PAGED_ABI:
+        raise TxnError(ABI_AT, f"OS/ABI {PAGED_ABI:#x}: its control code is not made of TXN operations")
     patches: dict[int, list[Patch]] = {}
     for relocation in elf.relocations():
         patches.setdefault(relocation.symbol.section, []).append(_patch(elf, relocation))
@@ -195,7 +200,7 @@ def _from_elf(elf: Elf) -> Container:
     codes = {
         section.name: _code(elf, section, patches.get(section.number, ()), buffers)
         for section in elf.sections
-        if section.name.startswith(CONTROL_TEXT) or section.name in PREEMPTION
+        if section.name.startswith((CONTROL_TEXT, *PREEMPTION))
     }
     if not codes:
         known = ", ".join(section.name for section in elf.sections if section.name) or "none"
@@ -206,9 +211,9 @@ def _from_elf(elf: Elf) -> Container:
 def _code(elf: Elf, section: Section, patches: Sequence[Patch], buffers: Mapping[str, FileBuffer]) -> ControlCode:
     """The stream of a section, with the buffers that the file has for its patches."""
     own = {_buffer_name(name, section.name): buffer for name, buffer in buffers.items()}
-    scratchpad = max((patch.size for patch in patches if patch.buffer == SCRATCHPAD), default=0)
-    if scratchpad:
-        own[SCRATCHPAD] = FileBuffer(bytes(scratchpad))  # zeroes at first
+    for name in (SCRATCHPAD, SCRATCHPAD_CONTROL):
+        if size := max((patch.size for patch in patches if patch.buffer == name), default=0):
+            own[name] = FileBuffer(bytes(size))  # made by the host, zeroes at first
     return ControlCode(section.name, elf.contents(section).data, patches, own, lambda at: section.header.offset + at)
 
 
@@ -222,14 +227,14 @@ def _buffer_name(section: str, code: str) -> str:
 def _patch(elf: Elf, relocation: Relocation) -> Patch:
     symbol = relocation.symbol
     number, addend = relocation.type, relocation.addend
-    if elf.abi_version == ABI_WITH_PACKED_ADDENDS:
+    if elf.header.abi_version == ABI_WITH_PACKED_ADDENDS:
         # That version has one relocation type for all, and the kind in the low bits of the addend.
         number, addend = addend & 0xF, addend >> 4
     if number not in PatchKind._value2member_map_:
         raise TxnError(relocation.at, f"a relocation of type {number}, which streams of TXN operations do not have")
     if symbol.section >= len(elf.sections):
         raise TxnError(relocation.at, f"a relocation in section {symbol.section}, of {len(elf.sections)}")
-    first = 0 if elf.abi_version >= ABI_WITH_IMAGES else FIRST_ARGUMENT
+    first = 0 if elf.header.abi_version >= ABI_WITH_IMAGES else FIRST_ARGUMENT
     patch = Patch(relocation.offset, PatchKind(number), symbol.name, addend, symbol.size, first)
     section = elf.sections[symbol.section]
     # Checked here, once: `Patch.apply` then writes without looking.

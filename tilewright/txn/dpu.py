@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,14 @@ NAME = (0x314E5A5F, 0x635F5F31, 0x676E696C, 0x39354E5F, 0x6E693131, 0x5F727473, 
 """A symbol of the tool that made the first such file; all others have it too."""
 DEVICE = DEVICES[DeviceName.npu1]
 """The device that had such streams."""
-WRITE, SYNC, SHIM_BD = 2, 3, 6
-DESCRIPTOR_WORDS = 6
+
+
+class DpuOpcode(IntEnum):
+    """Operations that a TXN stream can do as well."""
+
+    WRITE = 2
+    SYNC = 3
+    SHIM_BD = 6
 
 
 class DpuWrite(Layout, words=3):
@@ -79,11 +86,14 @@ class DpuShimBd(Layout, words=10):
     control = Field(9, 31, 0)
 
 
-LAYOUTS: Mapping[int, type[Layout]] = {WRITE: DpuWrite, SYNC: DpuSync, SHIM_BD: DpuShimBd}
+LAYOUTS: Mapping[int, type[Layout]] = {
+    DpuOpcode.WRITE: DpuWrite,
+    DpuOpcode.SYNC: DpuSync,
+    DpuOpcode.SHIM_BD: DpuShimBd,
+}
 OPCODE_BITS = Field(0, 31, 24)
 LENGTHS = {0: 1, 1: 9, 2: 3, 3: 2, 4: 11, 5: 10, 6: 10, 7: 11, 8: 11, 10: 2, 11: 9, 12: 9, 13: 3}
 """Words of each operation, those without a layout too."""
-NAMES = {WRITE: "write", SYNC: "sync", SHIM_BD: "shim_bd"}
 
 
 @dataclass
@@ -103,10 +113,9 @@ class DpuOperation:
         return words
 
     def to_json(self) -> dict[str, Any]:
-        known = self.opcode in LAYOUTS
-        return {"opcode": NAMES.get(self.opcode, f"dpu_{self.opcode}")} | (
-            self.fields if known else {"words": self.rest}
-        )
+        if self.opcode not in LAYOUTS:
+            return {"opcode": f"dpu_{self.opcode}", "words": self.rest}
+        return {"opcode": DpuOpcode(self.opcode).name.lower(), **self.fields}
 
 
 @dataclass
@@ -130,10 +139,7 @@ class DpuSequence:
 
     def stream(self) -> Stream:
         """The TXN stream that does the same."""
-        header = Header(
-            device_generation=DEVICE.txn_generation or 0, columns=DEVICE.columns, mem_tile_rows=DEVICE.mem_rows
-        )
-        return Stream.of(header, [made for op in self.operations for made in _as_txn(op)])
+        return Stream.of(Header.of(DEVICE), [made for op in self.operations for made in _as_txn(op)])
 
 
 def is_dpu(data: bytes) -> bool:
@@ -168,11 +174,11 @@ def _operations(words: list[int]) -> Iterator[DpuOperation]:
 def _as_txn(op: DpuOperation) -> Iterator[Operation]:
     fields = op.fields
     match op.opcode:
-        case 2:
+        case DpuOpcode.WRITE:
             yield write(_address(op, fields["column"], fields["row"], fields["offset"]), fields["value"])
-        case 3:
+        case DpuOpcode.SYNC:
             yield sync(**{name: fields[name] for name in ("column", "row", "direction", "channel", "columns", "rows")})
-        case 6:
+        case DpuOpcode.SHIM_BD:
             address = _address(op, fields["column"], 0, DEVICE.registers(fields["column"], 0).bds[fields["bd"]])
             rest = [fields[name] for name in ("packet", "d0", "d1", "d2", "iteration", "control")]
             yield block_write(address, [fields["length_words"], 0, *rest], column=fields["column"])

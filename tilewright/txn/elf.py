@@ -15,8 +15,13 @@ from typing import TypeVar
 from tilewright.support.structure import Record, Span, i32, raw, u8, u16, u32
 
 MAGIC = b"\x7fELF"
-CLASS_AT, DATA_AT, ABI_AT = 4, 5, 7
+CLASS_AT, DATA_AT, ABI_AT, ABI_VERSION_AT = 4, 5, 7, 8
 CLASS_32, LITTLE_ENDIAN = 1, 1
+PAGED_ABI = 64
+"""The OS/ABI of files whose control code is for another controller, which reads pages of its own instructions."""
+TXN_ABI = 69
+ABI_WITH_IMAGES = 0x10
+"""The ABI version from which on a file has PDIs with it, and kernels, whose arguments are buffers from the first on."""
 LOAD = 1
 """The type of a segment that is loaded."""
 
@@ -51,6 +56,14 @@ class ElfHeader(Record):
     section_header_bytes: int = u16(40)
     section_header_count: int = u16()
     names: int = u16(note="section with the names of sections")
+
+    @property
+    def os_abi(self) -> int:
+        return self.identity[ABI_AT]
+
+    @property
+    def abi_version(self) -> int:
+        return self.identity[ABI_VERSION_AT]
 
 
 @dataclass
@@ -161,14 +174,6 @@ class Elf:
             raise self.span.error(CLASS_AT, "a 64-bit ELF file: those for cores and controllers have 32")
         if identity[DATA_AT] != LITTLE_ENDIAN:
             raise self.span.error(DATA_AT, "a big-endian ELF file: those for cores and controllers are little-endian")
-
-    @property
-    def os_abi(self) -> int:
-        return self.header.identity[ABI_AT]
-
-    @property
-    def abi_version(self) -> int:
-        return self.header.identity[ABI_AT + 1]
 
     @cached_property
     def segments(self) -> list[ProgramHeader]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from tilewright.device.layout import Field
+from tilewright.device.layout import WORD_MASK, Field
 
 FIRST_FOLDED_ARGUMENT = 5  # the firmware translates the addresses of the first five host buffers itself
 FOLDED_OFFSET = 0x80000000  # where the array sees host memory
@@ -80,6 +80,7 @@ _BLOCKWRITE = OperationLayout(
 )
 _PADDED = {"op_pad": Field(0, 31, 8)}
 _CUSTOM = OperationLayout(2, 1, _PADDED)
+_MERGE_SYNC = {**_PADDED, "value": _word(2)}
 _STATE_TABLE = {
     "state_table_index": Field(0, 15, 8),
     "function": Field(0, 23, 16),
@@ -150,8 +151,7 @@ _COMMON: dict[int, OperationLayout] = {
         default_payload_words=1,
     ),
     Opcode.RECORD_TIMER: OperationLayout(3, 1, {**_PADDED, "id": _word(2)}),
-    # code that saves the array for preemption has a shorter form, without the last word
-    Opcode.MERGE_SYNC: OperationLayout(3, 1, {**_PADDED, "value": _word(2)}, default_payload_words=1),
+    Opcode.MERGE_SYNC: OperationLayout(3, 1, _MERGE_SYNC, default_payload_words=1),
     **dict.fromkeys(range(Opcode.CUSTOM_OP_NEXT, Opcode.LOAD_PM_END_INTERNAL), _CUSTOM),
     Opcode.READ_REGS: _CUSTOM,
 }
@@ -179,9 +179,27 @@ LAYOUTS: dict[tuple[int, int], dict[int, OperationLayout]] = {
             {**_PADDED, "address": _word(2), "argument_index": _word(3), "argument_offset": _word(4)},
             default_payload_words=1,
         ),
+        # as the driver writes it, for code that saves the array: without the last word
+        Opcode.MERGE_SYNC: OperationLayout(3, 1, _MERGE_SYNC),
     },
 }
 """Layouts by stream version (major, minor), then by opcode."""
+VERSION = (0, 1)
+"""The version that mlir-aie writes, and so do its instructions here; others are read, and written as they were."""
+
+# In production streams these differ between files of one shape: tools leave in them what lay in memory before.
+_UNREAD = {"op_column", "op_row", "op_pad", "pad", "pad2", "pad3", "pad4", "action", "tile_pad", "count_pad"}
+_UNREAD_OF: dict[int, set[str]] = {Opcode.BLOCKWRITE: {"column", "row"}}
+_PADDED_TO_SIZE = {Opcode.WRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY, Opcode.DDR_PATCH}
+"""Operations whose payload is padding."""
+
+
+def unread_bits(opcode: int, layout: OperationLayout, length: int) -> list[int]:
+    """Which bits of an operation of so many words nothing reads, as a mask for each word."""
+    masks = [0] * layout.fixed_words
+    for name in layout.fields.keys() & (_UNREAD | _UNREAD_OF.get(opcode, set())):
+        masks[layout.fields[name].word] |= layout.fields[name].mask
+    return masks + [WORD_MASK if opcode in _PADDED_TO_SIZE else 0] * (length - layout.fixed_words)
 
 
 def opcode_name(number: int) -> str:

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
 from operator import index
-from typing import Any, SupportsIndex, TypeGuard, cast, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeGuard, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import Error
-from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name
+from tilewright.txn.opcodes import LAYOUTS, VERSION, Opcode, OperationLayout, opcode_name
+
+if TYPE_CHECKING:
+    from tilewright.device import DeviceModel
 
 Words = npt.NDArray[np.uint32]
 Indices = npt.NDArray[np.int64]
@@ -56,6 +59,11 @@ class Header:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             object.__setattr__(self, name, checked(f"header: {name}", value, PAD_BITS if name == "pad" else BYTE))
+
+    @classmethod
+    def of(cls, model: DeviceModel) -> Header:
+        """The header of streams for the device of a `model`; one without a number there passes for npu1."""
+        return cls(*VERSION, model.txn_generation or 3, model.rows, model.columns, model.mem_rows)
 
     @property
     def version(self) -> tuple[int, int]:

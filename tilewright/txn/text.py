@@ -2,10 +2,11 @@
 
     txn 0.1 generation 4 columns 8 rows 6 mem_tile_rows 1
     write shim(0,0) DMA.MM2S0.queue = 0x80000003
-    sync shim(0,0) S2MM 0 columns 1 rows 1
+    sync column 0 row 0 S2MM 0 columns 1 rows 1
 
 A register is named by its tile and its place in it, or given as a number. Fields that the phrase of an operation does
 not mention are written behind it in braces when they are not zero, payload words in brackets. `#` begins a comment.
+`register_text` has the form that names fields of registers as well; both may stand in one text.
 """
 
 from __future__ import annotations
@@ -13,21 +14,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import repeat, zip_longest
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection
+from tilewright.device import DEVICES, Arch, DeviceModel, DeviceName, DmaDirection
 from tilewright.device.layout import WORD_BYTES, Layout
 from tilewright.device.register_fields import fields_at, layout_at, word_fields
 from tilewright.device.register_names import find_address, name_address
 from tilewright.txn.opcodes import LAYOUTS, Opcode, OperationLayout, opcode_name, opcode_number
+from tilewright.txn.register_text import (
+    MOST_ADDRESSES,
+    MOST_VALUES,
+    PHRASED,
+    Kept,
+    RegisterOperation,
+    RegisterTexts,
+    register_texts,
+)
 from tilewright.txn.stream import WORD, Header, OpcodeGroup, Operation, Stream, TxnError, layouts_of
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 # One phrase per operation: {field:form}; `[]` is the payload. Operations without a phrase are their name and fields.
 PHRASES = {
@@ -51,8 +58,8 @@ _HEADER = (
 _HEADER_WANTED = "expected 'txn MAJOR.MINOR generation N columns N rows N mem_tile_rows N'"
 _NUMBER = r"0[xX][0-9a-fA-F]+|[0-9]+"
 _COUNT = r"[0-9]{1,9}"
-MOST_VALUES, MOST_ADDRESSES = 1 << 12, 1 << 16
-"""Of a register, and of a device, whose text is kept."""
+MOST_LINES, LONGEST_LINE = 1 << 15, 512
+"""Lines that are read once when they come again."""
 MOST_DIGITS = 40
 """Of a number: more than any field can hold, so that what is too large is still read and said to be."""
 
@@ -68,23 +75,14 @@ class Form:
     word: Callable[[DeviceModel | None], Callable[[int], str]] | None = None
 
 
-class _Kept(dict[K, V]):
-    """What a function gives, kept for so many keys: streams repeat few, and one that does not must not fill memory."""
-
-    def __init__(self, make: Callable[[K], V], most: int):
-        super().__init__()
-        self.make, self.most = make, most
-
-    def __missing__(self, key: K) -> V:
-        found = self.make(key)
-        if len(self) < self.most:
-            self[key] = found
-        return found
+@cache
+def _register_names(device: DeviceName) -> Kept[int, str]:
+    return Kept(lambda address: name_address(DEVICES[device], address) or f"{address:#010x}", MOST_ADDRESSES)
 
 
 @cache
-def _register_names(device: DeviceName) -> _Kept[int, str]:
-    return _Kept(lambda address: name_address(DEVICES[device], address) or f"{address:#010x}", MOST_ADDRESSES)
+def _register_addresses(device: DeviceName) -> Kept[str, int]:
+    return Kept(partial(find_address, DEVICES[device]), MOST_ADDRESSES)
 
 
 def _register_word(model: DeviceModel | None) -> Callable[[int], str]:
@@ -105,7 +103,7 @@ def _read_register(text: str, model: DeviceModel | None) -> int:
         return _read_number(text)
     if model is None:
         raise ValueError(f"the device of this stream is not known: give {text!r} as a number")
-    return find_address(model, text)
+    return _register_addresses(model.name)[text]
 
 
 def _direction_word(_: DeviceModel | None) -> Callable[[int], str]:
@@ -167,17 +165,29 @@ def operation_text(op: Operation, layout: OperationLayout, model: DeviceModel | 
     return next(_lines(op.opcode, layout, columns, [op.payload.tolist()], model))
 
 
-def disassemble(stream: Stream, *, explained: bool = False) -> Iterator[str]:
-    """The lines of a stream's text; with a comment on what they mean where that is asked for and known."""
+def disassemble(stream: Stream, *, explained: bool = False, by_register: bool = False) -> Iterator[str]:
+    """The lines of a stream's text; with a comment on what they mean where that is asked for and known.
+
+    Args:
+        stream: what to write
+        explained: whether lines get comments
+        by_register: whether lines say what is in registers by name and field, where that is known
+    """
     header, model = stream.header, model_of(stream.header)
     yield _HEADER.format_map(vars(header)) + (f" pad {header.pad}" if header.pad else "")
-    lines = {opcode: _group_lines(opcode, group, model, explained) for opcode, group in stream.groups.items()}
+    texts = register_texts(model.name) if by_register and model is not None and model.arch is not Arch.AIE1 else None
+    lines = {opcode: _group_lines(opcode, group, model, explained, texts) for opcode, group in stream.groups.items()}
     yield from (next(lines[opcode]) for opcode in stream.opcodes.tolist())  # each opcode's are in order already
 
 
-def _group_lines(opcode: int, group: OpcodeGroup, model: DeviceModel | None, explained: bool) -> Iterator[str]:
+def _group_lines(
+    opcode: int, group: OpcodeGroup, model: DeviceModel | None, explained: bool, texts: RegisterTexts | None
+) -> Iterator[str]:
     """The lines of all operations of an opcode, made some thousands at a time: column by column is faster."""
     for columns, payloads in group.pieces():
+        if texts is not None and opcode in PHRASED:
+            yield from _lines(opcode, group.layout, columns, payloads, model, texts)
+            continue
         lines = _lines(opcode, group.layout, columns, payloads, model)
         if not explained or model is None or opcode not in _EXPLAINED:
             yield from lines
@@ -192,6 +202,7 @@ def _lines(
     columns: Mapping[str, list[int]],
     payloads: list[list[int]],
     model: DeviceModel | None,
+    registers: RegisterTexts | None = None,
 ) -> Iterator[str]:
     phrase = _phrase(opcode)
     shown = [
@@ -201,13 +212,21 @@ def _lines(
     # What the phrase leaves out has to come back from `asm` as well.
     spoken = {name for name, _ in phrase.fields}
     left_out = {name: column for name, column in columns.items() if name not in spoken and any(column)}
-    in_braces = _Kept(partial(_fields_in_braces, [*left_out]), MOST_VALUES)
+    in_braces = Kept(partial(_fields_in_braces, [*left_out]), MOST_VALUES)
     others = map(in_braces.__getitem__, zip(*left_out.values(), strict=True)) if left_out else repeat("")
     # The usual padding is not shown, so that the common case reads as one phrase.
     default = [0] * layout.default_payload_words
-    for text, payload, other in zip(texts, payloads, others, strict=False):
-        words = "" if payload == default else _payload_template(len(payload)) % tuple(payload)
-        yield f"{text}{words}{other}"
+    if registers is None:
+        for text, payload, other in zip(texts, payloads, others, strict=False):
+            words = "" if payload == default else _payload_template(len(payload)) % tuple(payload)
+            yield f"{text}{words}{other}"
+        return
+    said = registers.phrases(opcode, columns, payloads)
+    has_said_payload = opcode == Opcode.BLOCKWRITE
+    for plain, text, payload, other in zip(texts, said, payloads, others, strict=False):
+        is_silent = payload == default or (has_said_payload and text is not None)
+        words = "" if is_silent else _payload_template(len(payload)) % tuple(payload)
+        yield f"{text or plain}{words}{other}"
 
 
 def _fields_in_braces(names: Sequence[str], values: Sequence[int]) -> str:
@@ -265,7 +284,7 @@ def _masked_meaning(model: DeviceModel, address: int, value: int, mask: int) -> 
     return ", ".join(f"{name} = {value}" for name, value in fields if value and kept.get(name))
 
 
-WordTexts: TypeAlias = "_Kept[int, str]"
+WordTexts: TypeAlias = "Kept[int, str]"
 """What the values of a register mean: `length = 64`."""
 
 
@@ -275,11 +294,11 @@ def _word_texts(layout: type[Layout], word: int) -> WordTexts:
         fields = word_fields(layout, word, value).items()
         return ", ".join(f"{name} = {number}" for name, number in fields if number)
 
-    return _Kept(text, MOST_VALUES)
+    return Kept(text, MOST_VALUES)
 
 
 @cache
-def _meanings(device: DeviceName) -> _Kept[tuple[int, int], list[list[tuple[int, WordTexts]]]]:
+def _meanings(device: DeviceName) -> Kept[tuple[int, int], list[list[tuple[int, WordTexts]]]]:
     """By address and number of words: which of them mean something, descriptor by descriptor."""
     model = DEVICES[device]
 
@@ -301,7 +320,7 @@ def _meanings(device: DeviceName) -> _Kept[tuple[int, int], list[list[tuple[int,
             names |= fields
         return groups
 
-    return _Kept(find, MOST_ADDRESSES)
+    return Kept(find, MOST_ADDRESSES)
 
 
 class TextError(TxnError):
@@ -312,21 +331,72 @@ class TextError(TxnError):
         self.line, self.column = line, column
 
 
+class ReadLine(NamedTuple):
+    """An operation as a line has it: its fields in the order of their layout."""
+
+    opcode: int
+    values: tuple[int, ...]
+    payload: list[int]
+
+
+@dataclass
+class _Rows:
+    """The operations of one opcode, while they are read."""
+
+    positions: list[int]
+    values: list[tuple[int, ...]]
+    payload: list[int]
+    payload_starts: list[int]
+
+    def group(self, layout: OperationLayout) -> OpcodeGroup:
+        columns = np.array(self.values, dtype=np.uint32).reshape(len(self.values), len(layout.fields)).T.copy()
+        return OpcodeGroup(
+            layout,
+            np.array(self.positions, dtype=np.int64),
+            dict(zip(layout.fields, columns, strict=True)),
+            np.array(self.payload, dtype=np.uint32),
+            np.array(self.payload_starts, dtype=np.int64),
+        )
+
+
 def assemble(text: str) -> Stream:
     """Read the text form; TextError with line and column where it is not one."""
+    lines = enumerate(text.splitlines(), start=1)
     header: Header | None = None
-    operations: list[Operation] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        code = line.split("#", 1)[0].rstrip()
-        if not code.strip():
-            continue
-        if header is None:
+    for number, line in lines:
+        if code := _code(line):
             header = _read_header(code, number)
-            continue
-        operations.append(_read_operation(code, number, header))
+            break
     if header is None:
         raise TextError(1, 1, f"{_HEADER_WANTED} as the first line")
-    return Stream.of(header, operations)
+    found, opcodes = dict[int, _Rows](), bytearray()
+    known = _known_lines(header)
+    for number, line in lines:
+        if not (code := _code(line)):
+            continue
+        try:
+            opcode, values, payload = known[code] if len(code) < LONGEST_LINE else known.make(code)
+        except TextError as error:
+            raise TextError(number, error.column, error.reason) from None
+        rows = found.get(opcode) or found.setdefault(opcode, _Rows([], [], [], [0]))
+        rows.positions.append(len(opcodes))
+        rows.values.append(values)
+        rows.payload += payload
+        rows.payload_starts.append(len(rows.payload))
+        opcodes.append(opcode)
+    groups = {opcode: rows.group(layouts_of(header)[opcode]) for opcode, rows in found.items()}
+    return Stream(header, np.frombuffer(bytes(opcodes), dtype=np.uint8), groups)
+
+
+@lru_cache(maxsize=2)
+def _known_lines(header: Header) -> Kept[str, ReadLine]:
+    """Streams of a family have most of their lines in common."""
+    return Kept(partial(_read_operation, header=header, model=model_of(header)), MOST_LINES)
+
+
+def _code(line: str) -> str:
+    """A line without its comment."""
+    return line.split("#", 1)[0].rstrip()
 
 
 _HEADER_PATTERN = re.compile(
@@ -352,50 +422,78 @@ def _read_header(code: str, line: int) -> Header:
 
 
 _MNEMONICS = {_phrase(opcode).literals[0].split()[0]: opcode for opcode in PHRASES}
+_BY_REGISTER = re.compile(r"\s*((?:\w+\(\d+,\d+\) \w[^:\[{]*:|wait |\w+ \w+\(\d+,\d+\) [\w.+]+:)[^\[{]*)")
+"""The beginning of a line that names fields of registers, up to payload and other fields."""
 
 
-def _read_operation(code: str, line: int, header: Header) -> Operation:
+def _read_operation(code: str, header: Header, model: DeviceModel | None) -> ReadLine:
+    """What a line says. TextError has its column; in which line it is, the caller knows."""
     start = len(code) - len(code.lstrip())
+    if model is not None and (by_register := _BY_REGISTER.match(code)):
+        found, end = _read_by_register(by_register, model), by_register.end()
+    else:
+        found, end = _read_phrase(code, start, model, header)
+    opcode, said, payload = found
+    layout = layouts_of(header)[opcode]
+    mnemonic = code.split()[0]
+    given, more = _read_rest(code, end)
+    if given is not None and payload is not None:
+        raise TextError(1, end + 1, "the words are said already: leave out those in brackets")
+    payload = given if payload is None else payload
+    fields = {**said, **more}
+    for name, value in fields.items():
+        if name not in layout.fields:
+            raise TextError(1, start + 1, f"{mnemonic} has no field {name!r}; it has {', '.join(layout.fields)}")
+        if value not in layout.fields[name].limits:
+            raise TextError(1, start + 1, f"{name} = {value:#x} does not fit into its bits")
+    if payload is not None and layout.size_word is None:
+        raise TextError(1, start + 1, f"{mnemonic} takes no payload")
+    words = payload if payload is not None else [0] * layout.default_payload_words
+    return ReadLine(opcode, tuple(fields.get(name, 0) for name in layout.fields), words)
+
+
+def _read_by_register(found: re.Match[str], model: DeviceModel) -> RegisterOperation:
+    text = found[1].rstrip()
+    try:
+        operation = register_texts(model.name).read(text)
+    except ValueError as error:
+        raise TextError(1, found.start(1) + 1, str(error)) from None
+    if operation is None:
+        wanted = "'TILE BD0: ...', 'TILE MM2S0: push BD0', 'wait TILE S2MM0' or 'write REGISTER: FIELD VALUE, ...'"
+        raise TextError(1, found.start(1) + 1, f"expected {wanted}")
+    return operation
+
+
+def _read_phrase(code: str, start: int, model: DeviceModel | None, header: Header) -> tuple[RegisterOperation, int]:
+    """An operation with numbers, and where its phrase ends."""
     mnemonic = code.split()[0]
     try:
         opcode = _MNEMONICS[mnemonic] if mnemonic in _MNEMONICS else opcode_number(mnemonic.upper())
     except (KeyError, ValueError):
-        raise TextError(line, start + 1, f"unknown operation {mnemonic!r}") from None
-    layout = layouts_of(header).get(opcode)
-    if layout is None:
-        raise TextError(line, start + 1, f"{mnemonic} has no known layout in this stream's version")
-    phrase, model = _phrase(opcode), model_of(header)
+        raise TextError(1, start + 1, f"unknown operation {mnemonic!r}") from None
+    if opcode not in layouts_of(header):
+        raise TextError(1, start + 1, f"{mnemonic} has no known layout in this stream's version")
+    phrase = _phrase(opcode)
     found = phrase.pattern.match(code, start)
     if not found:
-        example = "".join(_example(opcode))
-        raise TextError(line, start + 1, f"expected '{example}'")
+        raise TextError(1, start + 1, f"expected '{''.join(_example(opcode))}'")
     fields: dict[str, int] = {}
     for index, (name, form) in enumerate(phrase.fields, start=1):
         try:
             fields[name] = form.read(found[index], model)
         except (ValueError, KeyError) as error:
-            raise TextError(line, found.start(index) + 1, str(error)) from None
-    payload, more = _read_rest(code, found.end(), line)
-    fields |= more
-    for name, value in fields.items():
-        if name not in layout.fields:
-            raise TextError(line, start + 1, f"{mnemonic} has no field {name!r}; it has {', '.join(layout.fields)}")
-        if value not in layout.fields[name].limits:
-            raise TextError(line, start + 1, f"{name} = {value:#x} does not fit into its bits")
-    if payload is not None and layout.size_word is None:
-        raise TextError(line, start + 1, f"{mnemonic} takes no payload")
-    words = payload if payload is not None else [0] * layout.default_payload_words
-    return Operation(opcode, np.array(words, dtype=np.uint32), **{n: fields.get(n, 0) for n in layout.fields})
+            raise TextError(1, found.start(index) + 1, str(error)) from None
+    return RegisterOperation(opcode, fields), found.end()
 
 
-def _read_word(match: re.Match[str], begin: int, line: int, group: int = 0) -> int:
+def _read_word(match: re.Match[str], begin: int, group: int = 0) -> int:
     """The 32-bit number that a match found in the text from column `begin` on."""
     try:
         number = _read_number(match[group])
     except ValueError as error:
-        raise TextError(line, begin + match.start(group) + 1, str(error)) from None
+        raise TextError(1, begin + match.start(group) + 1, str(error)) from None
     if number not in WORD:
-        raise TextError(line, begin + match.start(group) + 1, f"{match[group]} does not fit into a word of 32 bits")
+        raise TextError(1, begin + match.start(group) + 1, f"{match[group]} does not fit into a word of 32 bits")
     return number
 
 
@@ -407,20 +505,40 @@ def _example(opcode: int) -> Iterator[str]:
             yield phrase.fields[index][0].upper()
 
 
+_WORDS = re.compile(r"\s*\[((?:0x[0-9a-f]{8}, )*0x[0-9a-f]{8})\]")
+"""A payload as `disassemble` writes it, which is read at once."""
 _PAYLOAD = re.compile(rf"\s*\[((?:\s*(?:{_NUMBER})\s*(?:,|(?=\])))*\s*)\]")
 _FIELDS = re.compile(rf"\s*\{{((?:\s*\w+\s*=\s*(?:{_NUMBER})\s*(?:,|(?=\}})))*\s*)\}}")
 
 
-def _read_rest(code: str, at: int, line: int) -> tuple[list[int] | None, dict[str, int]]:
+@lru_cache(maxsize=MOST_VALUES)
+def _fields_only(rest: str) -> dict[str, int] | None:
+    """The end of most lines; None where it is another one, or wrong."""
+    if not rest:
+        return {}
+    found = _FIELDS.fullmatch(rest)
+    try:
+        pairs = re.finditer(rf"(\w+)\s*=\s*({_NUMBER})", found[1]) if found else None
+        return None if pairs is None else {pair[1]: _read_word(pair, 0, group=2) for pair in pairs}
+    except TextError:
+        return None
+
+
+def _read_rest(code: str, at: int) -> tuple[list[int] | None, dict[str, int]]:
     """Payload in brackets and fields in braces, both optional."""
+    if (known := _fields_only(code[at:])) is not None:
+        return None, known
     payload: list[int] | None = None
     fields: dict[str, int] = {}
-    if found := _PAYLOAD.match(code, at):
-        payload, at = [_read_word(word, found.start(1), line) for word in re.finditer(_NUMBER, found[1])], found.end()
+    if found := _WORDS.match(code, at):
+        digits = found[1].replace("0x", "").replace(", ", "")
+        payload, at = np.frombuffer(bytes.fromhex(digits), dtype=">u4").tolist(), found.end()
+    elif found := _PAYLOAD.match(code, at):
+        payload, at = [_read_word(word, found.start(1)) for word in re.finditer(_NUMBER, found[1])], found.end()
     if found := _FIELDS.match(code, at):
         for pair in re.finditer(rf"(\w+)\s*=\s*({_NUMBER})", found[1]):
-            fields[pair[1]] = _read_word(pair, found.start(1), line, group=2)
+            fields[pair[1]] = _read_word(pair, found.start(1), group=2)
         at = found.end()
     if rest := code[at:].lstrip():
-        raise TextError(line, len(code) - len(rest) + 1, f"unexpected {rest!r}")
+        raise TextError(1, len(code) - len(rest) + 1, f"unexpected {rest!r}")
     return payload, fields

@@ -79,8 +79,9 @@ class bo:
         self._storage = Storage(self._size, host)
 
     @classmethod
-    def over(cls, memory: Bytes) -> bo:
-        """A buffer of bytes that there are, which the device sees as they are."""
+    def over(cls, array: npt.NDArray[Any]) -> bo:
+        """A buffer of the bytes of an array, which the device sees as they are."""
+        memory = _memory_of(array)
         made = cls.__new__(cls)
         made._size, made._offset, made._flags, made._group = memory.size, 0, BufferFlags.host_only, 0
         made._storage = shared_storage(memory)
@@ -193,7 +194,7 @@ class ext_bo(bo):
         owner = given["device"] if "device" in given else given["ctx"]
         host = None
         if "userptr" in given:
-            host = np.frombuffer(memoryview(given["userptr"]).cast("B"), np.uint8)
+            host = _memory_of(np.asarray(given["userptr"]))
             if host.size < integer(given["size"]):
                 raise XrtError(f"a buffer of {integer(given['size'])} bytes over memory of {host.size}")
             host = host[: integer(given["size"])]
@@ -214,6 +215,20 @@ def _bytes_of(data: Any) -> Bytes:
     if isinstance(data, np.ndarray):
         return np.ascontiguousarray(cast("npt.NDArray[Any]", data)).reshape(-1).view(np.uint8)
     return np.frombuffer(data, np.uint8)
+
+
+def _memory_of(array: npt.NDArray[Any]) -> Bytes:
+    """The bytes of an array themselves: a buffer of a copy would hide what a device writes."""
+    if not array.flags.c_contiguous:
+        raise XrtError(
+            f"a buffer over an array whose elements are not one behind the other (shape {array.shape}, strides "
+            f"{array.strides}); give it a copy that is: np.ascontiguousarray(array)"
+        )
+    if not array.flags.writeable:
+        raise XrtError("a buffer over an array that is read-only, which a device could not write; give it array.copy()")
+    if array.dtype.hasobject:
+        raise XrtError("a buffer over an array of Python objects, which have no bytes; give it a type of numbers")
+    return array.reshape(-1).view(np.uint8)
 
 
 def _check_bank(owner: device | hw_context, bank: int) -> None:

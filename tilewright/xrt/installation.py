@@ -1,7 +1,7 @@
 """A folder that stands in for an installed XRT: headers, the library that talks to the simulator, files for CMake.
 
 The library is compiled by the computer's compiler when the folder is first asked for, and kept like other native code;
-the folder is in the cache too, named after what is in it, and its files are compared each time.
+the folder is in the cache too, named after what is in it and the user's alone, and its files are compared each time.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 
 import tilewright
 from tilewright.native.cpp_compiler import Compiler, Translation, find_compiler, translated
-from tilewright.native.object_cache import cache_folder
-from tilewright.support.output_files import write_file
+from tilewright.native.object_cache import private_files, private_folder
 
 SOURCES = Path(__file__).parent / "cpp"
 INCLUDE = SOURCES / "include"
@@ -59,21 +58,16 @@ export PYTHONPATH="@python@${PYTHONPATH:+:$PYTHONPATH}"
 
 
 def xrt_folder() -> Path:
-    """The folder, made if it is not there; `CompilerError` if there is no compiler."""
+    """The folder, made if it is not there; `CompilerError` if there is no compiler, `CacheError` if no place for it."""
     compiler = find_compiler("c++")
     files = _files(compiler)
     digest = sha256()
     for name, data in sorted(files.items()):
         digest.update(f"{name} {len(data)} ".encode() + data)
-    folder = cache_folder() / "xrt" / digest.hexdigest()[:16]
-    files["setup.sh"] = _filled(SETUP, folder)
-    for name, data in files.items():
-        path = folder / name
-        # what is linked to programs has to be what was made here
-        if not path.is_file() or path.read_bytes() != data:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_file(path, data)
-    return folder
+    name = digest.hexdigest()[:16]
+    files["setup.sh"] = _filled(SETUP, private_folder("xrt", name))
+    # what is linked to programs has to be what was made here
+    return private_files(f"xrt/{name}", files)
 
 
 def xrt_flags() -> list[str]:

@@ -16,7 +16,7 @@ from tilewright import containers
 from tilewright.containers import ContainerError, ElfFile, Pdi, Xclbin
 from tilewright.containers.aie_partition import PartitionPdi
 from tilewright.containers.documents import Document, Element, Writing
-from tilewright.containers.elf import FUNCTION, OBJECT, TXN_ABI, Notes, PdiContent, WordContent
+from tilewright.containers.elf import FUNCTION, OBJECT, Notes, PdiContent, WordContent
 from tilewright.containers.embedded_design import EmbeddedDesign, embedded_designs
 from tilewright.containers.xclbin import SectionKind
 from tilewright.containers.xclbin_sections import (
@@ -30,6 +30,7 @@ from tilewright.containers.xclbin_sections import (
 )
 from tilewright.errors import Error
 from tilewright.txn.containers import ControlCode, read_container
+from tilewright.txn.elf import TXN_ABI
 from tilewright.txn.stream import TxnError
 
 OPCODE, INSTRUCTIONS, COUNT, FIRST_BUFFER = 0, 1, 2, 3
@@ -196,7 +197,7 @@ class ElfPackage:
     @staticmethod
     def read(data: bytes, file: str) -> ElfPackage:
         found = _opened(data, file)
-        if not isinstance(found, ElfFile) or found.os_abi != TXN_ABI:
+        if not isinstance(found, ElfFile) or found.header.os_abi != TXN_ABI:
             raise XrtError(f"{file}: no ELF file with control code for an NPU")
         return ElfPackage(file, found, data)
 

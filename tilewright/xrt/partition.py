@@ -60,6 +60,13 @@ class BufferArgument:
 Argument = int | BufferArgument
 
 
+class UnsetArgument(XrtError):
+    """A buffer that the instructions need and the program did not set.
+
+    XRT starts such a run all the same: the address is 0, no transfer comes to its end, and the driver gives up.
+    """
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a run ended."""
@@ -137,7 +144,7 @@ class Partition:
         """Run a kernel with its arguments, by number; the instructions are among them unless `code` is given."""
         try:
             return self._run(kernel, arguments, code, scratchpad, max_cycles)
-        except (Hang, Stopped) as error:
+        except (Hang, Stopped, UnsetArgument) as error:
             return _failed(CommandState.ERT_CMD_STATE_TIMEOUT, error)
         except Error as error:
             return _failed(CommandState.ERT_CMD_STATE_ERROR, error)
@@ -164,6 +171,13 @@ class Partition:
                           "device has what it had before; call sync(XCL_BO_SYNC_BO_TO_DEVICE) first")  # fmt: skip
         arrays = {number: (it.label or str(number + first), it.data) for number, it in numbered.items()}
         arrays |= self._room({it: use for it, use in uses.items() if it > max(numbered, default=-1)}, first)
+        if unset := [number for number, use in sorted(uses.items()) if use.size_bytes and number not in arrays]:
+            described = kernel.argument(unset[0] + first)
+            name = f" ({described.name})" if described is not None else ""
+            raise UnsetArgument(
+                f"argument {unset[0] + first}{name} of kernel {kernel.name} is not set, and the instructions use its "
+                f"{uses[unset[0]].size_bytes} bytes: XRT would start the run with address 0, and it would not complete"
+            )
         result = carry_out(device, code, arrays, scratchpad, max_cycles=max_cycles)
         return Outcome(CommandState.ERT_CMD_STATE_COMPLETED, result.time)
 

@@ -320,6 +320,31 @@ def made(*wishes: str, dump: bool = False) -> tuple[dict[str, bytes], int]:
             os.chdir(before)
 
 
+def test_intermediates_of_a_container_make_it_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that upstream's driver gives to xclbinutil, which `package xclbin` takes as well."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    flags = ["--get-xclbin", "--xclbin-kernel-name=COPY", "--no-design", "--dump-intermediates", "--tmpdir=kept"]
+    assert aiecc(SIMPLE, *flags) == 0
+    kept = {name: Path("kept", f"{name}_main.json") for name in ("memTopology", "kernels", "partition")}
+    partition = json.loads(kept["partition"].read_text())["aie_partition"]
+    assert partition["PDIs"][0]["file_name"] == str(here / "kept" / "main.pdi")
+    (kernel,) = json.loads(kept["kernels"].read_text())["ps-kernels"]["kernels"]
+    assert kernel["name"] == "COPY" and len(kernel["arguments"]) == 8
+    given = [f"--partition={kept['partition']}", f"--kernels={kept['kernels']}", f"--memory={kept['memTopology']}"]
+    assert main(["package", "xclbin", *given, "-o", "again.xclbin"]) == 0
+    made, again = (Xclbin.read(Span(Path(file).read_bytes())) for file in ("aie.xclbin", "again.xclbin"))
+    assert [it.content.write() for it in made.sections] == [it.content.write() for it in again.sections]
+
+
+@pytest.mark.parametrize("flags", [[], ["--load-pdi-to-ctrl-pkt"], ["--sequence-name=half"]])
+def test_intermediates_of_a_full_elf_make_it_again(here: Path, flags: list[str]) -> None:
+    text = TWO.replace("%to: memref<64xi32>) {", "%to: memref<64xi32>) {\n aiex.npu.load_pdi {device_ref = @first}")
+    assert aiecc(text, "--get-full-elf", "--no-design", "--dump-intermediates", "--tmpdir=kept", *flags) == 0
+    assert main(["package", "elf", "--config=kept/full_elf_config.json", "-o", "again.elf"]) == 0
+    assert Path("aie.elf").read_bytes() == Path("again.elf").read_bytes()
+    assert bool([*Path("kept").glob("*.patch_info.json")]) == ("--load-pdi-to-ctrl-pkt" in flags)
+
+
 # stages
 
 

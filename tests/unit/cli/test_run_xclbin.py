@@ -37,6 +37,22 @@ def test_results_are_written_by_number(
     assert (np.load(out / "0.npy") == VALUES.reshape(4, 16)).all()
 
 
+def test_programs_of_cores_take_as_long_from_a_package_of_aiecc_as_from_the_design(
+    tmp_path: Path, package: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """aiecc writes loops as branches, as upstream's does, but what packages carry of them is what they were."""
+    monkeypatch.chdir(tmp_path)
+    Path("design.mlir").write_text(add_text(5))
+    names = ["--xclbin-name=aiecc.xclbin", "--npu-insts-name=aiecc.bin"]
+    assert main(["aiecc", "--get-xclbin", "--get-npu-insts", *names, "design.mlir"]) == 0
+    cycles = list[int]()
+    for xclbin, insts in (package, ("aiecc.xclbin", "aiecc.bin")):
+        capsys.readouterr()
+        assert main(["run", "--xclbin", xclbin, "--insts", insts, "--arg", "0=a.npy", "--json"]) == 0
+        cycles.append(json.loads(capsys.readouterr().out)["cycles"])
+    assert cycles[0] == cycles[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright import txn
+from tilewright.containers import differences as comparison
 from tilewright.containers.cdo import FIELDS, Cdo, CdoOpcode, Command, cdo_of, listing
 from tilewright.support.structure import ContainerError, Span
 
@@ -145,3 +147,15 @@ def test_a_poll_has_its_operation():
     fields = {"address": 0x1000, "mask": 1, "value": 1, "timeout": 10}
     (operation,) = Cdo([Command(CdoOpcode.MASK_POLL, fields)]).operations()
     assert operation.opcode == txn.Opcode.MASKPOLL and np.array_equal(operation.payload, [])
+
+
+WRITES = st.lists(st.builds(txn.write, st.sampled_from([0x1D000, 0x1D004, 0x203F010]), st.integers(0, 2)), max_size=12)
+
+
+@given(left=WRITES, right=WRITES, most=st.sampled_from([0, 9, 1000]))
+def test_differences_are_commands_that_differ(left: list[txn.Operation], right: list[txn.Operation], most: int) -> None:
+    """Also of lists that are too long to be aligned."""
+    with patch("tilewright.txn.analysis.MOST_ALIGNED", most):
+        found = [*comparison.differences(cdo_of(left), cdo_of(right))]
+    assert all(it.left != it.right for it in found)
+    assert bool(found) == (left != right)

@@ -261,7 +261,6 @@ def test_mistakes_in_a_configuration_are_named(config: dict[str, Any], complaint
     [
         pytest.param(txn.address_patch(SHIM_BD + 4, 0, 0), "no block write before the address patch", id="no block"),
         pytest.param(txn.Operation(txn.Opcode.LOADPDI, id=3), "PDI 3 is loaded, and is not among", id="no PDI"),
-        pytest.param(txn.Operation(txn.Opcode.PREEMPT), "a point of preemption", id="preemption"),
     ],
 )
 def test_streams_that_no_file_can_hold(operation: txn.Operation, complaint: str) -> None:

@@ -2,6 +2,8 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from programs import FIXED_TRANSFER, WRITES, WRITES_WORDS
 
 import tilewright as tw
 from tilewright.cli.main import main
+from tilewright.codegen import native_generator
+from tilewright.codegen.native_generator import build_generator
 
 TRANSFERS = """
 aie.device(npu1) {
@@ -104,6 +108,19 @@ def test_threads_do_not_disturb_each_other():
     with ThreadPoolExecutor(8) as pool:
         jobs = [(n, pool.submit(design.txn, "writes", n=n)) for n in list(wanted) * 25]
         assert all((job.result() == wanted[n]).all() for n, job in jobs)
+
+
+def test_threads_that_ask_first_at_the_same_time_share_the_native_code(monkeypatch: pytest.MonkeyPatch):
+    design, start, made = tw.compile(WRITES), Barrier(4), list[str]()
+
+    def build(*arguments: Any) -> Any:
+        made.append(arguments[-1])
+        return build_generator(*arguments)
+
+    monkeypatch.setattr(native_generator, "build_generator", build)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: (start.wait(), design.txn("writes", n=n))[1], [1, 2, 3, 4]))
+    assert made == ["generate"] and len({len(words) for words in found}) == 4
 
 
 def test_errors_in_a_design_are_located():

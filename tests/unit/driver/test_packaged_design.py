@@ -9,7 +9,8 @@ import pytest
 
 import tilewright as tw
 from tilewright.containers.embedded_design import EmbeddedDesign, KernelCode
-from tilewright.driver.packaged_design import TRUST, packaged_design, runnable
+from tilewright.driver.packaged_design import TRUST, _object_file, packaged_design, runnable
+from tilewright.native.object_cache import CacheError
 from tilewright.support.structure import Span
 
 DESIGN = """
@@ -86,3 +87,14 @@ def test_another_user_has_another_seal(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "other"))
     with pytest.raises(tw.Error, match="it brings C"):
         runnable(sealed, "theirs.xclbin")
+
+
+def test_objects_go_to_a_folder_of_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    path = _object_file(b"\x7fELF")
+    path.write_bytes(b"damaged")
+    assert _object_file(b"\x7fELF") == path and path.read_bytes() == b"\x7fELF"
+    path.parent.rename(tmp_path / "elsewhere")
+    path.parent.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CacheError, match="cannot be used: packages is no folder that can be used"):
+        _object_file(b"\x7fELF")

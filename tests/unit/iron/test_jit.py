@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 import tilewright as tw
 import tilewright.iron as iron
+from tilewright.driver.sources import TextSource
 from tilewright.iron import CompileTime, In, ObjectFifo, Out, Program, RunTime, Runtime, Worker, kernels
 from tilewright.iron.device import from_name
 from tilewright.iron.utils import NPUKernel
@@ -109,6 +112,20 @@ def test_design_comes_from_disk_in_another_process(monkeypatch: pytest.MonkeyPat
     copy._kernel_cache.clear()
     copy(a, b, length=32)
     assert compiled() == (2, 1)
+
+
+def test_threads_that_want_one_design_get_one() -> None:
+    source = TextSource("aie.device(npu1_1col) { aie.runtime_sequence @s(%n: i32) {} }", "design.mlir")
+    start = threading.Barrier(4)
+
+    def work(_: int) -> Any:
+        start.wait()
+        return design_cache.compiled_design(source)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(work, range(4)))
+    assert len({id(design) for design in found}) == 1
+    assert compiled() == (1, 0) and design_cache.statistics.from_memory == 3
 
 
 def test_what_the_function_can_see_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tilewright.iron.builders.module import mlir_mod_ctx
 from tilewright.iron.builders.types import convert_type
 from tilewright.iron.device import from_name
 from tilewright.iron.kernel import ExternalFunction
-from tilewright.iron.kernels.library import LibraryFunction
+from tilewright.iron.kernels.library import LibraryFunction, array, library_function
 from tilewright.iron.resolvable import resolving
 from tilewright.kernels.registry import definitions
 
@@ -98,6 +98,18 @@ def test_the_same_parameters_give_the_same_object() -> None:
     assert [kernels.mm(**form) for form in forms] == made
     assert all(kernels.mm(**form) is function for form, function in zip(forms, made, strict=True))
     assert len({function.object_file_name for function in made}) == len(forms)
+
+
+def test_parameters_are_the_same_by_place_and_by_name() -> None:
+    types = [array(8, np.int32)]
+    first = library_function("twice", "aie_kernels/aie2/a.cc", types, ["-DN=8"])
+    assert library_function(flags=("-DN=8",), arg_types=types, source="aie_kernels/aie2/a.cc", name="twice") is first
+    others = [
+        library_function("twice", "aie_kernels/aie2p/a.cc", types, ["-DN=8"]),
+        library_function("twice", "aie_kernels/aie2/a.cc", types, ["-DN=4"]),
+        library_function("twice", "aie_kernels/aie2/a.cc", [*types, np.int32], ["-DN=8"]),
+    ]
+    assert len({id(function) for function in (first, *others)}) == 4
 
 
 def test_one_object_for_all_threads() -> None:

@@ -1,5 +1,7 @@
 """Python files as designs: which program of a file is meant, and what is said about files with mistakes."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -117,3 +119,14 @@ def test_what_cannot_be_compiled():
 def test_entry_is_for_python(tmp_path: Path, capsys):
     assert main(["compile", "docs/examples/rows.mlir", "--entry", "x", "-o", str(tmp_path)]) == 2
     assert "--entry is for files of Python" in capsys.readouterr().err
+
+
+def test_threads_may_load_scripts_at_the_same_time(tmp_path: Path) -> None:
+    paths = [tmp_path / f"design{number}.py" for number in range(4)]
+    for path in paths:
+        path.write_text(f"import time\n{PLACED}\ntime.sleep(0.02)\nbuild()\ntime.sleep(0.02)\n")
+    before = sys.stdout, sys.argv, sys.path[:]
+    with ThreadPoolExecutor(4) as pool:
+        designs = list(pool.map(tw.compile, paths))
+    assert len(designs) == 4, "each has the module of its own script"
+    assert (sys.stdout, sys.argv, sys.path) == before

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawn_streams import WORD, streams
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ml_dtypes import bfloat16
+from peano_stand_in import calls, install, names_in
 
+import tilewright as tw
 from tilewright import txn
 from tilewright.device.packets import PacketHeader, with_parity
+from tilewright.errors import Error
 from tilewright.iron import ExternalFunction
+from tilewright.iron.builders.module import Module
 from tilewright.iron.compiler.txn2mlir import main as txn2mlir
 from tilewright.iron.dialects import _aie_enum_gen, aie, arith
 from tilewright.iron.extras import types as T
@@ -24,41 +32,72 @@ from tilewright.iron.extras.context import mlir_mod_ctx
 from tilewright.iron.helpers import util
 from tilewright.iron.utils import configure
 from tilewright.iron.utils.compile import compile_cxx_core_function, compile_external_kernel
+from tilewright.iron.utils.compile.peano import KernelBuildError
 from tilewright.iron.utils.hostruntime.xrtruntime.hostruntime import CachedXRTRuntime, XRTHostRuntime
 from tilewright.iron.utils.hostruntime.xrtruntime.parameter_scratchpad import ParameterScratchpad
 from tilewright.iron.utils.hostruntime.xrtruntime.tensor import XRTTensor
 from tilewright.iron.utils.trace import utils as words
 from tilewright.iron.utils.trace.events import BasePortEvent, GenericEvent, MemTilePortEvent, PortEvent
-
-WORD = st.integers(0, 2**32 - 1)
-REGISTER = st.integers(0, 2**27 - 1).map(lambda word: word * 4)
-OPERATIONS = st.one_of(
-    st.builds(lambda a, v: txn.Operation(txn.Opcode.WRITE, address=a, value=v), REGISTER, WORD),
-    st.builds(lambda a, v, m: txn.Operation(txn.Opcode.MASKWRITE, address=a, value=v, mask=m), REGISTER, WORD, WORD),
-    st.builds(
-        lambda a, data: txn.Operation(txn.Opcode.BLOCKWRITE, np.array(data, np.uint32), address=a),
-        REGISTER,
-        st.lists(WORD, min_size=1, max_size=9),
-    ),
-    st.builds(
-        lambda c, n: txn.Operation(
-            txn.Opcode.TCT, column=c, row=0, direction=1, channel=n, row_count=1, column_count=1
-        ),
-        st.integers(0, 3),
-        st.integers(0, 1),
-    ),
-    st.builds(lambda level: txn.Operation(txn.Opcode.PREEMPT, level=level), st.integers(0, 2)),
-)
+from tilewright.txn.opcodes import FOLDED_OFFSET
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(OPERATIONS, min_size=1, max_size=8), st.sampled_from([(3, 1), (3, 4), (4, 2), (4, 8)]))
-def test_a_binary_as_a_design_gives_that_binary(operations: list[Any], device: tuple[int, int]) -> None:
-    generation, columns = device
-    stream = txn.Stream.of(txn.Header(device_generation=generation, columns=columns), operations)
-    binary = txn.encode(stream)
+@settings(max_examples=60, deadline=None)
+@given(streams())
+def test_a_binary_as_a_design_gives_that_binary(binary: Any) -> None:
+    """Whatever is in it: nothing that instructions do not say is lost."""
     module = aie.transaction_binary_to_mlir(None, binary.tobytes())
+    assert module.verify()
     assert aie.translate_npu_to_binary(module) == binary.tolist()
+    assert aie.translate_npu_to_binary(Module.parse(str(module))) == binary.tolist()
+
+
+@settings(max_examples=10, deadline=None)
+@given(streams())
+def test_such_a_design_compiles_to_that_binary(binary: Any) -> None:
+    """Or the compiler says which line it refuses."""
+    text = str(aie.transaction_binary_to_mlir(None, binary.tobytes()))
+    try:
+        assert tw.compile(text).txn().tolist() == binary.tolist()
+    except tw.CompileError as error:
+        assert re.match(r"<text>:\d+:\d+: error: ", str(error))
+
+
+@settings(max_examples=60, deadline=None)
+@given(streams(), st.data())
+def test_a_damaged_binary_is_refused_or_kept(binary: Any, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(binary) - 1))
+    binary[at] ^= 1 << data.draw(st.integers(0, 31))
+    try:
+        module = aie.transaction_binary_to_mlir(None, binary.tobytes())
+    except Error as error:
+        assert "byte" in str(error) or "word" in str(error), error
+        return
+    assert aie.translate_npu_to_binary(module) == binary.tolist()
+
+
+def test_such_a_design_reads_as_the_one_of_mlir_aie() -> None:
+    """One global for each block, writes as they are; what its instructions do not say is kept field by field."""
+    operations = [
+        txn.block_write(0x1D000, [0] * 8),
+        txn.block_write(0x1D000, [0] * 8),
+        txn.write(0x1D214, 5),
+        txn.Operation(txn.Opcode.WRITE, address=0x1D204, value=3, op_row=7),
+        txn.Operation(txn.Opcode.LOADPDI, id=1, pdi_bytes=64, address=0x10, address_high=2),
+        txn.address_patch(0x1D004, 6, FOLDED_OFFSET + 8),
+        txn.write(0x1D205, 9),
+        txn.Operation(txn.Opcode.TCT, direction=7),
+    ]
+    binary = txn.encode(txn.Stream.of(txn.Header(), operations))
+    text = str(aie.transaction_binary_to_mlir(None, binary.tobytes()))
+    assert "aie.runtime_sequence()" in text  # `sequence`, which goes without saying
+    assert text.count("memref.global") == 2 and "@config_blockwrite_data_1" in text
+    assert "npu.writebd" not in text and "npu.push_queue" not in text
+    assert "aiex.npu.operation WRITE(op_row = 7, address = 119300, value = 3)" in text
+    assert "aiex.npu.operation WRITE(address = 119301, value = 9)" in text  # no register is there
+    assert "aiex.npu.operation TCT(direction = 7)" in text
+    assert "aiex.npu.load_pdi {address = 8589934608 : ui64, id = 1 : i32, size = 64 : i32}" in text
+    assert tw.compile(text).txn().tolist() == binary.tolist()
+    assert "arg_idx = 6 : i32" in text and "arith.constant 8 : i32" in text
 
 
 def test_the_command_that_prints_such_a_design(
@@ -236,34 +275,50 @@ def test_a_file_of_parameters_that_is_none(tmp_path: Path, text: str) -> None:
 
 @pytest.fixture
 def peano(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A compiler that writes down what it was told, and fails where a source says so."""
-    tool = tmp_path / "peano" / "bin" / "clang++"
-    tool.parent.mkdir(parents=True)
-    tool.write_text('#!/bin/sh\ngrep -q BAD "$1" && { echo "$1:1: error: BAD" >&2; exit 1; }\necho "$@" > "$3"\n')
-    tool.chmod(0o755)
-    monkeypatch.setattr(configure, "peano_install_dir", str(tmp_path / "peano"))
-    return tool
+    folder = install(tmp_path / "peano")
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(configure, "peano_install_dir", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
 
 
 def test_object_files_by_peano(peano: Path, tmp_path: Path) -> None:
     source, target = tmp_path / "k.cc", tmp_path / "k.o"
-    source.write_text("BAD")
-    with pytest.raises(RuntimeError, match=r"\[Peano\] compilation failed:\n.*k\.cc:1: error: BAD"):
+    source.write_text("void k() {\nsyntax error here\n}")
+    with pytest.raises(RuntimeError, match=r"\[Peano\] compilation failed:\nk\.cc:2:1: error: expected expression"):
         compile_cxx_core_function(source, "aie2", target)
     assert not target.exists()
-    source.write_text("good")
+    source.write_text("void k() {}")
     compile_cxx_core_function(source, "aie2p", target, ["headers"], ["-DX"])
-    flags = target.read_text().split()
-    assert {"--target=aie2p-none-unknown-elf", "-Iheaders", "-DX", "-c"} <= set(flags)
+    assert names_in(target.read_bytes())["defined"] == ["k"]
+    assert {"--target=aie2p-none-unknown-elf", f"-I{tmp_path / 'headers'}", "-DX", "-c"} <= set(calls(peano)[-1])
     with pytest.raises(RuntimeError, match="Chess builds are not made here"):
         compile_cxx_core_function(source, "aie2", target, use_chess=True)
+    with pytest.raises(RuntimeError, match="'aie9' is no architecture of cores: aie, aie2, aie2p are"):
+        compile_cxx_core_function(source, "aie9", target)
+    with pytest.raises(RuntimeError, match=r"none\.cc: error: it cannot be read: No such file"):
+        compile_cxx_core_function(tmp_path / "none.cc", "aie2", target)
+
+
+def test_paths_of_an_object_file_begin_in_the_folder_that_is_named(peano: Path, tmp_path: Path) -> None:
+    place = tmp_path / "elsewhere"
+    (place / "more").mkdir(parents=True)
+    (place / "k.cc").write_text('#include "beside.h"\n#include "n.h"\nvoid k() {}')
+    (place / "beside.h").touch()
+    (place / "more" / "n.h").touch()
+    compile_cxx_core_function("k.cc", "aie2", "k.o", ["headers"], ["-Imore", "-I", "gone"], cwd=place)
+    assert names_in((place / "k.o").read_bytes())["defined"] == ["k"]
+    told = " ".join(calls(peano)[-1])
+    assert f"-I{place / 'headers'} -I {place / 'more'} -I gone" in told
 
 
 def test_object_files_of_kernels(peano: Path, tmp_path: Path) -> None:
-    function = ExternalFunction("add", source_string="good", symbol_prefix="fast", compile_flags=["-DN=4"])
+    text = "void add() {}"
+    function = ExternalFunction("add", source_string=text, symbol_prefix="fast", compile_flags=["-DN=4"])
     compile_external_kernel(function, tmp_path, "aie2")
     made = tmp_path / "fast_add.o"
-    assert {"-DN=4", "-Dadd=fast_add"} <= set(made.read_text().split()) and (tmp_path / "add.cc").read_text() == "good"
+    assert names_in(made.read_bytes())["defined"] == ["fast_add"] and (tmp_path / "add.cc").read_text() == text
+    assert any("-DN=4" in call for call in calls(peano))
     made.write_text("kept")
     compile_external_kernel(function, tmp_path, "aie2")
     assert made.read_text() == "kept"
@@ -271,8 +326,36 @@ def test_object_files_of_kernels(peano: Path, tmp_path: Path) -> None:
         compile_external_kernel(ExternalFunction("other", source_file=str(tmp_path / "none.cc")), tmp_path, "aie2")
 
 
+def test_the_source_of_a_kernel_may_be_where_its_object_goes(peano: Path, tmp_path: Path) -> None:
+    (tmp_path / "add.cc").write_text("void add() {}")
+    compile_external_kernel(ExternalFunction("add", source_file="add.cc"), tmp_path, "aie2")
+    assert names_in((tmp_path / "add.o").read_bytes())["defined"] == ["add"]
+
+
+PARTS = st.sampled_from(["..", "/", "\\", "a", "victim", ".", "\0", "\n", "-", " "])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PARTS, min_size=1, max_size=6).map("".join), st.booleans())
+def test_names_of_kernels_do_not_lead_out_of_the_folder(
+    peano: Path, tmp_path: Path, name: str, is_object: bool
+) -> None:
+    """The name of an object is taken or refused, that of a source is spelled so that it is one."""
+    text = "void k() {}"
+    with TemporaryDirectory(dir=tmp_path) as outer:
+        folder = Path(outer, "in", "here")
+        folder.mkdir(parents=True)
+        function = ExternalFunction("k" if is_object else name, name if is_object else "k.o", source_string=text)
+        with suppress(KernelBuildError):
+            compile_external_kernel(function, folder, "aie2")
+        found = [path for path in Path(outer).rglob("*") if path.is_file()]
+        assert all(path.parent == folder for path in found)
+        assert len(found) == 2 or (is_object and not found)
+
+
 def test_object_files_without_peano(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(configure, "peano_install_dir", "")
+    (tmp_path / "k.cc").touch()
     with pytest.raises(RuntimeError, match="Invalid Peano install directory"):
         compile_cxx_core_function(tmp_path / "k.cc", "aie2", tmp_path / "k.o")
 

@@ -12,7 +12,7 @@ import pytest
 from helpers import ROOT
 
 from tilewright.native import cpp_compiler
-from tilewright.native.cpp_compiler import NoCompilerError, find_compiler
+from tilewright.native.cpp_compiler import NoCompilerError, Translation, find_compiler, translated
 
 KERNEL = """
 extern "C" void twice(int16 *a, int16 *c, int32 n) {
@@ -46,7 +46,6 @@ def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A computer without compilers."""
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     monkeypatch.delenv("CXX", raising=False)
-    cpp_compiler._found.cache_clear()
     return tmp_path
 
 
@@ -87,3 +86,35 @@ def test_what_cxx_names_comes_first(hidden: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv("CXX", named)
         with pytest.raises(NoCompilerError, match=text):
             find_compiler("c++")
+    for named, text in (("'unfinished", "names no compiler: No closing quotation"), ("  ", "no compiler for C")):
+        monkeypatch.setenv("CXX", named)
+        monkeypatch.setattr(cpp_compiler, "find_spec", lambda name: None)
+        with pytest.raises(NoCompilerError, match=text):
+            find_compiler("c++")
+
+
+def test_a_compiler_that_was_replaced_is_asked_again(hidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it makes would be kept under the version of the one before."""
+    tool = hidden / "cxx"
+    monkeypatch.setenv("CXX", str(tool))
+    versions = list[str]()
+    for version in ("1.0", "1.0", "2.0"):
+        (hidden / "new").write_text(f"#!/bin/sh\necho asked >> '{hidden}/log'\necho {version}\n")
+        (hidden / "new").chmod(0o755)
+        if version not in versions:
+            (hidden / "new").replace(tool)
+        versions.append(find_compiler("c++").version.strip())
+    assert versions == ["1.0", "1.0", "2.0"]
+    assert (hidden / "log").read_text().split() == ["asked", "asked"]
+
+
+def test_folders_that_the_environment_names_belong_to_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that was made with the headers of one is not taken for those of another."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    source = b'#include "number.h"\nextern "C" int number() { return NUMBER; }\n'
+    unit = Translation(find_compiler("c++"), source, "number.cc", ("-E", "-P"))
+    for number in ("1", "2"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "number.h").write_text(f"#define NUMBER {number}\n")
+        monkeypatch.setenv("CPATH", str(tmp_path / number))
+        assert f"return {number};".encode() in translated(unit)[1]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tilewright.errors import CacheWarning
 from tilewright.native import object_cache
-from tilewright.native.object_cache import OBJECTS, cached_object
+from tilewright.native.object_cache import OBJECTS, CacheError, cached_object, private_files, private_folder
 
 KEY = "0123abcd"
 
@@ -186,6 +186,87 @@ def test_an_object_that_another_user_planted_is_not_used() -> None:
     os.chown(path, 12345, 12345)
     with pytest.warns(CacheWarning, match="belongs to another user"):
         assert not is_used()
+
+
+# Folders of the cache that programs are given: without them nothing goes on, so that doubts are errors.
+
+FILES = {"setup.sh": b"export A=1\n", "lib/cmake/config.cmake": b"set(A 1)\n"}
+
+
+def test_files_for_programs_are_the_users_alone_and_are_repaired(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        made = private_files("tools/1", FILES)
+    finally:
+        os.umask(before)
+    assert made == folder / "tools" / "1" == private_folder("tools", "1")
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o600}
+    (made / "setup.sh").write_bytes(b"damaged")
+    (made / "lib" / "cmake" / "config.cmake").unlink()
+    assert private_files("tools/1", FILES) == made
+    assert {name: (made / name).read_bytes() for name in FILES} == FILES
+    assert not [path for path in folder.rglob("*") if path.name.endswith(".new")], "nothing else is left"
+
+
+def replaced_by_link(path: Path) -> None:
+    path.rename(path.with_name("real"))
+    path.symlink_to("real")
+
+
+def replaced_by_file(path: Path) -> None:
+    path.rename(path.with_name("real"))
+    path.write_bytes(b"")
+
+
+FOLDER_DOUBTS = {
+    "link": (replaced_by_link, "is no folder that can be used"),
+    "file": (replaced_by_file, "is no folder that can be used"),
+    "group": (lambda path: path.chmod(0o770), "can be written to by others: chmod go-w would change that"),
+    "everyone": (lambda path: path.chmod(0o707), "can be written to by others"),
+}
+
+
+@pytest.mark.parametrize("place", ["", "tools", "tools/1", "tools/1/lib", "tools/1/lib/cmake"])
+@pytest.mark.parametrize("doubt, text", FOLDER_DOUBTS.values(), ids=FOLDER_DOUBTS)
+def test_a_folder_that_others_may_have_written_to_is_refused(
+    folder: Path, place: str, doubt: Callable[[Path], object], text: str
+) -> None:
+    file = private_files("tools/1", FILES) / "lib" / "cmake" / "config.cmake"
+    file.write_bytes(b"of somebody else")
+    doubt(folder / place)
+    with pytest.raises(CacheError, match=rf"cache.* cannot be used: .*{text}.*; TILEWRIGHT_CACHE names another"):
+        private_files("tools/1", FILES)
+    found = [path.read_bytes() for path in folder.parent.rglob("config.cmake")]
+    assert found == [b"of somebody else"], "it is not repaired either"
+
+
+@pytest.mark.parametrize("whose", ["file", "folder"])
+def test_a_folder_of_another_user_is_refused(whose: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    private_files("tools/1", FILES)
+    true_status = os.fstat if whose == "folder" else os.stat
+
+    def status(target: Any, **options: Any) -> os.stat_result:
+        found = true_status(target, **options)
+        return os.stat_result([*found[:4], os.geteuid() + 1, *found[5:]])
+
+    monkeypatch.setattr(os, true_status.__name__, status)
+    with pytest.raises(CacheError, match="belongs to another user; TILEWRIGHT_CACHE names another cache"):
+        private_files("tools/1", FILES)
+
+
+@pytest.mark.parametrize("doubt", [make_link, make_hard_link, make_folder, writable_by_group])
+def test_a_file_that_others_may_have_written_is_refused(doubt: Callable[[Path], None]) -> None:
+    doubt(private_files("tools/1", FILES) / "setup.sh")
+    with pytest.raises(CacheError, match=r"cannot be used: setup\.sh (is a link|can be written to by others)"):
+        private_files("tools/1", FILES)
+
+
+@pytest.mark.parametrize("place", ["/dev/null/nowhere", "/proc/nowhere"])
+def test_a_folder_that_cannot_be_made_is_an_error(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", place)
+    with pytest.raises(CacheError, match=f"{place}/tools cannot be used: .*; TILEWRIGHT_CACHE names another cache"):
+        private_folder("tools")
 
 
 @pytest.mark.parametrize("place", ["/dev/null/nowhere", "/proc/nowhere", "/dev/full"])

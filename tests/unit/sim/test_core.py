@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from itertools import islice
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from core_programs import FakeTile, parse_core, run_core
 
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.run_errors import Fault
+from tilewright.sim import core
 from tilewright.sim.core import CoreProgram, core_process
+from tilewright.sim.core_code import CoreCode
 from tilewright.sim.engine import Wait
 
 CONSTANTS = """
@@ -463,3 +466,20 @@ def test_endless_recursion_is_a_fault() -> None:
 def test_what_native_code_cannot_do_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(DiagnosedError, match=complaint):
         run_core(f"%x = arith.constant 3 : i128\n{text}")
+
+
+def test_a_frame_that_another_thread_gets_at_the_same_address_keeps_its_code() -> None:
+    """As soon as a frame is gone, its address may be that of a new one, of a program that another thread runs."""
+    other = cast("CoreCode", object())
+
+    def destroy(handle: int) -> None:
+        core._RUNNING[handle] = other
+
+    activation = core.Activation.__new__(core.Activation)
+    activation._handle, activation.code = 1, cast("CoreCode", SimpleNamespace(destroy=destroy))
+    core._RUNNING[1] = activation.code
+    try:
+        activation.destroy()
+        assert core._RUNNING[1] is other
+    finally:
+        del core._RUNNING[1]

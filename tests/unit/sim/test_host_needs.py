@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tilewright import txn
 from tilewright.device import DEVICES
 from tilewright.device.bd import ShimBd
+from tilewright.device.descriptors import PAD, read_descriptor
 from tilewright.device.enums import DeviceName
-from tilewright.sim.descriptors import PAD, read_descriptor
 from tilewright.sim.host_needs import needed_bytes
 from tilewright.txn.containers import read_container
 

@@ -10,8 +10,8 @@ import pytest
 
 import tilewright as tw
 from tilewright.device import DmaDirection
+from tilewright.device.descriptors import PAD, Addresses
 from tilewright.ir.run_errors import Fault
-from tilewright.sim.descriptors import PAD, Addresses
 from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy
 from tilewright.sim.memory_watch import MemoryWatch, check_written, fresh_memory
 

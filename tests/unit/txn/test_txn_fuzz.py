@@ -1,22 +1,30 @@
 """Whatever bytes come: a stream is refused with a reason, or every tool on it works and its bytes come back."""
 
+import base64
 import io
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from itertools import islice
 from random import Random
 
 import numpy as np
 import pytest
+from container_files import DPU_WORDS, hex_lines, words
 from damaged_streams import EXAMPLES, mutated
-from hypothesis import given
+from elf_files import Reloc, elf_file
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.device.hazards import findings
 from tilewright.txn.analysis import differences, hazards, statistics
+from tilewright.txn.containers import read_container
+from tilewright.txn.lint import lint
 from tilewright.txn.opcodes import LAYOUTS
 from tilewright.txn.text import assemble, disassemble, explain, model_of
 
 ROUNDS = 1200
+MOST_DIFFERENCES = 40
 
 
 def try_everything(data: bytes) -> bool:
@@ -34,9 +42,14 @@ def try_everything(data: bytes) -> bool:
         explain(op, model)
     assert statistics(stream).operations == len(stream.operations)
     assert list(differences(stream, stream)) == []
+    for other in map(txn.decode, EXAMPLES):
+        for difference in islice(differences(other, stream), MOST_DIFFERENCES):
+            assert difference.left and difference.right
     if model is not None:
         for finding in findings(hazards(stream, model)):
             assert finding.hazard.text(model) and list(finding.notes())
+        for said in lint(stream, model):
+            assert 0 <= said.offset < len(data) and all(said.lines())
     return True
 
 
@@ -57,6 +70,28 @@ def test_every_cut_is_refused():
 def test_any_words_behind_a_header_are_refused_or_work(words: list[int], version: tuple[int, int]):
     header = [0x06040000 | version[1] << 8 | version[0], 0x108, len(words), 4 * (len(words) + 4)]
     try_everything(np.array([*header, *words], dtype="<u4").tobytes())
+
+
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "hexadecimal": lambda data: hex_lines(np.frombuffer(data, dtype="<u4", count=len(data) // 4).tolist()),
+    "base64": base64.b64encode,
+    "ELF": lambda data: elf_file({".ctrltext": data}, [Reloc(".ctrltext", 20, "3")]),
+}
+SOURCES = [*EXAMPLES, words(*DPU_WORDS)]
+
+
+@settings(max_examples=150)
+@given(st.sampled_from([*FORMS]), st.sampled_from(SOURCES), st.booleans(), st.randoms(use_true_random=False))
+def test_whatever_form_it_has_a_file_is_refused_or_works(form: str, source: bytes, inside: bool, random: Random):
+    """Damaged before or after it took the form of a file."""
+    damaged = FORMS[form](mutated(source, random)) if inside else mutated(FORMS[form](source), random)
+    try:
+        codes = [code.decode() for code in read_container(damaged).codes.values()]
+    except txn.TxnError as error:
+        assert str(error) and (error.offset is None or error.offset >= 0)
+        return
+    for stream in codes:
+        assert try_everything(txn.encode(stream).astype("<u4").tobytes())
 
 
 @given(st.text(max_size=200))

@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from drawn_streams import operations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright import txn
 from tilewright.cli.main import main
 from tilewright.txn.analysis import differences, statistics
-from tilewright.txn.opcodes import LAYOUTS
 from tilewright.txn.text import TextError, assemble, disassemble, explain, model_of
 
 NPU2 = txn.Header(device_generation=4, columns=8)
@@ -48,21 +48,13 @@ def test_text_assembles_to_the_words_it_came_from():
     assert (txn.encode(assemble(text)) == txn.encode(stream(*EXAMPLE))).all()
 
 
-@st.composite
-def operations(draw: st.DrawFn) -> txn.Operation:
-    opcode = draw(st.sampled_from(sorted(LAYOUTS[0, 1])))
-    layout = LAYOUTS[0, 1][opcode]
-    fields = {name: draw(st.integers(0, bits.limits[-1])) for name, bits in layout.fields.items()}
-    size = draw(st.integers(layout.default_payload_words, 4)) if layout.size_word is not None else 0
-    return txn.Operation(opcode, draw(st.lists(st.integers(0, 2**32 - 1), min_size=size, max_size=size)), **fields)
-
-
 @settings(max_examples=150, deadline=None)
 @given(st.lists(operations(), max_size=6), st.sampled_from([NPU2, txn.Header(), txn.Header(columns=99, pad=3)]))
 def test_any_stream_goes_round_through_text(ops: list[txn.Operation], header: txn.Header):
     words = txn.encode(stream(*ops, header=header))
-    text = "\n".join(disassemble(txn.decode(words)))
-    assert (txn.encode(assemble(text)) == words).all()
+    for by_register in (False, True):
+        text = "\n".join(disassemble(txn.decode(words), by_register=by_register))
+        assert (txn.encode(assemble(text)) == words).all()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +98,7 @@ def test_a_difference_says_what_it_means():
 
 def test_a_missing_operation_is_a_difference():
     *_, last = differences(stream(*EXAMPLE), stream(*EXAMPLE[:-1]))
-    assert last.meanings == ("one stream ends here, the other goes on",)
+    assert last.meanings == ("only one of the streams has it",)
 
 
 def test_statistics_count_what_there_is():

@@ -13,6 +13,7 @@ from xrt_packages import add_text, compiled, write_package
 
 from tilewright.cli.main import main
 from tilewright.native.cpp_compiler import find_compiler
+from tilewright.xrt import installation
 from tilewright.xrt.installation import xrt_flags, xrt_folder
 
 PROGRAM = Path(__file__).parent / "add_host.cpp"
@@ -105,3 +106,16 @@ def test_a_damaged_library_is_made_again() -> None:
     before = library.read_bytes()
     library.write_bytes(before[:-1])
     assert (xrt_folder() / "lib" / "libxrt_coreutil.so").read_bytes() == before
+
+
+def test_a_folder_that_others_can_write_to_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(installation, "_library", lambda compiler: b"")
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "xrt").mkdir(parents=True, mode=0o700)
+    (tmp_path / "cache" / "xrt").chmod(0o770)
+    (tmp_path / "cache").chmod(0o700)
+    assert main(["config", "--xrt"]) == 1
+    out, err = capsys.readouterr()
+    assert not out and "error: " in err and "cannot be used: xrt can be written to by others: chmod go-w" in err

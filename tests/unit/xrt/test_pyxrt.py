@@ -326,3 +326,19 @@ def test_a_buffer_behind_the_last_one_that_is_not_set_has_room(
     host.fill()
     assert host.kernel(3, host.code, len(host.words), host.a).wait() is COMPLETED
     assert "argument 4 is not set: what the device writes to it is lost" in capfd.readouterr().err
+
+
+def test_a_buffer_before_the_last_one_that_is_not_set_is_an_error(add_five: tuple[str, str]) -> None:
+    """Nothing else takes its place, and XRT would wait until the driver gives up."""
+    host = Host(*add_five)
+    run = pyxrt.run(host.kernel)
+    for index, value in enumerate([3, host.code, len(host.words), None, host.b]):
+        if value is not None:
+            run.set_arg(index, value)
+    run.start()
+    assert run.wait() is TIMEOUT and run.outcome is not None
+    assert "argument 3 (bo0) of kernel MLIR_AIE is not set" in run.outcome.explanation
+    run.set_arg(3, host.a)
+    host.fill()
+    run.start()
+    assert run.wait() is COMPLETED and (host.results() == VALUES + 5).all()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, StringAttr, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, base, prop_def, var_operand_def
 from xdsl.parser import Parser
@@ -28,7 +28,7 @@ from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import PAREN, print_attributes, split_attributes
 from tilewright.ir.create import initialize
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.interned import array_numbers, integer_array
+from tilewright.ir.interned import array_numbers
 
 TXN_HEADER = "tilewright.txn_header"
 """Attribute of a device: the bytes of the header of its streams, where they are not those that the device has.
@@ -82,7 +82,7 @@ class NpuOperationOp(IRDLOperation):
         return cast(Numbers, self.numbers)
 
     def _split(self) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
-        count = array_numbers(self._numbers).count(_MARKER)
+        count = array_numbers(self._numbers).count(DYNAMIC_INDEX)
         return self.operands[:count], self.operands[count:]
 
     @classmethod
@@ -114,7 +114,7 @@ class NpuOperationOp(IRDLOperation):
             with printer.in_parens():
                 for position, (name, number) in enumerate(zip(self.names, array_numbers(self._numbers), strict=False)):
                     printer.print_string(f"{', ' if position else ''}{name.data} = ")
-                    value = next(remaining, None) if number == _MARKER else None
+                    value = next(remaining, None) if number == DYNAMIC_INDEX else None
                     if value is None:
                         printer.print_string(str(number))
                     else:
@@ -147,5 +147,4 @@ def header_numbers(device: Operation) -> tuple[int, ...] | None:
             fail_op(device, f"{TXN_HEADER} is an array of {HEADER_NUMBERS} numbers")
 
 
-_MARKER = array_numbers(integer_array(i64, (-(1 << 63),)))[0]
 OPS = [NpuOperationOp]

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 from ml_dtypes import bfloat16
 
 from tilewright.device import Arch
 from tilewright.device.vector_unit import VectorUnit, vector_unit
-from tilewright.iron.builders.location import UPSTREAM, refuse, user_location
+from tilewright.iron.builders.location import UPSTREAM, refuse
 from tilewright.iron.kernel import ExternalFunction, Kernel
 from tilewright.iron.resolvable import current_resolution
 from tilewright.iron.utils.hostruntime.current_device import get_current_device
 from tilewright.kernels.declaration import Declaration
 from tilewright.kernels.sources import KernelMode, checkouts
 
+P = ParamSpec("P")
 ELEMENTS = {np.int8: "i8", np.uint8: "ui8", np.int16: "i16", np.int32: "i32", bfloat16: "bf16", np.float32: "f32"}
 """How the names of kernels call NumPy's types."""
 _TABLES = "aie_runtime_lib/AIE2"
 """Beside that folder: the tables of functions for cores that have no instructions for them."""
-_EXTERN_CACHE: dict[tuple[Any, ...], LibraryFunction] = {}
+_EXTERN_CACHE: dict[tuple[str, str], LibraryFunction] = {}
 """The functions by what they were asked for with; programs for mlir-aie clear it by this name."""
 BIT_WIDTHS = {np.dtype(np.uint8): 8, np.dtype(np.int16): 16, np.dtype(np.int32): 32}
 
@@ -92,36 +93,33 @@ class LibraryFunction(ExternalFunction):
         return isinstance(other, LibraryFunction) and other.content_digest() == self.content_digest()
 
 
-def library_function(
-    name: str,
-    source: str,
-    arg_types: Sequence[Any],
-    flags: Sequence[str] = (),
-    use_chess: bool = False,
-    *,
-    object_file: str | None = None,
-    uses_tables: bool = False,
-) -> LibraryFunction:
-    """The function for these parameters: one object, however often it is asked for."""
-    key = (name, source, *map(str, arg_types), *flags, use_chess)
-    found = _EXTERN_CACHE.get(key)
-    if found is None:
-        if use_chess and UPSTREAM in sys.modules:
-            _refuse_chess_variants(name)
-        made = LibraryFunction(
-            name, source, arg_types, flags, use_chess, object_file=object_file, uses_tables=uses_tables
-        )
-        found = _EXTERN_CACHE.setdefault(key, made)
-    found.where = user_location()  # complaints name the line that asked last
-    return found
+def _one_of_each(make: Callable[P, LibraryFunction]) -> Callable[P, LibraryFunction]:
+    """A function that gives what `make` gives: one object for each set of parameters, however often it is asked for."""
+
+    def get(*args: P.args, **kwargs: P.kwargs) -> LibraryFunction:
+        made = make(*args, **kwargs)
+        key = str(made.source_file), made.content_digest()
+        if key not in _EXTERN_CACHE:
+            _refuse_chess_variants(made)
+        found = _EXTERN_CACHE.setdefault(key, made)  # another thread may have been faster
+        found.where = made.where  # complaints name the line that asked last
+        return found
+
+    return get
 
 
-def _refuse_chess_variants(name: str) -> None:
+library_function = _one_of_each(LibraryFunction)
+"""The function for these parameters."""
+
+
+def _refuse_chess_variants(function: LibraryFunction) -> None:
     """Refuse a second version of a function for the vendor's compiler: symbols of its objects cannot be renamed."""
-    if any(other.name == name and other.use_chess for other in _EXTERN_CACHE.values()):
+    if not function.use_chess or UPSTREAM not in sys.modules:
+        return
+    if any(other.name == function.name and other.use_chess for other in list(_EXTERN_CACHE.values())):
         refuse(
-            f"Chess kernel '{name}' is there already with other parameters, and symbols in its object files cannot be "
-            "renamed: both would export the same one",
+            f"Chess kernel '{function.name}' is there already with other parameters, and symbols in its object files "
+            "cannot be renamed: both would export the same one",
             (None, "leave out use_chess for one of them"),
         )
 

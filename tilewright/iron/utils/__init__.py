@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tilewright.iron.builders.location import UPSTREAM
@@ -26,7 +25,7 @@ from tilewright.iron.utils.tensor_factory import (
     zeros,
     zeros_like,
 )
-from tilewright.support.lazy import lazy_names, listed_names
+from tilewright.support.lazy import lazy_names, listed_names, once
 
 if TYPE_CHECKING:
     from tilewright.iron.utils.npukernel import HostRuntime, NPUKernel
@@ -78,7 +77,7 @@ if UPSTREAM in sys.modules:
     _check_runtime()
 
 
-@cache
+@once
 def _get_default_npu_runtime() -> Any:
     """The simulated NPU."""
     from tilewright.iron.utils.npukernel import HostRuntime

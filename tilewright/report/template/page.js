@@ -675,13 +675,6 @@
     });
   });
 
-  document.querySelectorAll("main > section").forEach((section) => {
-    const link = Object.assign(document.createElement("a"), { href: "#" + section.id, textContent: section.querySelector("h2").textContent });
-    const item = document.createElement("li");
-    item.append(link);
-    byId("sections").append(item);
-  });
-
   const repaint = () => { readColours(); draw(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   document.addEventListener("themechange", repaint);

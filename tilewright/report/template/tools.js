@@ -1,5 +1,5 @@
 "use strict";
-// The theme, the search, and files to take away. The pictures and tables themselves work without this script.
+// The theme, the search, the list of sections, and files to take away. The pictures and tables themselves work without this script.
 (() => {
   const byId = (id) => document.getElementById(id);
   const KEY = "tilewright-theme";
@@ -127,5 +127,12 @@
     const name = picture.classList[0];
     picture.closest("figure").append(button("SVG", `save the picture of the ${name} as SVG`, () => save(`${name}.svg`, svgText(picture), "image/svg+xml")));
   }
+  document.querySelectorAll("main > section").forEach((section) => {
+    const link = Object.assign(document.createElement("a"), { href: "#" + section.id, textContent: section.querySelector("h2").textContent });
+    const item = document.createElement("li");
+    item.append(link);
+    byId("sections").append(item);
+  });
+
   window.tilewrightTools = { save, csv, svgText, tableRows };
 })();

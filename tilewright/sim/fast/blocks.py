@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
+from tilewright.device.descriptors import Addresses, BdDimension, byte_addresses
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import SlaveSlot
 from tilewright.sim.compression import Expansion
-from tilewright.sim.descriptors import Addresses, BdDimension, byte_addresses
 from tilewright.sim.dma import BdTransfer, Channel
 from tilewright.sim.engine import Actor, Process, Signal, Wait
 from tilewright.sim.fast.engine import FastEngine

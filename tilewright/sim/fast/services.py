@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewright.device import LockAction
+from tilewright.device.descriptors import PAD, BdLock, BufferDescriptor, word_offsets
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.func import CallOp
@@ -13,7 +14,6 @@ from tilewright.sim.compression import Expansion, compressed, most_words
 from tilewright.sim.core import Activation, BoundCore
 from tilewright.sim.core_binding import CoreAsker, TileCorePort
 from tilewright.sim.core_code import SuspendPoint
-from tilewright.sim.descriptors import PAD, BdLock, BufferDescriptor, word_offsets
 from tilewright.sim.dma import Token, packet_header
 from tilewright.sim.engine import Actor, Process
 from tilewright.sim.fast import channels

@@ -1,9 +1,9 @@
-"""Words of a descriptor between memory and a channel as native code; `sim.descriptors` is the meaning."""
+"""Words of a descriptor between memory and a channel as native code; `device.descriptors` is the meaning."""
 
 from __future__ import annotations
 
 from tilewright.device.layout import WORD_BYTES
-from tilewright.native.compiled_python import load32, store32
+from tilewright.native.compiled_python import load32, load64, store32, store64
 from tilewright.sim.fast.state import BD_NUMBERS, NONE, REGIONS, BdField, FastState, native
 
 
@@ -50,6 +50,8 @@ def move_words(s: FastState, channel: int) -> int:
     )
     if is_linear:
         return move_line(s, channel, start)
+    if field_of(s, channel, BdField.PADDED) == 0 and move_rows(s, channel, start) != 0:
+        return 1
     return move_pattern(s, channel, start)
 
 
@@ -68,6 +70,67 @@ def move_line(s: FastState, channel: int, start: int) -> int:
         for word in range(length):
             store32(memory + WORD_BYTES * word, load32(words + WORD_BYTES * word))
     return 1
+
+
+@native
+def move_rows(s: FastState, channel: int, start: int) -> int:
+    """Row by row of the first dimension; 0 where a row is not whole in one memory, or is not one of the pattern's."""
+    at = channel * BD_NUMBERS
+    length = s.channel_descriptor[at + BdField.LENGTH]
+    wrap0 = s.channel_descriptor[at + BdField.WRAP]
+    wrap1 = s.channel_descriptor[at + BdField.WRAP + 1]
+    wrap2 = s.channel_descriptor[at + BdField.WRAP + 2]
+    wrap3 = s.channel_descriptor[at + BdField.WRAP + 3]
+    step0 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP]
+    step1 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 1]
+    step2 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 2]
+    step3 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 3]
+    words = s.channel_data[channel]
+    sends = s.channel_sends[channel]
+    region = find_region(s, channel, start)
+    if region == NONE:
+        return 0
+    low = s.region_low[region]
+    high = s.region_high[region]
+    memory = s.region_data[region] - low
+    row = wrap0 if wrap0 != 0 else length
+    digit1 = 0
+    digit2 = 0
+    digit3 = 0
+    word = 0
+    while word < length:
+        count = min(row, length - word)
+        first = start + digit1 * step1 + digit2 * step2 + digit3 * step3
+        last = first + (count - 1) * step0
+        if min(first, last) < low or max(first, last) >= high or (wrap3 != 0 and digit3 >= wrap3):
+            return 0
+        if sends != 0:
+            copy_row(s, words + WORD_BYTES * word, WORD_BYTES, memory + first, step0, count)
+        else:
+            copy_row(s, memory + first, step0, words + WORD_BYTES * word, WORD_BYTES, count)
+        word += count
+        digit1 += 1
+        if wrap1 != 0 and digit1 == wrap1:
+            digit1 = 0
+            digit2 += 1
+            if wrap2 != 0 and digit2 == wrap2:
+                digit2 = 0
+                digit3 += 1
+    return 1
+
+
+@native
+def copy_row(s: FastState, target: int, target_step: int, source: int, source_step: int, count: int) -> int:
+    if target_step == WORD_BYTES and source_step == WORD_BYTES:
+        # most rows are of two or four words
+        for pair in range(count // 2):
+            store64(target + 2 * WORD_BYTES * pair, load64(source + 2 * WORD_BYTES * pair))
+        if count % 2 != 0:
+            store32(target + WORD_BYTES * (count - 1), load32(source + WORD_BYTES * (count - 1)))
+        return 0
+    for word in range(count):
+        store32(target + target_step * word, load32(source + source_step * word))
+    return 0
 
 
 @native

@@ -29,6 +29,8 @@ BLOCK = 1024
 """Words that a channel offers or takes at a time; with what is on its way, fewer than there are times for."""
 FIRST = TIMES
 """The number of the first word: there are times before it, all of them past."""
+WORTHWHILE = 32
+"""Words from which on it pays to look whether they all move at the same pace."""
 HISTORY = 64
 """Times before the first word that are looked at; at least as many as a stream has room for words."""
 
@@ -75,12 +77,82 @@ def run_tree(s: FastState, tree: int) -> int:
     end = first + s.tree_nodes[tree]
     moved = 1
     while moved != 0:
+        count = steady_words(s, tree)
+        if count >= WORTHWHILE:
+            move_steadily(s, tree, count)
         moved = push_words(s, tree)
         for node in range(first, end):
             if s.node_leaf[node] == NONE:
                 moved += carry_words(s, node)
             else:
                 moved += pop_words(s, tree, node)
+    return 0
+
+
+@native
+def steady_words(s: FastState, tree: int) -> int:
+    """How many words will move one a cycle everywhere, the last of a block aside.
+
+    When a word moves follows from when others did by maxima and sums alone. So if all of these were one cycle after the
+    words before them, it is one cycle after the word before it.
+    """
+    root = s.tree_root[tree]
+    channel = s.tree_channel[tree]
+    count = s.tree_limit[tree] - s.node_moved[root] - 1
+    if s.tree_active[tree] == 0 or s.channel_at[channel] <= words_before(s, channel) or count < WORTHWHILE:
+        return 0
+    least = s.node_moved[root]
+    for node in range(root + 1, root + 1 + s.tree_nodes[tree]):
+        least = min(least, s.node_moved[node] - s.node_depth[node])
+        leaf = s.node_leaf[node]
+        if leaf != NONE:
+            if s.node_active[node] == 0 or s.channel_at[leaf] == 0:
+                return 0
+            count = min(count, s.node_limit[node] - s.node_moved[node] - 1)
+    least -= 1
+    for node in range(root, root + 1 + s.tree_nodes[tree]):
+        last = s.node_moved[node] - 1
+        # a word takes a cycle at least, so that the first and the last one tell of all between them
+        if least < s.node_first[node] or time_of(s, node, last) - time_of(s, node, least) != last - least:
+            return 0
+    return count
+
+
+@native
+def move_steadily(s: FastState, tree: int, count: int) -> int:
+    root = s.tree_root[tree]
+    channel = s.tree_channel[tree]
+    sent = s.channel_data[channel] + WORD_BYTES * (s.channel_at[channel] - words_before(s, channel))
+    begin = s.node_moved[root]
+    done = 0
+    while done < count:
+        # up to where places begin anew
+        at = (begin + done) & TIME_MASK
+        run = min(count - done, TIMES - at)
+        for word in range(run):
+            s.tree_words[tree * TIMES + at + word] = load32(sent + WORD_BYTES * (done + word))
+        done += run
+    s.channel_at[channel] += count
+    for node in range(root, root + 1 + s.tree_nodes[tree]):
+        begin = s.node_moved[node]
+        time = time_of(s, node, begin - 1) + 1
+        leaf = s.node_leaf[node]
+        done = 0
+        while done < count:
+            at = (begin + done) & TIME_MASK
+            run = min(count - done, TIMES - at)
+            times = node * TIMES + at
+            for word in range(run):
+                s.node_times[times + word] = time + done + word
+            if node != root and leaf != NONE:
+                words = tree * TIMES + at
+                taken = s.channel_data[leaf] + WORD_BYTES * (s.channel_at[leaf] + done)
+                for word in range(run):
+                    store32(taken + WORD_BYTES * word, s.tree_words[words + word])
+            done += run
+        s.node_moved[node] = begin + count
+        if node != root and leaf != NONE:
+            s.channel_at[leaf] += count
     return 0
 
 

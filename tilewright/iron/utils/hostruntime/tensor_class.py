@@ -38,7 +38,8 @@ class NpuTensor(MadeTensor):
         if isinstance(shape_or_data, tuple):
             self._data: Array = np.zeros(as_shape(shape_or_data), dtype)
         else:
-            self._data = np.array(shape_or_data, dtype=dtype)
+            # in rows, whatever the order of what is given: bytes of a tensor are views of its array
+            self._data = np.array(shape_or_data, dtype=dtype, order="C")
         self._base: NpuTensor | None = None
         self._offset_bytes = 0
         memory = HostOnlyTransport(self._data.reshape(-1).view(np.uint8))
@@ -151,7 +152,7 @@ class NpuTensor(MadeTensor):
         """The same memory as a buffer for runs of `pyxrt`."""
         from tilewright.xrt.buffers import bo
 
-        return bo.over(self._data.reshape(-1).view(np.uint8))
+        return bo.over(self._data)
 
     @contextmanager
     def mutate(self) -> Generator[Array]:
@@ -167,6 +168,7 @@ class NpuTensor(MadeTensor):
     def subview(self, offset: int, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> Self:
         """A part of this tensor that shares its memory; it begins `offset` bytes in."""
         if type(self).data is not NpuTensor.data:
+            # mlir-aie raises this for such classes too: it is part of what callers catch, not a gap
             raise NotImplementedError(f"{type(self).__name__} has `data` of its own, which parts could not share")
         if not hasattr(offset, "__index__"):
             raise TypeError(f"offset must be an integer number of bytes, got {offset!r}")

@@ -18,6 +18,7 @@ from tilewright.ir.diagnostics import place
 from tilewright.ir.escapes import visible
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import WORD, CppBuilder, Style
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import NAMESPACE, VECTOR, opaque_type
+from tilewright.txn.stream import Header
 
 RESULT = opaque_type("std::optional<std::vector<uint32_t>>")
 ANY_STREAM = opaque_type("Txn &")
@@ -27,9 +28,8 @@ def header_fields(device: DeviceOp) -> tuple[int, ...]:
     """What the stream's header says of the device: the fields of a `TxnDeviceInfo`, the version first."""
     if (given := header_numbers(device)) is not None:
         return given[:6]
-    model = device.model
-    # version 0.1; a device that the header has no number for passes for npu1, which is 3
-    return 0, 1, model.txn_generation or 3, model.rows, model.columns, model.mem_rows
+    header = Header.of(device.model)
+    return *header.version, header.device_generation, header.rows, header.columns, header.mem_tile_rows
 
 
 def device_info(device: DeviceOp) -> str:

@@ -12,7 +12,6 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from tilewright.driver.compiled_design import Design, compile_source, design_from_text
@@ -20,6 +19,8 @@ from tilewright.driver.sources import BuiltSource, Source
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.printer import module_text
 from tilewright.native.object_cache import CacheFolder, package_key
+from tilewright.support.lazy import KeyedLocks, once
+from tilewright.support.output_files import write_file
 
 # All that compiling runs through: after a change in a folder that is missing here, old designs would be taken.
 _COMPILER = ("", "codegen", "device", "dialects", "driver", "ir", "native", "passes", "rewrite", "support")
@@ -36,6 +37,7 @@ class Statistics:
 
 
 statistics = Statistics()
+_locks = KeyedLocks()
 _in_memory: dict[str, Design] = {}  # with native code, which a file does not have
 
 
@@ -44,11 +46,14 @@ def compiled_design(source: Source, use_cache: bool = True) -> Design:
     key = program_key(source)
     if not use_cache:
         return _compile(key, source)
-    if key in _in_memory:
-        statistics.from_memory += 1
-    else:
-        _in_memory[key] = _from_disk(key) or _compile(key, source)
-    return _in_memory[key]
+    # One thread compiles it, others that want the same wait.
+    with _locks.holding(key):
+        found = _in_memory.get(key)
+        if found is None:
+            found = _in_memory[key] = _from_disk(key) or _compile(key, source)
+        else:
+            statistics.from_memory += 1
+        return found
 
 
 def forget_designs() -> None:
@@ -73,11 +78,11 @@ def design_file(key: str, design: Design) -> Path:
     if _ON_DISK.read(key) is not None:
         return _ON_DISK.path(key)
     path = _own_folder() / f"{key}.mlir"
-    path.write_bytes(_text(design))
+    write_file(path, _text(design))  # whole: others may read the one from before
     return path
 
 
-@cache
+@once
 def _own_folder() -> Path:
     folder, owner = Path(tempfile.mkdtemp(prefix="tilewright-")), os.getpid()
 

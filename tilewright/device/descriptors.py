@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device import TileType
-from tilewright.device.bd import BD_LAYOUTS
-from tilewright.device.layout import WORD_BYTES
+from .bd import BD_LAYOUTS
+from .enums import TileType
+from .layout import WORD_BYTES
 
 Addresses = npt.NDArray[np.int64]
 PIECE_WORDS = 1 << 16

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tilewright.device import TileType
 from tilewright.device.bd import CoreBd, MemTileBd, ShimBd
-from tilewright.sim.descriptors import (
+from tilewright.device.descriptors import (
     PAD,
     PIECE_WORDS,
     BdDimension,
