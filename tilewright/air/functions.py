@@ -74,7 +74,7 @@ def kind_of(name: str, value: Any) -> Kind:
         return Kind(f32)
     is_array = isinstance(value, np.ndarray)
     if not is_array or dtype not in KNOWN:
-        given = f"an array of {dtype}" if is_array else repr(value)
+        given = f"an array of {dtype}" if is_array else repr(cast(object, value))
         raise ArgumentError(f"argument {name} is {given}: pass NumPy arrays of numbers, or numbers")
     return Kind(dtype, cast("np.ndarray[Any, Any]", value).ndim)
 

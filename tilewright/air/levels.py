@@ -194,7 +194,7 @@ class Launch(Level):
 
     def _emit(self, body: Callable[..., Any]) -> None:
         self._check(body, len(self.counts) if self._has_grid else 0)
-        given: Callable[..., Any] = body if self._has_grid else lambda *_: body()  # pyright: ignore
+        given: Callable[..., Any] = body if self._has_grid else lambda *_: body()
         names = list(inspect.signature(body).parameters)
         known = all(is_integer(count) for count in self.counts)
         if known and min(cast("Sequence[int]", self.counts), default=1) < 0:

@@ -202,7 +202,7 @@ class Tile:
     __hash__ = object.__hash__
 
     def __pow__(self, other: Any) -> Tile:
-        return combine(operator.pow, self, other)
+        return combine(_power, self, other)
 
     def __neg__(self) -> Tile:
         return combine(operator.neg, self)
@@ -243,6 +243,10 @@ class Tile:
 
     def __repr__(self) -> str:
         return f"<Tile {' x '.join(map(str, self.shape))} of {self.type}>"
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    return base**exponent
 
 
 def as_tile(given: Any) -> Any:

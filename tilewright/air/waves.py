@@ -50,7 +50,7 @@ def barrier() -> None:
 
 
 def shuffle(value: Any, offset: Any, mode: str = "xor") -> ScalarValue:
-    """The `value` of another lane of the wave, at an `offset` by `mode`: `xor`, `up`, `down`, or `idx` for its number."""
+    """The `value` of another lane of the wave, at an `offset` by `mode`: `xor`, `up` or `down`, or of number `idx`."""
     if not isinstance(value, ScalarValue):
         refuse(f"lanes exchange numbers of the program, not {value!r}")
     modes = [kind.value for kind in ShuffleMode]

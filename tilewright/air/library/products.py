@@ -98,8 +98,8 @@ def matmul(
 
     `a` and `b` are matrices of f32, f16 or bf16, or stacks of them with the same number of matrices. With "column" in
     `layouts` a matrix is given transposed, as its columns lie one after the other. `bias` has a number for each column.
-    The result is of `out_dtype`, the type of `a` unless given. With `backend="cuda"`, f16 and bf16 that are given by rows go
-    to the tensor cores of Hopper GPUs.
+    The result is of `out_dtype`, the type of `a` unless given. With `backend="cuda"`, f16 and bf16 that are given by rows
+    go to the tensor cores of Hopper GPUs.
     """
     for layout in layouts:
         if layout not in LAYOUTS:

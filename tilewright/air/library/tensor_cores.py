@@ -183,9 +183,8 @@ class TensorBlock:
         with if_(copies, hasElse=False):
             self._prepare()
         barrier()
-        with if_(copies) as parts:
-            with if_(lane() == 0, hasElse=False):
-                self._copy()
+        with if_(copies) as parts, if_(lane() == 0, hasElse=False):
+            self._copy()
         with else_(parts):
             self._write(self._multiply(), store)
 

@@ -71,12 +71,16 @@ def width(type: Attribute) -> int:
 
 def binary(operator: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """`lhs operator rhs`, by the operator's name in Python's `operator` module, or `min` and `max`."""
-    # those of a vector are computed alike
-    type = cast("VectorType[Any]", lhs.type).element_type if isinstance(lhs.type, VectorType) else lhs.type
+    type = _element_type(lhs.type)
     make = (_FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED).get(operator)
     if make is None:
         _refuse_operator(operator, type)
     return with_sign(make(signless(lhs), signless(rhs)), lhs.type)
+
+
+def _element_type(type: Attribute) -> Attribute:
+    """Of a vector, whose elements are computed alike; of a number its own."""
+    return cast(Any, type).element_type if isinstance(type, VectorType) else type
 
 
 def _refuse_operator(operator: str, type: Attribute) -> NoReturn:
