@@ -47,7 +47,7 @@ defaults: ContextVar[Mapping[str, Any]] = ContextVar("defaults", default=Mapping
 
 
 @dataclass(frozen=True)
-class Kind:
+class ArgumentKind:
     """What a program depends on of an argument: the type of an array and its dimensions, or the type of a number."""
 
     dtype: np.dtype[Any] | None
@@ -61,22 +61,22 @@ class Kind:
         return buffer_type([None] * self.dimensions, self.dtype)
 
 
-def kind_of(name: str, value: Any) -> Kind:
+def kind_of(name: str, value: Any) -> ArgumentKind:
     """The kind of an argument."""
     dtype: Any = getattr(value, "dtype", None)
     if isinstance(value, np.generic) and dtype in KNOWN:
-        return Kind(dtype)
+        return ArgumentKind(dtype)
     if isinstance(value, bool):
         raise ArgumentError(f"argument {name} is {value}: pass what is known as a keyword, behind `*` in the function")
     if isinstance(value, int):
-        return Kind(None)
+        return ArgumentKind(None)
     if isinstance(value, float):
-        return Kind(f32)
+        return ArgumentKind(f32)
     is_array = isinstance(value, np.ndarray)
     if not is_array or dtype not in KNOWN:
         given = f"an array of {dtype}" if is_array else repr(cast(object, value))
         raise ArgumentError(f"argument {name} is {given}: pass NumPy arrays of numbers, or numbers")
-    return Kind(dtype, cast("np.ndarray[Any, Any]", value).ndim)
+    return ArgumentKind(dtype, cast("np.ndarray[Any, Any]", value).ndim)
 
 
 @dataclass
@@ -209,7 +209,7 @@ def _target(options: Mapping[str, Any]) -> tuple[GpuTarget, int, str]:
 def traced(
     function: Callable[..., Any],
     names: Sequence[str],
-    kinds: Sequence[Kind],
+    kinds: Sequence[ArgumentKind],
     constants: Mapping[str, Any],
     target: GpuTarget,
     lanes: int,
@@ -238,7 +238,7 @@ def traced(
     return AirProgram.of_module(module, code.co_filename, sources_of(module))
 
 
-def _argument(body: Block, number: int, kind: Kind) -> Any:
+def _argument(body: Block, number: int, kind: ArgumentKind) -> Any:
     """An argument as the function sees it."""
     value = body.args[number]
     if kind.dimensions is None:

@@ -15,7 +15,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tilewright.air.trace import OpenLevel, Workers, call_runtime, current
+from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current
 from tilewright.dialects import arith
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.hierarchy import Hierarchy
@@ -44,7 +44,7 @@ def cdiv(size: Size, by: Size) -> Size:
 class Scope:
     """Memory of a level, for `air.alloc`."""
 
-    def __init__(self, kind: str, owner: Level):
+    def __init__(self, kind: str, owner: LevelContext):
         self.kind, self.owner = kind, owner
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ class Scope:
 
 
 @user_facing
-class Level:
+class LevelContext:
     """A level of the program and its iteration space; call it with the body, or decorate the body with it."""
 
     kind = ""
@@ -72,7 +72,7 @@ class Level:
         """How many points there are in each dimension."""
         return self.counts
 
-    def __enter__(self) -> Level:
+    def __enter__(self) -> LevelContext:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -118,7 +118,7 @@ class Level:
 
 
 def fill_level(
-    level: Level,
+    level: LevelContext,
     extents: Sequence[SSAValue],
     location: Any,
     body: Callable[[list[ScalarValue]], Any],
@@ -174,7 +174,7 @@ def _inside(value: SSAValue, block: Block, passed: list[SSAValue]) -> SSAValue:
 
 
 @user_facing
-class Launch(Level):
+class LaunchContext(LevelContext):
     """A `grid` of blocks that run in any order, under a `name`; with `waves`, a herd of so many in each block."""
 
     kind, operation, most_dimensions = "launch", LaunchOp, 3
@@ -220,13 +220,13 @@ class Launch(Level):
         if self.waves is None:
             body(*ids)
             return
-        inner = Herd(self.waves)
+        inner = HerdContext(self.waves)
         inner.shares_tiles, inner._location = True, self._location
         fill_level(inner, [as_index(self.waves).ssa], self._location, lambda _: body(*ids))
 
 
 @user_facing
-class Segment(Level):
+class SegmentContext(LevelContext):
     """A whole block, with memory that its waves share, under a `name`; a `grid` is one of the launch."""
 
     kind, operation = "segment", SegmentOp
@@ -244,7 +244,7 @@ class Segment(Level):
 
     def _emit(self, body: Callable[..., Any]) -> None:
         if current().inner("launch") is None:
-            outer = Launch(None)
+            outer = LaunchContext(None)
             outer._location = self._location
             fill_level(outer, [as_index(1).ssa], self._location, lambda _: self._open(body, []))
         else:
@@ -258,7 +258,7 @@ BLOCK_WAVES = 4
 
 
 @user_facing
-class Herd(Level):
+class HerdContext(LevelContext):
     """Waves of a block, one for each point of a `grid`; where there are more points, waves take several in turn.
 
     `name` is its name in the program, `shape` how many waves there are.
@@ -310,7 +310,7 @@ class Herd(Level):
 
             fill_level(self, [as_index(waves).ssa], self._location, in_wave)
 
-        outer = Launch((cdiv(first, waves), *rest))
+        outer = LaunchContext((cdiv(first, waves), *rest))
         outer._location = self._location
         outer.body(in_block)
 
@@ -355,14 +355,14 @@ class Herd(Level):
         level.lane = lane
         if self.shares_tiles and waves > 1:
             number = wave * trace.lanes + lane
-            level.workers = Workers(number, trace.lanes * waves, waves, wave, waves)
+            level.workers = TileLanes(number, trace.lanes * waves, waves, wave, waves)
         else:
-            level.workers = Workers(lane, trace.lanes, 1, wave, waves)
+            level.workers = TileLanes(lane, trace.lanes, 1, wave, waves)
         return ids
 
 
 @user_facing
-class Rank(Level):
+class RankContext(LevelContext):
     """All `ranks` of a run, under a `name`: each is a process with a GPU, and runs the body with its number."""
 
     kind, operation = "rank", RankOp
@@ -437,7 +437,7 @@ def parse_grid(grid: Any, kind: str) -> tuple[tuple[Size, ...], tuple[int, ...]]
     return tuple(counts), tuple(steps)
 
 
-launch, segment, herd, rank = Launch, Segment, Herd, Rank
+launch, segment, herd, rank = LaunchContext, SegmentContext, HerdContext, RankContext
 
 
 def sequential(

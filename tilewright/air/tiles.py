@@ -19,7 +19,7 @@ from xdsl.ir import Attribute
 from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
 from tilewright.air.dtypes import DType, as_dtype, bf16, element_of, f16, f32, value_type
 from tilewright.air.levels import Scope
-from tilewright.air.trace import OpenLevel, Workers, at_start, current, in_herd
+from tilewright.air.trace import OpenLevel, TileLanes, at_start, current, in_herd
 from tilewright.air.waves import barrier, shuffle
 from tilewright.dialects import memref as ops
 from tilewright.dialects import scf
@@ -40,7 +40,7 @@ MOST_UNROLLED = 64
 
 
 @dataclass(frozen=True)
-class Layout:
+class TileLayout:
     """Which elements of a tile each lane holds."""
 
     shape: Shape
@@ -96,7 +96,7 @@ def _indices_of(number: int, shape: Shape) -> list[int]:
     return [number] if len(shape) == 1 else [*_indices_of(number // shape[-1], shape[:-1]), number % shape[-1]]
 
 
-def square_layout(shape: Shape, workers: int) -> Layout:
+def square_layout(shape: Shape, workers: int) -> TileLayout:
     """A tile of two dimensions, divided so that lanes hold about as many rows as columns."""
     rows, columns = shape
     best: tuple[int, int] | None = None
@@ -106,7 +106,7 @@ def square_layout(shape: Shape, workers: int) -> Layout:
             continue
         if best is None or _unevenness(shape, (down, across)) < _unevenness(shape, best):
             best = down, across
-    return Layout(shape, workers, best)
+    return TileLayout(shape, workers, best)
 
 
 def _unevenness(shape: Shape, lanes: tuple[int, int]) -> float:
@@ -124,17 +124,17 @@ def shape_of(given: Any) -> Shape:
     return tuple(int(size) for size in sizes)
 
 
-def workers_here() -> Workers:
+def workers_here() -> TileLanes:
     """The lanes that tiles are divided among."""
     workers = in_herd("a tile").workers
     assert workers is not None, "herds have lanes"
     return workers
 
 
-def layout_of(shape: Shape, in_squares: bool = False) -> Layout:
+def layout_of(shape: Shape, in_squares: bool = False) -> TileLayout:
     """How a tile of this shape is divided among lanes, or a sum of products."""
     count = workers_here().count
-    layout = square_layout(shape, count) if in_squares and len(shape) == 2 else Layout(shape, count)
+    layout = square_layout(shape, count) if in_squares and len(shape) == 2 else TileLayout(shape, count)
     if layout.slots > MOST_SLOTS:
         refuse(
             f"a tile of {' x '.join(map(str, shape))} is {layout.slots} elements for each of {layout.workers} lanes",
@@ -166,7 +166,7 @@ class Tile:
     `layout` says which lanes hold what, `slots` are the numbers of one lane.
     """
 
-    def __init__(self, layout: Layout, slots: Sequence[ScalarValue]):
+    def __init__(self, layout: TileLayout, slots: Sequence[ScalarValue]):
         self.layout, self.slots = layout, list(slots)
 
     @property
@@ -329,7 +329,7 @@ def reduced(kind: str, given: Any) -> ScalarValue:
     return value.astype(tile.type) if short else value
 
 
-def _across_waves(kind: str, value: ScalarValue, workers: Workers) -> ScalarValue:
+def _across_waves(kind: str, value: ScalarValue, workers: TileLanes) -> ScalarValue:
     """What each wave has come to, through memory of the block."""
     herd = in_herd("a tile")
     assert workers.wave is not None and herd.lane is not None
@@ -371,7 +371,7 @@ class Buffer:
     `layout` says which lanes hold what, and `dtype` of which type elements are.
     """
 
-    def __init__(self, layout: Layout, dtype: DType):
+    def __init__(self, layout: TileLayout, dtype: DType):
         self.layout, self.dtype = layout, dtype
         self.memory = private(layout.slots, dtype)
 
@@ -546,7 +546,7 @@ def cooperative_copy(target: Array, source: Region, fill: Any = 0) -> None:
         refuse(f"a part of {' x '.join(map(str, shape))} does not fill {target!r}")
     barrier()
     if is_integer(count) and prod(shape) <= MOST_UNROLLED * count:
-        layout = Layout(shape, count)
+        layout = TileLayout(shape, count)
         for slot in range(layout.slots):
             indices = layout.indices(slot, number)
             there = layout.is_there(slot, number)
@@ -624,7 +624,7 @@ def _add_products(left: Region, right: Region, total: Buffer, depth: int) -> Non
             total.memory[slot] = sum + rows[row_key] * columns[column_key]
 
 
-def _slot_keys(layout: Layout, slot: int) -> tuple[Any, Any]:
+def _slot_keys(layout: TileLayout, slot: int) -> tuple[Any, Any]:
     """What is the same for slots of one row, and of one column."""
     if layout.square is not None:
         return divmod(slot, layout.shape[1] // layout.square[1])

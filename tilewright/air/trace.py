@@ -23,7 +23,7 @@ from tilewright.support.lazy import setting
 
 
 @dataclass
-class Workers:
+class TileLanes:
     """The lanes among which tiles are divided: those of a wave, or of a block."""
 
     number: ScalarValue
@@ -43,14 +43,14 @@ class OpenLevel:
     kind: str
     op: Operation
     block: Block
-    workers: Workers | None = None
+    workers: TileLanes | None = None
     lane: ScalarValue | None = None
     made: dict[str, Any] = field(default_factory=dict[str, Any])
     """What is made once in a body, by name."""
 
 
 @dataclass
-class Trace:
+class TracedProgram:
     """A program in the making."""
 
     module: Module
@@ -71,14 +71,14 @@ class Trace:
         return self.inner("launch", "segment", "herd") is not None
 
 
-_current: ContextVar[Trace | None] = ContextVar("trace", default=None)
+_current: ContextVar[TracedProgram | None] = ContextVar("trace", default=None)
 
 
 def is_tracing() -> bool:
     return _current.get() is not None
 
 
-def current() -> Trace:
+def current() -> TracedProgram:
     """The program that is being traced."""
     found = _current.get()
     if found is None:
@@ -98,11 +98,11 @@ def in_herd(what: str) -> OpenLevel:
 
 
 @contextmanager
-def tracing(target: GpuTarget, lanes: int, backend: str) -> Generator[Trace]:
+def tracing(target: GpuTarget, lanes: int, backend: str) -> Generator[TracedProgram]:
     """Build a new program in the block."""
     module = Module()
     module.op.attributes[GPU_PROGRAM] = UnitAttr()
-    trace = Trace(module, target, lanes, backend)
+    trace = TracedProgram(module, target, lanes, backend)
     with setting(_current, trace), building(module):
         yield trace
 

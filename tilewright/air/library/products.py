@@ -98,8 +98,8 @@ def matmul(
 
     `a` and `b` are matrices of f32, f16 or bf16, or stacks of them with the same number of matrices. With "column" in
     `layouts` a matrix is given transposed, as its columns lie one after the other. `bias` has a number for each column.
-    The result is of `out_dtype`, the type of `a` unless given. With `backend="cuda"`, f16 and bf16 that are given by rows
-    go to the tensor cores of Hopper GPUs.
+    The result is of `out_dtype`, the type of `a` unless given. With `backend="cuda"`, f16 and bf16 by rows go to the
+    tensor cores of Hopper GPUs.
     """
     for layout in layouts:
         if layout not in LAYOUTS:
@@ -237,10 +237,10 @@ def _kernel(problem: Problem, tiles: Tiles, exact: bool, width: int) -> None:
 
     @launch((cdiv(n, tiles.n), cdiv(m, tiles.m), problem.c.shape[0]), waves=tiles.threads * tiles.groups // lanes)
     def _(x: Any, y: Any, batch: Any) -> None:
-        Block(problem, tiles, exact, width, (x, y, batch)).run()
+        ProductBlock(problem, tiles, exact, width, (x, y, batch)).run()
 
 
-class Block:
+class ProductBlock:
     """The work of a block, from the place of one lane."""
 
     def __init__(self, problem: Problem, tiles: Tiles, exact: bool, width: int, place: tuple[Any, Any, Any]):
