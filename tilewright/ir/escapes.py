@@ -45,7 +45,8 @@ def python_string(text: str) -> str:
 def shown_json(value: object) -> str:
     """JSON whose strings are there to be shown; it can stand in a script element of HTML too."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    if text.isascii():
+    # JSON's own escapes are for those below the space: what deletes is ASCII, and is left as it is
+    if text.isascii() and text.isprintable():
         return text
     return "".join(_escape(c).replace("\\", "\\\\") if _is_hidden(c) else c for c in text)
 

@@ -10,7 +10,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tilewright as tw
@@ -55,6 +55,7 @@ def test_a_string_of_python_is_one(text: str) -> None:
     assert literal.isprintable() and ast.literal_eval(literal) == text
 
 
+@example({"\x7f": ""})
 @given(st.dictionaries(HOSTILE, HOSTILE | st.integers() | st.lists(HOSTILE)))
 def test_json_that_is_shown_is_json_and_ends_no_script(value: dict[str, object]) -> None:
     text = shown_json(value)
