@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Generator, Sequence
 from itertools import product
 from math import prod
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -72,7 +72,7 @@ class LevelContext:
         """How many points there are in each dimension."""
         return self.counts
 
-    def __enter__(self) -> LevelContext:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
