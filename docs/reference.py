@@ -19,6 +19,7 @@ MODULES = (
     "tilewright",
     "tilewright.txn",
     "tilewright.air",
+    "tilewright.air.library",
     "tilewright.iron",
     "tilewright.iron.device",
     "tilewright.iron.controlflow",

@@ -52,7 +52,8 @@ ALLOWED: dict[str, set[str]] = {
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},
     "children": set(),
-    "air": VOCABULARY | {"rewrite", "gpu", "report", "passes", "passes.*"},
+    # Its front end builds with the builders of `iron`.
+    "air": VOCABULARY | {"native", "rewrite", "gpu", "report", "iron", "passes", "passes.*"},
 }
 """The command line and the root package join everything, so they have no row."""
 JOINING = ("cli", "__main__", "tilewright")

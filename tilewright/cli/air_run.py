@@ -43,7 +43,7 @@ BY_MESSAGES = "TILEWRIGHT_MPI_MESSAGES"
 
 add_arguments = arguments(
     {
-        "file": value("FILE", "a program in MLIR, or the folder that `air compile` wrote"),
+        "file": value("FILE", "a program in MLIR or Python, or the folder that `air compile` wrote"),
         "--ranks": value("N", "how many processes (default: what air.rank says, or 1)", type=int),
         "--backend": {"default": "emulator", "help": "emulator (default), cuda or hip"},
         "--entry": value("FUNC", "the function to call (default: main)"),
@@ -81,8 +81,39 @@ def run(args: Namespace) -> int:
 
     if args.launcher == "mpi" and args.json:
         raise usage("--json is not for --launcher mpi: what ranks print goes through mpirun")
+    if args.file.endswith(".py"):
+        return _run_python(args)
     program = AirProgram(read_text(args.file), source_name(args.file))
     return _run_under_mpi(program, args) if args.launcher == "mpi" else _run_locally(program, args)
+
+
+def _run_python(args: Namespace) -> int:
+    """Run a Python program whose functions `air.jit` traces, with these options for all of them."""
+    import runpy
+
+    from tilewright.air.functions import defaults
+    from tilewright.cli.run_values import pairs
+    from tilewright.support.lazy import setting
+
+    for option, given in (("--arg", args.arg), ("--out", args.out), ("--entry", args.entry)):
+        if given:
+            raise usage(f"{option} is for programs in MLIR: a Python program calls its functions itself")
+    if args.launcher == "mpi":
+        raise usage("--launcher mpi is for programs in MLIR")
+    options = {
+        "backend": args.backend,
+        "ranks": args.ranks,
+        "chip": args.chip,
+        "wave_size": args.wave_size,
+        "heap_bytes": args.heap_size,
+        "seed": args.seed,
+        "settings": pairs("--set", args.set),
+        "timeout": args.timeout,
+    }
+    read_text(args.file)  # what cannot be read is said as of any file
+    with setting(defaults, {name: value for name, value in options.items() if value is not None}):
+        runpy.run_path(args.file, run_name="__main__")
+    return 0
 
 
 def _run_locally(program: AirProgram, args: Namespace) -> int:

@@ -7,7 +7,7 @@ different. All operands have one type, which the result has too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import (
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     Signedness,
     UnrealizedConversionCastOp,
+    VectorType,
     i1,
     i64,
 )
@@ -70,11 +71,16 @@ def width(type: Attribute) -> int:
 
 def binary(operator: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """`lhs operator rhs`, by the operator's name in Python's `operator` module, or `min` and `max`."""
-    type = lhs.type
+    type = _element_type(lhs.type)
     make = (_FLOATS if is_float_type(type) else _UNSIGNED if is_unsigned(type) else _SIGNED).get(operator)
     if make is None:
         _refuse_operator(operator, type)
-    return with_sign(make(signless(lhs), signless(rhs)), type)
+    return with_sign(make(signless(lhs), signless(rhs)), lhs.type)
+
+
+def _element_type(type: Attribute) -> Attribute:
+    """Of a vector, whose elements are computed alike; of a number its own."""
+    return cast(Any, type).element_type if isinstance(type, VectorType) else type
 
 
 def _refuse_operator(operator: str, type: Attribute) -> NoReturn:

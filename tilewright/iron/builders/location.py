@@ -20,7 +20,7 @@ from tilewright.support.lazy import setting
 
 UPSTREAM = "aie"
 """The package that programs for mlir-aie import, whoever serves it."""
-_BETWEEN = ("tilewright.iron", "tilewright.support.tracebacks", "contextlib", "functools", "numpy")
+_BETWEEN = ("tilewright.iron", "tilewright.air", "tilewright.support.tracebacks", "contextlib", "functools", "numpy")
 """Modules whose frames stand between the user's line and us."""
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from math import prod
 from os import PathLike
 from pathlib import Path
+from typing import Self
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -33,7 +35,9 @@ from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, run_pipeline
+from tilewright.ir.printer import module_text
 from tilewright.ir.verifier import verify
+from tilewright.native.object_cache import CacheFolder, package_key
 from tilewright.passes.air.hierarchies import find_target, wave_size_of
 from tilewright.passes.pipelines import pipeline_of
 from tilewright.rewrite.folding.constants import scalar_int
@@ -41,6 +45,10 @@ from tilewright.support.tracebacks import at_user_line
 
 __all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]
 
+LOWERED = CacheFolder(".air")
+"""What passes made of functions of Python, kept from one process to the next."""
+LOWERING = "air", "device", "dialects", "ir", "passes", "rewrite"
+"""Folders of this package that decide what passes make."""
 DEFAULT_CHIPS = {"emulator": DEFAULT_AMD, "cuda": DEFAULT_NVIDIA, "hip": DEFAULT_AMD}
 """What programs are lowered for by default, by backend."""
 DEFAULT_WAVES = {Vendor.NVIDIA: 64}
@@ -94,10 +102,25 @@ class AirProgram:
     def __init__(self, text: str, name: str):
         """A program in MLIR `text`, whose locations call its file `name`."""
         self.text, self.name = text, name
-        self._context = make_context()
+        self.sources = {name: text}
+        self._context, self._keeps = make_context(), False
         with self._quoting():
             self.module = parse_source(self._context, text, name)
             _raise_errors(self.module)
+
+    @classmethod
+    def of_module(cls, module: ModuleOp, name: str, sources: Mapping[str, str]) -> Self:
+        """A program, called `name`, that is built already as a `module`.
+
+        `sources` are the texts of the files that its locations name.
+        """
+        program = cls.__new__(cls)
+        program.name, program.sources, program.module = name, dict(sources), module
+        program.text = module_text(module, debuginfo=True)
+        program._context, program._keeps = make_context(), True
+        with program._quoting():
+            _raise_errors(module)
+        return program
 
     def __repr__(self) -> str:
         return f"<AirProgram {shortened(self.name)}: functions {shortened(', '.join(self._functions())) or 'none'}>"
@@ -120,9 +143,22 @@ class AirProgram:
         """
         if heap_bytes is not None:
             heap_bytes = whole_number("heap size", heap_bytes, 1, MOST_HEAP_BYTES)
+        order = split_passes(target, lanes_of(target, wave_size), heap_bytes)
+        if not self._keeps or watch is not None:
+            return self._run_passes(order, watch)
+        key = sha256("\0".join((self.text, *order, package_key(*LOWERING))).encode()).hexdigest()
+        kept = LOWERED.read(key)
+        if kept is None:
+            module = self._run_passes(order, None)
+            LOWERED.keep(key, module_text(module, debuginfo=True).encode())
+            return module
+        module = parse_source(self._context, kept.decode(), self.name)
+        _name_arguments(module, self.module)
+        return module
+
+    def _run_passes(self, order: Sequence[str], watch: Watch | None) -> ModuleOp:
         # passes change it in place, and the same program may be lowered for several targets
         module = self.module.clone()
-        order = split_passes(target, lanes_of(target, wave_size), heap_bytes)
 
         def show(when: str, step: Pass, op: Operation) -> None:
             if watch is not None and when == "after" and isinstance(op, ModuleOp):
@@ -202,15 +238,27 @@ class AirProgram:
             Hang: if ranks wait for each other, or longer than `timeout`
             Fault: if a rank fails
         """
+        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
+        return self.run_job(job, arguments, ranks, timeout, show, check)
+
+    def run_job(
+        self,
+        job: RankJob,
+        arguments: Sequence[Argument],
+        ranks: int | None = None,
+        timeout: float | None = None,
+        show: Show | None = None,
+        check: bool = True,
+    ) -> RunResult:
+        """Run what `job` gave, with `arguments`; `ranks`, `timeout`, `show` and `check` are as in `run`."""
         seconds = checked_timeout(timeout)
         size = self.world_size(ranks)
-        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
         result = run_ranks(job, size, seconds, show)
         # also of a run that failed
         give_back(arguments, result.ranks[0].arrays)
         if check and (error := result.error()) is not None:
             # what shows the error quotes the line
-            error.sources[self.name] = self.text
+            error.sources.update(self.sources)
             raise error
         return result
 
@@ -234,26 +282,36 @@ class AirProgram:
         lanes = lanes_of(target, wave_size)
         host = self.host(self.lowered(target, lanes, heap_bytes), entry)
         seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
-        options = DeviceOptions(target, lanes, seed, dict(settings or {}), {self.name: self.text})
+        options = DeviceOptions(target, lanes, seed, dict(settings or {}), dict(self.sources))
         job = RankJob(host, (), backend, options)
         job.prepare()  # settings and kernels are checked before processes start
         return job
 
     def _quoting(self) -> _Quoting:
-        return _Quoting(self.name, self.text)
+        return _Quoting(self.sources)
+
+
+def _name_arguments(module: ModuleOp, source: ModuleOp) -> None:
+    """Give the arguments of functions the names that they have in the source, which texts do not keep."""
+    functions = {op.sym_name.data: op for op in source.body.block.ops if isinstance(op, FuncOp)}
+    for op in module.body.block.ops:
+        known = functions.get(op.sym_name.data) if isinstance(op, FuncOp) else None
+        if isinstance(op, FuncOp) and known is not None and known.body.blocks and op.body.blocks:
+            for argument, named in zip(op.body.blocks[0].args, known.body.blocks[0].args, strict=False):
+                argument.name_hint = named.name_hint
 
 
 class _Quoting:
     """Errors inside of it take the program's text along, for what shows them."""
 
-    def __init__(self, name: str, text: str):
-        self.name, self.text = name, text
+    def __init__(self, sources: Mapping[str, str]):
+        self.sources = sources
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, DiagnosedError):
-            error.sources[self.name] = self.text
+            error.sources.update(self.sources)
 
 
 def _raise_errors(module: ModuleOp) -> None:

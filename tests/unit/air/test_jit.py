@@ -1,0 +1,202 @@
+"""Functions that are traced once for each kind of arguments, and what they refuse, at the user's line."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import air
+
+TRACES: list[str] = []
+
+
+@air.jit
+def fill(x, value, *, size=64):
+    TRACES.append("fill")
+
+    @air.launch(air.cdiv(x.shape[0], size), waves=1)
+    def _(block):
+        x[block * size : (block + 1) * size] = value
+
+
+def test_one_build_serves_all_sizes() -> None:
+    TRACES.clear()
+    for count in (0, 1, 63, 64, 65, 300):
+        x = np.zeros(count, np.float32)
+        fill(x, 2.5)
+        assert (x == 2.5).all()
+    assert len(TRACES) == 1
+    fill(np.zeros(10, np.float32), 2.5, size=128)
+    fill(np.zeros(10, np.int32), 2)
+    assert len(TRACES) == 3
+
+
+def test_two_threads_make_one_build() -> None:
+    TRACES.clear()
+    arrays = [np.zeros(100, np.float64) for _ in range(4)]
+    threads = [threading.Thread(target=fill, args=(x, np.float64(n))) for n, x in enumerate(arrays)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(TRACES) == 1
+    assert [set(x) for x in arrays] == [{0.0}, {1.0}, {2.0}, {3.0}]
+
+
+def test_a_kept_build_is_used_by_the_next_process_if_it_is_whole(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+
+    def build() -> bytes:
+        @air.jit
+        def work(x):
+            @air.launch(1, waves=1)
+            def _(_):
+                x[air.lane()] = x[air.lane()] + 1.0
+
+        x = np.zeros(64, np.float32)
+        work(x)
+        assert (x == 1).all()
+        return b""
+
+    build()
+    (kept,) = (tmp_path / "cache").rglob("*.air")
+    first = kept.read_bytes()
+    build()
+    assert kept.read_bytes() == first
+    kept.write_bytes(first[:-20])
+    build()
+    assert kept.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        pytest.param(lambda: fill(np.zeros(3, np.float32)), "missing a required argument: 'value'", id="too few"),
+        pytest.param(lambda: fill([1, 2], 1.0), "argument x is [1, 2]: pass NumPy arrays", id="a list"),
+        pytest.param(lambda: fill(np.zeros(3, bool), 1), "an array of bool", id="a type that GPUs lack"),
+        pytest.param(lambda: fill.options(backend="rocket"), "unknown backend 'rocket'", id="backend"),
+        pytest.param(lambda: fill.options(color=1), "there is no option color", id="option"),
+    ],
+)
+def test_calls_that_do_not_fit(call, text: str) -> None:
+    with pytest.raises(tw.Error, match=None) as error:
+        call()
+    assert text in str(error.value)
+
+
+def body_error(body) -> str:
+    """The error that tracing a body gives, without its file."""
+
+    @air.jit
+    def work(x):
+        body(x)
+
+    with pytest.raises(tw.CompileError) as error:
+        work.mlir(np.zeros((4, 4), np.float32))
+    first = str(error.value).splitlines()[0]
+    file, line, _, text = first.split(":", 3)
+    # the error is at the line of the mistake, which says so
+    source = Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1]
+    assert source.endswith("# here"), first
+    return text.removeprefix(" error: ")
+
+
+def in_launch(inner):
+    def body(x):
+        @air.launch(1, waves=1)
+        def _(_):
+            inner(x)
+
+    return body
+
+
+def outside(x):
+    air.lane()  # here
+
+
+def open_tile(x):
+    air.load(x[0, :])  # here
+
+
+def truth(x):
+    if x[0, 0] > 0:  # here
+        pass
+
+
+def wrong_store(x):
+    x[0, 0] = air.lane().astype(air.i32)  # here
+
+
+def too_many(x):
+    x[0, 0, 0] = 1  # here
+
+
+def shapes(x):
+    air.load(x[0:4, 0:4]) + air.load(x[0, 0:8])  # here
+
+
+def large(x):
+    air.zeros((1000, 1000))  # here
+
+
+def carried(x):
+    total = x[0, 0]
+    for k in air.sequential(4):  # here
+        total = total + x[0, k]
+    x[0, 0] = total
+
+
+def order(x):
+    air.atomic_load(x, (0, 0), order="release")  # here
+
+
+def backwards(x):
+    x[-1, 0] = 1  # here
+
+
+def host_alloc(x):
+    air.symmetric(4)  # here
+
+
+def nested(x):
+    @air.herd(2)  # here
+    def _(_):
+        pass
+
+
+@pytest.mark.parametrize(
+    "body, text",
+    [
+        (outside, "a lane is for the waves of a herd"),
+        (in_launch(open_tile), "a tile has a known size, and this part of an array has an open one"),
+        (in_launch(truth), "a value of the program is not known while it is being built"),
+        (in_launch(wrong_store), "cannot store a number of type int32 in an array of float32"),
+        (in_launch(too_many), "an array of 2 dimensions takes as many indices, not 3"),
+        (in_launch(shapes), "tiles of 4 x 4 and 8 do not go together"),
+        (in_launch(large), "a tile of 1000 x 1000 is 15625 elements for each of 64 lanes"),
+        (in_launch(carried), "'total' does not go from one turn of this loop to the next: its body is built once"),
+        (in_launch(order), "there is no order 'release' here"),
+        (in_launch(backwards), "index -1 counts from the end"),
+        (host_alloc, "symmetric arrays are for ranks"),
+        (in_launch(nested), "a herd cannot be in a herd"),
+    ],
+)
+def test_mistakes_are_found_at_the_users_line(body, text: str) -> None:
+    assert body_error(body) == text
+
+
+def test_a_fault_in_a_kernel_is_at_the_users_line() -> None:
+    @air.jit
+    def reach(x):
+        @air.launch(1, waves=1)
+        def _(_):
+            x[air.lane() + 1] = 1.0  # beyond
+
+    with pytest.raises(tw.Fault) as error:
+        reach(np.zeros(64, np.float32))
+    file, line, _, _ = str(error.value).split(":", 3)
+    assert Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].endswith("# beyond")

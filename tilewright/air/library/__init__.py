@@ -1,0 +1,8 @@
+"""Programs that are ready to be called with NumPy arrays: collectives of ranks, and products of matrices."""
+
+from __future__ import annotations
+
+from tilewright.air.library.collectives import all_gather, all_reduce, all_to_all, broadcast, reduce_scatter
+from tilewright.air.library.products import matmul
+
+__all__ = ["all_gather", "all_reduce", "all_to_all", "broadcast", "matmul", "reduce_scatter"]

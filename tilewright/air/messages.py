@@ -1,0 +1,322 @@
+"""Data between memories and between ranks: copies by DMA, channels, arrays of the symmetric heap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+
+from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
+from tilewright.air.dtypes import as_dtype, f32
+from tilewright.air.levels import rank_number, world_size
+from tilewright.air.tiles import Buffer, Tile, cooperative_copy, load, store_tile
+from tilewright.air.trace import at_start, call_runtime, current, declared
+from tilewright.dialects import llvm, scf
+from tilewright.dialects import memref as ops
+from tilewright.dialects._mixed_indices import split_mixed
+from tilewright.dialects._syntax import INDEX
+from tilewright.dialects.air.addressing import TranslateOp
+from tilewright.dialects.air.channels import SYMMETRIC, ChannelGetOp, ChannelOp, ChannelPutOp
+from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
+from tilewright.dialects.air.types import MemorySpace, SymmetricHeapAttr, memory_space
+from tilewright.dialects.gpu import memory as gpu
+from tilewright.iron.builders.arithmetic import signless
+from tilewright.iron.builders.handles import ssa_of
+from tilewright.iron.builders.location import refuse
+from tilewright.iron.builders.operations import InsertionPoint, build
+from tilewright.iron.builders.scalars import ScalarValue, as_index, constant
+from tilewright.iron.builders.types import is_integer, is_list
+from tilewright.support.tracebacks import user_facing
+
+PROTOCOLS = "line", "ordered"
+
+
+def access_lists(region: Region, side: str) -> dict[str, Any]:
+    """The operands and properties of a transfer for a part of an array."""
+    lists: dict[str, Sequence[Any]] = {"offsets": [], "sizes": [], "strides": []}
+    if not _is_whole(region):
+        lists = {"offsets": region.offsets, "sizes": region.sizes, "strides": region.array.strides}
+    fields: dict[str, Any] = {side: region.array}
+    for name, entries in lists.items():
+        mixed = [int(entry) if is_integer(entry) else as_index(entry).ssa for entry in entries]
+        dynamic, static = split_mixed(mixed)
+        fields |= {f"dynamic_{side}_{name}": dynamic, f"static_{side}_{name}": static}
+    return fields
+
+
+def _is_whole(region: Region) -> bool:
+    return all(
+        is_integer(offset)
+        and offset == 0
+        and (length is size or length == size if is_integer(size) else length is size)
+        for offset, length, size in zip(region.offsets, region.sizes, region.array.shape, strict=True)
+    )
+
+
+def dma(target: Any, source: Any) -> None:
+    """`air.dma_memcpy_nd`: a part of an array, `source`, into one of another, `target`, in the same order of elements.
+
+    In a herd each lane moves for itself. Outside of herds the lanes of the block share the work, and wait for it.
+    """
+    into, out = region_of(target, "`air.dma`"), region_of(source, "`air.dma`")
+    if into.dtype != out.dtype:
+        refuse(f"a copy moves elements as they are, not {out.dtype} into {into.dtype}", (None, "load and store tiles"))
+    if not current().is_kernel:
+        refuse("copies by DMA are for kernels", (None, "write it in a launch; `air.copy` is for the host"))
+    build(DmaMemcpyNdOp, **access_lists(into, "dst"), **access_lists(out, "src"))
+
+
+@user_facing
+class Channel:
+    """A channel between ranks, or an array of them; `put` sends and `get` receives, in herds of ranks.
+
+    `name` is its name in the program, `size` the shape of an array of channels, `broadcast_shape` that of the receiving
+    ends where one message goes to several. `channel_type` is that of `air.channel`, `protocol` is "line" or "ordered",
+    and `depth` how many messages may be on their way.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: Sequence[int] | None = None,
+        broadcast_shape: Sequence[int] | None = None,
+        channel_type: str = SYMMETRIC,
+        protocol: str | None = None,
+        depth: int | None = None,
+    ):
+        if not isinstance(name, str) or not name.isidentifier():
+            refuse(f"a channel has a name, not {name!r}", (None, 'such as `air.channel("rows", size=[4])`'))
+        if protocol is not None and protocol not in PROTOCOLS:
+            refuse(f"there is no protocol {protocol!r}", (None, f"there are {', '.join(PROTOCOLS)}"))
+        self.name, self.channel_type, self.protocol, self.depth = name, channel_type, protocol, depth
+        self.size = _sizes("size", size) or []
+        self.broadcast_shape = _sizes("broadcast_shape", broadcast_shape)
+        if self.broadcast_shape is not None and len(self.broadcast_shape) != len(self.size):
+            refuse(
+                "a broadcast has as many dimensions as the channels have", (None, "`size=[n, 1]` goes with `[n, n]`")
+            )
+
+    def put(self, source: Any, indices: Any = ()) -> None:
+        """Send a part of an array, `source`, through the channel at `indices`; waits while that is full."""
+        self._end(ChannelPutOp, "src", source, indices)
+
+    def get(self, target: Any, indices: Any = ()) -> None:
+        """Receive the next message of the channel at `indices` into a part of an array, `target`."""
+        self._end(ChannelGetOp, "dst", target, indices)
+
+    def _end(self, op_class: Any, side: str, given: Any, indices: Any) -> None:
+        if isinstance(given, Buffer | Tile):
+            refuse("a message is a part of an array", (None, "store the tile first: `a[i : i + n] = tile`"))
+        region = region_of(given, f"a channel's `{'put' if side == 'src' else 'get'}`")
+        keys = list(indices) if is_list(indices) else [indices]
+        if len(keys) != len(self.size):
+            refuse(f"{self!r} has {len(self.size)} dimensions, and {len(keys)} indices are given")
+        declared(self.name, self._declare)
+        places = [_bundle_index(key) for key in keys]
+        build(op_class, chan_name=self.name, indices=places, **access_lists(region, side))
+
+    def _declare(self) -> Any:
+        extra: dict[str, Attribute] = {}
+        if self.broadcast_shape is not None:
+            extra["broadcast_shape"] = _numbers(self.broadcast_shape)
+        if self.protocol is not None:
+            extra["protocol"] = StringAttr(self.protocol)
+        if self.depth is not None:
+            extra["buffer_resources"] = IntegerAttr(self.depth, i64)
+        properties: dict[str, Any] = {"sym_name": self.name, "size": _numbers(self.size)}
+        return build(ChannelOp, attributes=extra, channel_type=StringAttr(self.channel_type), **properties)
+
+    def __repr__(self) -> str:
+        return f"<channel {self.name}{self.size}>"
+
+
+channel = Channel
+
+
+def _numbers(sizes: Sequence[int]) -> ArrayAttr[IntegerAttr[Any]]:
+    return ArrayAttr([IntegerAttr(size, i64) for size in sizes])
+
+
+def _sizes(what: str, given: Any) -> list[int] | None:
+    if given is None:
+        return None
+    if not is_list(given) or not all(is_integer(size) and size > 0 for size in given):
+        refuse(f"{what} of a channel is a list of numbers above 0, not {given!r}", (None, f"such as `{what}=[4]`"))
+    return [int(size) for size in given]
+
+
+def _bundle_index(key: Any) -> SSAValue:
+    """An index into a bundle, which the dialect does not allow to be the variable of a loop itself."""
+    value = as_index(key)
+    owner = value.ssa.owner
+    is_variable = isinstance(value.ssa, BlockArgument) and isinstance(owner.parent_op(), scf.ForOp)
+    return (value + 0).ssa if is_variable else value.ssa
+
+
+@user_facing
+class SymmetricArray(Array):
+    """An array that all ranks have at the same place of their symmetric heaps."""
+
+    def indices(self, keys: Sequence[Any]) -> list[SSAValue]:
+        """It lies flat in memory: what is at the same offset is found without knowing sizes."""
+        place: Any = 0
+        for key, stride in zip(keys, self.strides, strict=True):
+            step = key if is_integer(stride) and stride == 1 else as_index(key) * stride
+            place = step if is_integer(place) and place == 0 else place + step
+        return [as_index(place).ssa]
+
+
+def symmetric(shape: Any, dtype: Any = f32) -> SymmetricArray:
+    """An array of a `shape` and a `dtype` in the symmetric heap of each rank; all ranks ask for the same."""
+    if current().inner("rank") is None or current().is_kernel:
+        refuse("symmetric arrays are for ranks", (None, "allocate them on the host, under `@air.rank()`"))
+    sizes = _shape(shape)
+    total, element = product_of(sizes), as_dtype(dtype)
+    type = buffer_type([total], element, SymmetricHeapAttr())
+    dynamic = [] if is_integer(total) else [as_index(total)]
+    made = build(ops.AllocOp, results=[type], dynamic_sizes=dynamic).results[0]
+    return SymmetricArray(made, element, sizes)
+
+
+def peer(array: Any, rank: Any) -> SymmetricArray:
+    """The symmetric `array` as another `rank` has it, to load from and store to."""
+    if not isinstance(array, SymmetricArray):
+        refuse(f"other ranks have symmetric arrays, not {array!r}", (None, "`air.symmetric(shape)` makes them"))
+    bases = _heap_bases()
+    moved = build(
+        TranslateOp,
+        results=[ssa_of(array).type],
+        source=array,
+        from_rank=rank_number(),
+        to_rank=as_index(rank),
+        heap_bases=bases,
+    )
+    return SymmetricArray(moved.result, array.dtype, array.shape)
+
+
+def _heap_bases() -> SSAValue:
+    """Where the heap of each rank begins, in memory of the device; made once in a rank."""
+    level = current().inner("rank")
+    if level is None:
+        refuse("other ranks are there in programs of ranks", (None, "write it in a function under `@air.rank()`"))
+    if "bases" not in level.made:
+        level.made["bases"] = at_start(level.block, _copied_bases)
+    return level.made["bases"]
+
+
+def _copied_bases() -> SSAValue:
+    count = world_size()
+    table = call_runtime("mgpuGetHeapBases", [llvm.LLVMPointerType()])[0]
+    here = _bytes_at(table, count * 8)
+    type = MemRefType(INDEX, [DYNAMIC_INDEX])
+    seen = build(ops.ViewOp, results=[type], source=here, byte_shift=as_index(0), sizes=[count]).result
+    there = build(gpu.AllocOp, results=[type], dynamic_sizes=[count]).memref
+    build(gpu.MemcpyOp, dst=there, src=seen)
+    return there
+
+
+def _bytes_at(pointer: SSAValue, size: ScalarValue) -> SSAValue:
+    """Memory at a pointer, as bytes."""
+    numbers = llvm.LLVMArrayType(1, i64)
+    kind = llvm.LLVMStructType.from_type_list([pointer.type, pointer.type, i64, numbers, numbers])
+    place = InsertionPoint.current
+    value = build(llvm.PoisonOp, results=[kind]).results[0]
+    for where, part in (([0], pointer), ([1], pointer), ([2], constant(0, i64)), ([3, 0], size.astype(i64))):
+        value = _inserted(place, value, part, where)
+    value = _inserted(place, value, constant(1, i64), [4, 0])
+    return build(UnrealizedConversionCastOp, results=[MemRefType(i8, [DYNAMIC_INDEX])], inputs=[value]).results[0]
+
+
+def _inserted(place: InsertionPoint, value: SSAValue, part: Any, where: Sequence[int]) -> SSAValue:
+    position = DenseArrayBase.from_list(i64, list(where))
+    return build(llvm.InsertValueOp, results=[value.type], container=value, value=part, position=position, ip=place).res
+
+
+def _shape(given: Any) -> tuple[Any, ...]:
+    sizes = tuple(given) if is_list(given) else (given,)
+    for size in sizes:
+        if not is_integer(size) and not isinstance(size, ScalarValue):
+            refuse(f"a size is a whole number, of Python or of the program, not {size!r}")
+    return sizes
+
+
+def array(shape: Any, dtype: Any = f32, host_shared: bool = False) -> Array:
+    """An array of a `shape` and a `dtype` in memory of the device, made on the host.
+
+    With `host_shared` the host can read it as well.
+    """
+    if current().is_kernel:
+        refuse("a kernel has memory of its block and its lanes", (None, "`air.shared(shape)`, `air.private(shape)`"))
+    sizes, element = _shape(shape), as_dtype(dtype)
+    dynamic = [as_index(size) for size in sizes if not is_integer(size)]
+    mark = UnitAttr() if host_shared else None
+    type = buffer_type(sizes, element)
+    made = build(gpu.AllocOp, results=[type], dynamic_sizes=dynamic, hostShared=mark)
+    return Array(made.memref, element, sizes)
+
+
+def copy(target: Any, source: Any) -> None:
+    """Copy `source` to `target`: whole arrays on the host, in kernels parts of arrays, and buffers."""
+    if current().is_kernel:
+        _copy_in_kernel(target, source)
+        return
+    for given in (target, source):
+        if not isinstance(given, Array):
+            refuse(f"the host copies whole arrays, not {given!r}")
+    build(gpu.MemcpyOp, dst=_plain(target), src=_plain(source))
+
+
+def _plain(given: Array) -> SSAValue:
+    """Memory of a heap is that of a device."""
+    value = ssa_of(given)
+    type: Any = value.type
+    if isinstance(type.memory_space, NoneAttr):
+        return value
+    plain = MemRefType(type.element_type, type.get_shape())
+    return build(UnrealizedConversionCastOp, results=[plain], inputs=[value]).results[0]
+
+
+def is_shared(given: Any) -> bool:
+    """Whether an array is in memory of the block."""
+    return isinstance(given, Array) and memory_space(ssa_of(given).type) == MemorySpace.L2
+
+
+def _copy_in_kernel(target: Any, source: Any, fill: Any = 0) -> None:
+    if isinstance(target, Buffer):
+        target[:] = source if isinstance(source, Buffer | Tile) else load(source, fill, like=target)
+    elif isinstance(source, Buffer | Tile):
+        store_tile(source, target)
+    elif is_shared(target):
+        cooperative_copy(target, region_of(source, "`air.copy`"), fill)
+    else:
+        region = region_of(target, "`air.copy`")
+        if current().inner("herd") is None:
+            dma(region, source)
+        else:
+            store_tile(load(source, fill), region)
+
+
+def move(target: Any, source: Any, fill: Any = 0) -> None:
+    """What `ops.load` and `ops.store` of mlir-air mean: data from one memory to another."""
+    _copy_in_kernel(target, source, fill)
+
+
+def fill(target: Any, value: Any) -> None:
+    """Set all elements of an array of the device, `target`, to a number, `value`, on the host."""
+    if not isinstance(target, Array) or current().is_kernel:
+        refuse("the host fills whole arrays", (None, "in a kernel, store a tile or elements"))
+    build(gpu.MemsetOp, dst=_plain(target), value=signless(stored_number(value, target.dtype)))

@@ -1,0 +1,123 @@
+"""Operations under mlir-air's names: data between memories, and numbers and tiles element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.air import atomics
+from tilewright.air.messages import copy, move
+from tilewright.air.tiles import Tile, combine, dot, reduced
+from tilewright.iron import math
+
+__all__ = [
+    "atomic_add",
+    "clip",
+    "copy",
+    "cos",
+    "dot",
+    "erf",
+    "exp",
+    "exp2",
+    "floor",
+    "fma",
+    "gelu",
+    "load",
+    "log",
+    "log2",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "reduce",
+    "relu",
+    "rsqrt",
+    "sigmoid",
+    "silu",
+    "sin",
+    "sqrt",
+    "store",
+    "sum",
+    "tanh",
+    "where",
+]
+
+atomic_add = atomics.atomic_add
+
+
+def load(target: Any, source: Any, fill: Any = 0) -> None:
+    """Bring a part of an array into a buffer, or into memory of the block; what is outside of the array is `fill`."""
+    move(target, source, fill)
+
+
+def store(source: Any, target: Any) -> None:
+    """Take what a buffer or memory of the block holds to a part of an array, as far as it is in the array."""
+    move(target, source)
+
+
+def _elementwise(name: str, doc: str) -> Any:
+    function = getattr(math, name)
+
+    def apply(*given: Any) -> Any:
+        return combine(function, *given)
+
+    apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = f"{doc}, of numbers, or of tiles element by element."
+    return apply
+
+
+exp = _elementwise("exp", "e to the power of it")
+exp2 = _elementwise("exp2", "2 to the power of it")
+log = _elementwise("log", "The natural logarithm")
+log2 = _elementwise("log2", "The logarithm to base 2")
+sqrt = _elementwise("sqrt", "The square root")
+rsqrt = _elementwise("rsqrt", "One by the square root")
+sin = _elementwise("sin", "The sine")
+cos = _elementwise("cos", "The cosine")
+tanh = _elementwise("tanh", "The hyperbolic tangent")
+erf = _elementwise("erf", "The error function")
+floor = _elementwise("floor", "The next whole number below")
+fma = _elementwise("fma", "`a * b + c`, rounded once")
+maximum = _elementwise("maximum", "The larger one")
+minimum = _elementwise("minimum", "The smaller one")
+where = _elementwise("where", "The second where the first holds, the third elsewhere")
+clip = _elementwise("clip", "The first, but not below the second nor above the third")
+
+
+def relu(x: Any) -> Any:
+    """`x` where it is above 0, and 0 elsewhere."""
+    return maximum(x, 0)
+
+
+def sigmoid(x: Any) -> Any:
+    """`1 / (1 + exp(-x))`."""
+    return 1.0 / (exp(-x) + 1.0)
+
+
+def silu(x: Any) -> Any:
+    """`x * sigmoid(x)`."""
+    return x * sigmoid(x)
+
+
+def gelu(x: Any) -> Any:
+    """`x` by the normal distribution function of it, as the tanh of a polynomial."""
+    return 0.5 * x * (tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)) + 1.0)
+
+
+def sum(tile: Tile) -> Any:
+    """The sum of a tile's elements, which all lanes get."""
+    return reduced("sum", tile)
+
+
+def max(tile: Tile) -> Any:
+    """The largest of a tile's elements."""
+    return reduced("max", tile)
+
+
+def min(tile: Tile) -> Any:
+    """The smallest of a tile's elements."""
+    return reduced("min", tile)
+
+
+def reduce(tile: Tile, kind: str = "sum") -> Any:
+    """`sum`, `max` or `min` of a tile's elements."""
+    return reduced(kind, tile)
