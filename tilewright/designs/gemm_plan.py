@@ -82,20 +82,27 @@ class HostLimits:
 def _limits(device: str) -> HostLimits:
     target = model(device)
     timing = timing_of(target.arch)
-    per_cycle = timing.host_bytes_per_kilocycle / 1000
+    read, both, column = (
+        megabytes / timing.clock_mhz
+        for megabytes in (timing.host_read_mb_per_s, timing.host_mb_per_s, timing.column_mb_per_s)
+    )
     return HostLimits(
-        read=per_cycle,
-        both=per_cycle,
-        column=16.0,
+        read=read,
+        both=both,
+        column=column,
         channel_read=4000 / timing.host_read_millicycles,
         channel_write=4000 / timing.host_write_millicycles,
-        burst_bytes=4 * timing.host_burst_words,
-        unused=0.0,
-        write=timing.instruction,
-        task=4 * timing.instruction,
-        first_word=timing.host_read,
-        last_word=timing.host_write + timing.token,
+        burst_bytes=target.burst_bytes(0),
+        unused=timing.burst_unused_percent / 100,
+        write=timing.operation_cycles(),
+        task=sum(map(timing.operation_cycles, TASK_ACCESSES)),
+        first_word=timing.host_read_cycles(0),
+        last_word=timing.cycles(timing.host_write_ns + timing.token_ns),
     )
+
+
+TASK_ACCESSES = 8, 2, 2, 1
+"""Words that the sequence writes for a transfer: the descriptor, its address, whom to tell, the queue."""
 
 
 @dataclass(frozen=True)
