@@ -170,6 +170,9 @@ def word_offsets(dimensions: tuple[BdDimension, ...], end: int, first: int = 0) 
     in_memory = np.ones(end - first, dtype=np.bool_)
     for dimension in dimensions:
         if dimension.wrap == 0:
+            # Production streams fill memory by a level that has padding in front and never wraps.
+            left -= dimension.pad_before
+            in_memory &= left >= 0
             offsets += left * dimension.step
             break
         left, digit = np.divmod(left, dimension.pad_before + dimension.wrap + dimension.pad_after)

@@ -56,6 +56,11 @@ def test_padding_stands_around_each_level() -> None:
     assert rows == [[PAD] * 4, [PAD, 0, 4, PAD], [PAD, 40, 44, PAD]]
 
 
+def test_padding_stands_before_a_level_that_never_wraps() -> None:
+    words = MemTileBd.encode(buffer_length=5, address=0, d0_wrap=0, d0_step=2, d0_zero_before=3)
+    assert read_descriptor(TileType.MemTile, words).addresses().tolist() == [PAD, PAD, PAD, 0, 8]
+
+
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 50)), min_size=1, max_size=3), st.integers(1, 50))
 def test_levels_are_nested_loops(levels: list[tuple[int, int]], last_step: int) -> None:
     dimensions = (*(BdDimension(wrap, step) for wrap, step in levels), BdDimension(0, last_step))

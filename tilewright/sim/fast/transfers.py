@@ -88,8 +88,6 @@ def move_words(s: FastState, channel: int) -> int:
     )
     if is_linear:
         return move_line(s, channel, start)
-    if field_of(s, channel, BdField.PADDED) == 0 and move_rows(s, channel, start) != 0:
-        return 1
     return move_pattern(s, channel, start)
 
 
@@ -111,53 +109,6 @@ def move_line(s: FastState, channel: int, start: int) -> int:
 
 
 @native
-def move_rows(s: FastState, channel: int, start: int) -> int:
-    """Row by row of the first dimension; 0 where a row is not whole in one memory, or is not one of the pattern's."""
-    at = channel * BD_NUMBERS
-    length = s.channel_descriptor[at + BdField.LENGTH]
-    wrap0 = s.channel_descriptor[at + BdField.WRAP]
-    wrap1 = s.channel_descriptor[at + BdField.WRAP + 1]
-    wrap2 = s.channel_descriptor[at + BdField.WRAP + 2]
-    wrap3 = s.channel_descriptor[at + BdField.WRAP + 3]
-    step0 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP]
-    step1 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 1]
-    step2 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 2]
-    step3 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 3]
-    words = s.channel_data[channel]
-    sends = s.channel_sends[channel]
-    region = find_region(s, channel, start)
-    if region == NONE:
-        return 0
-    low = s.region_low[region]
-    high = s.region_high[region]
-    memory = s.region_data[region] - low
-    row = wrap0 if wrap0 != 0 else length
-    digit1 = 0
-    digit2 = 0
-    digit3 = 0
-    word = 0
-    while word < length:
-        count = min(row, length - word)
-        first = start + digit1 * step1 + digit2 * step2 + digit3 * step3
-        last = first + (count - 1) * step0
-        if min(first, last) < low or max(first, last) >= high or (wrap3 != 0 and digit3 >= wrap3):
-            return 0
-        if sends != 0:
-            copy_row(s, words + WORD_BYTES * word, WORD_BYTES, memory + first, step0, count)
-        else:
-            copy_row(s, memory + first, step0, words + WORD_BYTES * word, WORD_BYTES, count)
-        word += count
-        digit1 += 1
-        if wrap1 != 0 and digit1 == wrap1:
-            digit1 = 0
-            digit2 += 1
-            if wrap2 != 0 and digit2 == wrap2:
-                digit2 = 0
-                digit3 += 1
-    return 1
-
-
-@native
 def copy_row(s: FastState, target: int, target_step: int, source: int, source_step: int, count: int) -> int:
     if target_step == WORD_BYTES and source_step == WORD_BYTES:
         # most rows are of two or four words
@@ -173,23 +124,23 @@ def copy_row(s: FastState, target: int, target_step: int, source: int, source_st
 
 @native
 def move_pattern(s: FastState, channel: int, start: int) -> int:
-    """Up to four dimensions, each with words of padding before and after it."""
+    """Row by row of the first dimension; there are up to four (the last never wraps), padded before and after."""
     at = channel * BD_NUMBERS
+    length = s.channel_descriptor[at + BdField.LENGTH]
     wrap0 = s.channel_descriptor[at + BdField.WRAP]
     wrap1 = s.channel_descriptor[at + BdField.WRAP + 1]
     wrap2 = s.channel_descriptor[at + BdField.WRAP + 2]
-    wrap3 = s.channel_descriptor[at + BdField.WRAP + 3]
     step0 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP]
     step1 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 1]
     step2 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 2]
     step3 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 3]
+    # Behind a dimension that never wraps there are no others.
     before0 = s.channel_descriptor[at + BdField.PAD_BEFORE]
-    before1 = s.channel_descriptor[at + BdField.PAD_BEFORE + 1]
-    before2 = s.channel_descriptor[at + BdField.PAD_BEFORE + 2]
+    before1 = s.channel_descriptor[at + BdField.PAD_BEFORE + 1] if wrap0 != 0 else 0
+    before2 = s.channel_descriptor[at + BdField.PAD_BEFORE + 2] if wrap0 != 0 and wrap1 != 0 else 0
     period0 = before0 + wrap0 + s.channel_descriptor[at + BdField.PAD_AFTER]
     period1 = before1 + wrap1 + s.channel_descriptor[at + BdField.PAD_AFTER + 1]
     period2 = before2 + wrap2 + s.channel_descriptor[at + BdField.PAD_AFTER + 2]
-    length = s.channel_descriptor[at + BdField.LENGTH]
     words = s.channel_data[channel]
     sends = s.channel_sends[channel]
     is_shim = s.tile_is_shim[s.channel_tile[channel]]
@@ -198,25 +149,36 @@ def move_pattern(s: FastState, channel: int, start: int) -> int:
     low = 0
     high = 0
     memory = 0
-    digit0 = 0
     digit1 = 0
     digit2 = 0
     digit3 = 0
-    for word in range(length):
-        inside = (
-            (wrap0 == 0 or (digit0 >= before0 and digit0 < before0 + wrap0))
-            and (wrap1 == 0 or (digit1 >= before1 and digit1 < before1 + wrap1))
-            and (wrap2 == 0 or (digit2 >= before2 and digit2 < before2 + wrap2))
-            and (wrap3 == 0 or digit3 < wrap3)
-        )
-        if inside:
-            address = (
-                start
-                + (digit0 - before0) * step0
-                + (digit1 - before1) * step1
-                + (digit2 - before2) * step2
-                + digit3 * step3
-            )
+    word = 0
+    while word < length:
+        count = length - word
+        if wrap0 != 0:
+            count = min(period0, count)
+        lead = count
+        body = 0
+        if (
+            digit1 >= before1
+            and (wrap1 == 0 or digit1 < before1 + wrap1)
+            and digit2 >= before2
+            and (wrap2 == 0 or digit2 < before2 + wrap2)
+        ):
+            lead = min(before0, count)
+            body = count - lead
+            if wrap0 != 0:
+                body = min(wrap0, body)
+        if sends != 0:
+            for padded in range(word, word + lead):
+                store32(words + WORD_BYTES * padded, pad)
+            for padded in range(word + lead + body, word + count):
+                store32(words + WORD_BYTES * padded, pad)
+        first = start + (digit1 - before1) * step1 + (digit2 - before2) * step2 + digit3 * step3
+        last = first + (body - 1) * step0
+        done = 0
+        while done < body:
+            address = first + done * step0
             if address < low or address >= high:
                 if region != NONE and is_shim != 0:
                     return 0
@@ -226,20 +188,22 @@ def move_pattern(s: FastState, channel: int, start: int) -> int:
                 low = s.region_low[region]
                 high = s.region_high[region]
                 memory = s.region_data[region] - low
+            # Word by word where a row goes on in another memory.
+            run = 1
+            if last >= low and last < high:
+                run = body - done
+            moved = words + WORD_BYTES * (word + lead + done)
             if sends != 0:
-                store32(words + WORD_BYTES * word, load32(memory + address))
+                copy_row(s, moved, WORD_BYTES, memory + address, step0, run)
             else:
-                store32(memory + address, load32(words + WORD_BYTES * word))
-        elif sends != 0:
-            store32(words + WORD_BYTES * word, pad)
-        digit0 += 1
-        if wrap0 != 0 and digit0 == period0:
-            digit0 = 0
-            digit1 += 1
-            if wrap1 != 0 and digit1 == period1:
-                digit1 = 0
-                digit2 += 1
-                if wrap2 != 0 and digit2 == period2:
-                    digit2 = 0
-                    digit3 += 1
+                copy_row(s, memory + address, step0, moved, WORD_BYTES, run)
+            done += run
+        word += count
+        digit1 += 1
+        if wrap1 != 0 and digit1 == period1:
+            digit1 = 0
+            digit2 += 1
+            if wrap2 != 0 and digit2 == period2:
+                digit2 = 0
+                digit3 += 1
     return 1
