@@ -72,6 +72,9 @@ def _interrupted() -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(INTERRUPTED)
+    # An interrupt in the middle of `exec` of text, as dataclasses do, makes Python end by the signal even if it is
+    # handled (`unhandled_keyboard_interrupt` in pythonrun.c); the next text takes that back.
+    exec("")
     return INTERRUPTED
 
 

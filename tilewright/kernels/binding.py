@@ -209,10 +209,12 @@ def _kernel(definition: Definition, call: Call) -> Kernel:
 
 
 def _check_memory(definition: Definition, call: Call, arrays: Sequence[Any]) -> None:
-    """What machine code gets the addresses of has to be there, and all but constants may be written."""
+    """What machine code gets the addresses of is there, and the last, which it writes, may be written."""
     for memory, size, array in zip(definition.memories, call.sizes, arrays, strict=True):
-        if array.size < size or not array.flags.writeable:
-            raise KernelError(f"it takes {size} elements that can be written as '{memory.name}', not {shown(array)}")
+        if array.size < size:
+            raise KernelError(f"it takes {size} elements as '{memory.name}', not {shown(array)}")
+    if not arrays[-1].flags.writeable:
+        raise KernelError(f"it writes '{definition.memories[-1].name}', and the array given for it is read-only")
 
 
 def _preparation(parameter: Parameter) -> Callable[[Any], Any]:

@@ -98,7 +98,8 @@ class Definition:
     on_core: bool = False
     """Uses the cascade or the streams of its core."""
     native: Callable[[Call], Callable[..., None] | None] = _no_native
-    """The function as machine code, for declarations that there is such for: it takes the addresses of all memory."""
+    """The function as machine code, for declarations that there is such for: it takes the addresses of all memory
+    and writes the last."""
 
     @property
     def memories(self) -> list[MemoryArg]:

@@ -85,6 +85,32 @@ def test_memory_has_to_be_in_a_row() -> None:
         declared(ZERO)["zero_i32"](every_other)
 
 
+PRODUCT = "@matmul_i16_i32(memref<16x16xi16>, memref<16x16xi16>, memref<16x16xi32>)"
+
+
+@pytest.mark.parametrize(
+    "words, frozen, complaint",
+    [
+        pytest.param((256, 256, 255), None, "takes 256 elements as 'c_out', not", id="too short"),
+        pytest.param((256, 256, 256), 2, "writes 'c_out', and the array given for it is read-only", id="read-only"),
+        pytest.param((256, 256, 256), 0, None, id="what is only read may be read-only"),
+    ],
+)
+def test_machine_code_gets_memory_that_it_may_use(
+    words: tuple[int, int, int], frozen: int | None, complaint: str | None
+) -> None:
+    arrays = [np.ones(count, dtype) for count, dtype in zip(words, (np.int16, np.int16, np.int32), strict=True)]
+    if frozen is not None:
+        arrays[frozen].flags.writeable = False
+    kernel = declared(PRODUCT)["matmul_i16_i32"]
+    if complaint is None:
+        kernel(*arrays)
+        assert set(arrays[2].tolist()) == {17}
+        return
+    with pytest.raises(KernelError, match=complaint):
+        kernel(*arrays)
+
+
 @needs_cc
 def test_source_comes_before_the_library(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
