@@ -38,7 +38,12 @@ MOST_STEP_WORDS = 1 << 20
 
 @dataclass(frozen=True)
 class WholeArrayGemm:
-    """A product on `columns` columns of a `device`; `operand` is i8, i16 or bf16, `tile` what a core has at a time."""
+    """A product on `columns` columns of a `device`; `operand` is i8, i16 or bf16, `tile` what a core has at a time.
+
+    C has the type `sums`. A and B stand row by row, or with `a_col_maj` and `b_col_maj` column by column; they come in
+    pieces of `k_mt` along K, the last of which may be shorter with `any_k`. Cores have `c_depth` tiles of C.
+    `block_floats` multiplies bf16 as such; with `batched` there are many matrices.
+    """
 
     device: str = "npu2"
     columns: int = 4

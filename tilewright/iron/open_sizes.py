@@ -31,7 +31,7 @@ def require_multiple(size: Any, of: int, name: str) -> None:
 
 
 def require_at_least(size: Any, limit: int, name: str) -> None:
-    """Refuse a `size` below a `limit`: now where it is known, else when the sequence gets it."""
+    """Refuse a `size`, which messages call `name`, below a `limit`: now where it is known, else when it is given."""
     if isinstance(size, int):
         if size < limit:
             refuse(f"{name} is {size}, which is less than {limit}", (None, "pad it with zeros"))
