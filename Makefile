@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
 
-.PHONY: help demo test lint types unit bench fuzz docs pictures format wheel clean
+.PHONY: help demo test lint types unit bench fuzz docs pictures site site-serve format wheel clean
 
 help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
@@ -12,6 +12,8 @@ help:
 	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=600 or N=100000 cases; TARGETS=opt,run-txn; .fuzz keeps count"
 	@echo "make docs     bring the output shown in the documents up to date"
 	@echo "make pictures take the pictures of docs/report.md and docs/memcpy.md, with Chromium"
+	@echo "make site     build the site from docs/ into build/site; VERSION=1.0 beside others"
+	@echo "make site-serve  show it on this computer while pages are written"
 	@echo "make format   let ruff format the code"
 	@echo "make wheel    build the wheel into dist/"
 
@@ -49,6 +51,13 @@ docs: .venv/ready-dev
 
 pictures: .venv/ready-dev
 	$(BIN)/python docs/pictures.py
+
+site: .venv/ready-dev
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir build/site/$(or $(VERSION),latest)
+	@echo build/site/index.html
+
+site-serve: .venv/ready-dev
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 format: .venv/ready-dev
 	$(BIN)/ruff check --fix .

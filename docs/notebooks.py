@@ -1,6 +1,7 @@
-"""Runs docs/tour.ipynb from the top to its end and stores what its cells show.
+"""Runs the notebooks of docs/ from the top to their end and stores what their cells show.
 
-python docs/notebooks.py            writes it
+python docs/notebooks.py            writes all of them
+python docs/notebooks.py FILE...    writes these
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import io
 import json
 import linecache
 import os
+import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-NOTEBOOK = Path(__file__).parent / "tour.ipynb"
+DOCS = Path(__file__).parent
+NOTEBOOKS = [DOCS / "tour.ipynb", *sorted((DOCS / "notebooks").glob("*.ipynb"))]
 
 
 def main() -> None:
-    NOTEBOOK.write_text(executed(NOTEBOOK.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in [Path(name) for name in sys.argv[1:]] or NOTEBOOKS:
+        path.write_text(executed(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def executed(text: str) -> str:

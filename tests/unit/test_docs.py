@@ -30,6 +30,7 @@ CONSOLE = re.compile(r"```console\n\$ (tilewright .*)\n((?:(?!```).*\n)*)```\n")
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\| `(tilewright [^`]*)` \|", re.MULTILINE)
 AS_AIE = "tilewright.as_aie"
+RUN_NOTEBOOKS = runpy.run_path(str(DOCS / "notebooks.py"))
 KNOWN = {"c", "cmake", "console", "cpp", "mlir", "python", "rust", "sh", "text"}
 COMPILERS = "g++", "cc"
 INSTALLATION = "python3 -m venv"
@@ -152,9 +153,11 @@ def test_links_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_the_notebook_shows_what_its_cells_do() -> None:
-    text = (DOCS / "tour.ipynb").read_text(encoding="utf-8")
-    assert runpy.run_path(str(DOCS / "notebooks.py"))["executed"](text) == text, "make docs"
+@pytest.mark.filterwarnings("ignore:worker 'forgetful'")
+@pytest.mark.parametrize("path", RUN_NOTEBOOKS["NOTEBOOKS"], ids=lambda path: path.stem)
+def test_notebooks_show_what_their_cells_do(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert RUN_NOTEBOOKS["executed"](text) == text, "make docs"
     cells = json.loads(text)["cells"]
     assert len({cell["id"] for cell in cells}) == len(cells)
-    assert sum("text/html" in output.get("data", ()) for cell in cells for output in cell.get("outputs", ())) >= 4
+    assert any(output for cell in cells for output in cell.get("outputs", ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from math import prod
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import BlockArgument, Operation
 
 from tilewright.device.gpu_targets import DEFAULT_AMD, DEFAULT_NVIDIA, GpuTarget, Vendor
 from tilewright.dialects.air.levels import RankOp
@@ -150,10 +151,13 @@ class AirProgram:
         kept = LOWERED.read(key)
         if kept is None:
             module = self._run_passes(order, None)
-            LOWERED.keep(key, module_text(module, debuginfo=True).encode())
+            names = json.dumps([argument.name_hint for argument in _arguments(module)])
+            LOWERED.keep(key, f"{names}\n{module_text(module, debuginfo=True)}".encode())
             return module
-        module = parse_source(self._context, kept.decode(), self.name)
-        _name_arguments(module, self.module)
+        names, _, text = kept.decode().partition("\n")
+        module = parse_source(self._context, text, self.name)
+        for argument, name in zip(_arguments(module), json.loads(names), strict=True):
+            argument.name_hint = name
         return module
 
     def _run_passes(self, order: Sequence[str], watch: Watch | None) -> ModuleOp:
@@ -291,14 +295,10 @@ class AirProgram:
         return _Quoting(self.sources)
 
 
-def _name_arguments(module: ModuleOp, source: ModuleOp) -> None:
-    """Give the arguments of functions the names that they have in the source, which texts do not keep."""
-    functions = {op.sym_name.data: op for op in source.body.block.ops if isinstance(op, FuncOp)}
-    for op in module.body.block.ops:
-        known = functions.get(op.sym_name.data) if isinstance(op, FuncOp) else None
-        if isinstance(op, FuncOp) and known is not None and known.body.blocks and op.body.blocks:
-            for argument, named in zip(op.body.blocks[0].args, known.body.blocks[0].args, strict=False):
-                argument.name_hint = named.name_hint
+def _arguments(module: ModuleOp) -> list[BlockArgument]:
+    """Those of all blocks, in their order. Texts number them: their names are kept beside a text."""
+    blocks = (block for op in module.walk() for region in op.regions for block in region.blocks)
+    return [argument for block in blocks for argument in block.args]
 
 
 class _Quoting:

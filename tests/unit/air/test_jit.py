@@ -72,6 +72,27 @@ def test_a_kept_build_is_used_by_the_next_process_if_it_is_whole(tmp_path, monke
     assert kept.read_bytes() == first
 
 
+def test_messages_are_the_same_from_a_kept_build(tmp_path, monkeypatch) -> None:
+    """Names of memory among them, which are in no text of the program."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+
+    def race() -> str:
+        @air.jit(settings={"check": "races"})
+        def swapped(x, y):
+            @air.launch(1, waves=2)
+            def _(_):
+                room = air.shared((2, 64))
+                room[air.wave(), air.lane()] = x[air.wave(), air.lane()]
+                y[air.wave(), air.lane()] = room[1 - air.wave(), air.lane()]
+
+        with pytest.raises(tw.Error, match="data race") as error:
+            swapped(np.ones((2, 64), np.float32), np.zeros((2, 64), np.float32))
+        return str(error.value)
+
+    assert race() == race()
+    assert len(list((tmp_path / "cache").rglob("*.air"))) == 1
+
+
 @pytest.mark.parametrize(
     "call, text",
     [
