@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tilewright import air
+from tilewright.air.program import DEFAULT_CHIPS
 from tilewright.gpu.device import BACKENDS, Size3
 
 BACKEND = "of-python"
@@ -79,7 +80,7 @@ class PythonDevice:
 def run_host(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Runs a program whose kernels are given as functions; the result, whatever it is."""
     monkeypatch.setitem(BACKENDS, BACKEND, MODULE)
-    monkeypatch.setitem(air.DEFAULT_CHIPS, BACKEND, "gfx942")
+    monkeypatch.setitem(DEFAULT_CHIPS, BACKEND, "gfx942")
     monkeypatch.setitem(sys.modules, MODULE, SimpleNamespace(open_device=PythonDevice))
 
     def run(text: str, *arguments: Any, kernels: dict[str, Callable[..., None]] | None = None, **options: Any) -> Any:
