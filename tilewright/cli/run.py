@@ -39,6 +39,7 @@ from tilewright.cli.files import (
     write_text,
 )
 from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, SECTION, arguments, switch, value, values
+from tilewright.cli.run_debugging import DEBUGGING, look_at_cores
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -92,7 +93,8 @@ add_arguments = arguments(
         "--max-cycles": value("N", "stop after so many modelled cycles, with status 1"),
         "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
         "--trace": value("FILE.json", "write a trace for ui.perfetto.dev or chrome://tracing"),
-        "--report": value("FILE.html", "write a page about the run: array, timeline, stalls"),
+        "--report": value("FILE.html", "write a page about the run: array, timeline, stalls, functions of cores"),
+        **DEBUGGING,
         "--guard-queues": GUARD_QUEUES,
         **LOAD_EXPANSIONS,
         "--json": switch("print the outcome for machines, whatever it is"),
@@ -142,6 +144,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
     from tilewright.sim.runs import Interrupted
     from tilewright.support.output_files import array_files
 
+    cores = look_at_cores(job.device, args)
     start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.policy.notes
     diagnostics, name, kind, status, record = [], "finished", None, 0, None
     try:
@@ -163,6 +166,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
         write_folder(Path(args.out), array_files(job.buffers))
     if record is not None:
         write_files(record, args, job.sources)
+    cores.write()
     report(outcome, job.sources, args.txn or args.insts, args.json)
     if record is not None and status == 0 and not args.json:
         print_table(record)
@@ -286,10 +290,9 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
 
 def _on_package(args: Namespace) -> SimulatorRun:
     """Instructions on a device that a package has configured."""
-    from tilewright.sim.host_needs import needed_bytes
-    from tilewright.xrt.kernels import find_kernel
+    from tilewright.xrt.loaded_package import LoadedPackage
     from tilewright.xrt.packages import XclbinPackage
-    from tilewright.xrt.partition import Partition, Settings, carry_out
+    from tilewright.xrt.partition import Settings
 
     if args.insts is None:
         raise usage("--xclbin needs the instructions that are to run: --insts FILE")
@@ -298,15 +301,11 @@ def _on_package(args: Namespace) -> SimulatorRun:
     package = XclbinPackage.read(read_bytes(args.xclbin), args.xclbin)
     if not package.kernels:
         raise InputError(f"{args.xclbin}: error: there is no kernel in it")
-    kernel, _ = find_kernel(package, args.xclbin_kernel_name or package.kernels[0].name)
-    code = _control_code(args.insts, args.section)
-    settings = Settings(_levels(args), args.model, _parameters(args), args.kernels)
-    device = Partition(package, settings).device(kernel, code)
-    needs = needed_bytes(code, device.runner.machine.model)
-    arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    how = Settings(_levels(args), args.model, _parameters(args), args.kernels)
+    loaded = LoadedPackage(package, _control_code(args.insts, args.section), args.xclbin_kernel_name, how)
     # the shapes that were given are kept in what is written: the simulator has the same memory as bytes
-    flat = {n: (str(n), array.reshape(-1).view("uint8")) for n, array in arrays.items()}
-    return SimulatorRun(device, partial(carry_out, device, code, flat), {str(n): a for n, a in arrays.items()})
+    arrays = numbered_arguments(loaded.needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    return SimulatorRun(loaded.device, partial(loaded.run, arrays), {str(n): a for n, a in arrays.items()})
 
 
 def _control_code(file: str, section: str | None) -> ControlCode:

@@ -29,6 +29,7 @@ from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Output, Trace
 
 if TYPE_CHECKING:
+    from tilewright.sim.debugged_core import DebuggedCore
     from tilewright.sim.event_network import EventNetwork
     from tilewright.sim.tile import Tile
 
@@ -63,6 +64,8 @@ class Machine:
         self.watch = MemoryWatch(self.policy, self.name_memory)
         self._unknown = set[str]()
         self.tiles: dict[TileId, Tile] = {}
+        self.debugged_cores: dict[TileId, DebuggedCore] = {}
+        """Cores that run machine code and are looked at."""
         self.events: EventNetwork | None = None
         """Events of the modules, once a trace unit is set up."""
         self.reset()
@@ -230,6 +233,7 @@ class Machine:
         if tile.core_enabled and tile.program is not None:
             self._start_core(tile, tile.program)
         elif tile.core_enabled and self.runs_machine_code and (code := tile.machine_code()) is not None:
+            # those that look at a core have until its first turn to say so
             from tilewright.sim.machine_code import machine_code_process
 
             self._start_process(tile, machine_code_process(tile, code))

@@ -15,7 +15,9 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.ir.run_errors import Fault
 from tilewright.isa.bundles import DecodeError
 from tilewright.isa.core import ExecutionError, MachineCore
+from tilewright.isa.program_places import ProgramPlaces
 from tilewright.sim.core_binding import CoreAsker, TileCorePort
+from tilewright.sim.debugged_core import program_position
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.tile import Tile
@@ -74,10 +76,11 @@ class MachineCodePorts:
         return self.machine.tiles[TileId(*place)]
 
     def _fault(self, text: str) -> Fault:
-        return Fault(f"{self.asker()} {text}", UNKNOWN_LOC, kind=FaultKind.CORE)
+        asker = self.asker()
+        return Fault(f"{asker} {text}", asker.location, kind=FaultKind.CORE)
 
     def asker(self) -> CoreAsker:
-        return CoreAsker(self.tile.place, UNKNOWN_LOC)
+        return self.port.asker(UNKNOWN_LOC)
 
     def acquire(self, lock: int, value: int) -> bool:
         return self._asked(partial(self.port.use_lock, lock, value, True, UNKNOWN_LOC)) is not None
@@ -126,13 +129,18 @@ class MachineCodePorts:
 def machine_code_process(tile: Tile, program: bytes) -> Process[None]:
     """Run machine code from its beginning until `done`."""
     ports = MachineCodePorts(tile)
-    core = MachineCore(program, ports)
+    debugged = tile.machine.debugged_cores.get(tile.place)
+    core = MachineCore(program, ports) if debugged is None else debugged.start(program, ports)
+    places = ProgramPlaces() if debugged is None else debugged.places
+    ports.port.position = lambda: program_position(places, core.pc)
     ports.port.record(TraceEvent.CORE)
     while not core.is_done:
         try:
             moved = core.step()
         except (ExecutionError, DecodeError) as error:
-            raise Fault(f"{ports.asker()} stops at {error}", UNKNOWN_LOC, kind=FaultKind.CORE) from None
+            location, where = program_position(places, error.address)
+            text = f"{CoreAsker(tile.place, location)} stops {where}: {error.reason}"
+            raise Fault(text, location, kind=FaultKind.CORE) from None
         if moved:
             ports.ahead += 1
         if ports.ahead and (not moved or ports.ahead >= LONGEST_TURN):
