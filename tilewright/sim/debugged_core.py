@@ -195,16 +195,20 @@ class DebuggedCore:
             self._core.finish()
 
     def _now(self) -> int:
-        return 0 if self._ports is None else self._ports.machine.engine.now + self._ports.ahead
+        return 0 if self._ports is None else self._ports.machine.engine.now + self._ahead()
+
+    def _ahead(self) -> int:
+        """Cycles that the core has gone on while all others stand."""
+        return 0 if self._ports is None or self._core is None else self._core.cycle - self._ports.turn_began
 
     def _halts(self) -> bool:
         """Halt before a bundle if it is time; true if others have to come as far first."""
-        core, ports = self.core, self._ports
+        core = self.core
         if core.cycle == self._let_go:  # it has to wait, and is asked for again
             return False
         is_due = self._steps == 0
         if is_due or core.pc in self._actions:
-            if ports is not None and ports.ahead:
+            if self._ahead():
                 return True
             self._halt(self._step_action if is_due else self._actions[core.pc])
         self._let_go = core.cycle

@@ -42,6 +42,9 @@ RETURN_TYPE = 0
 class Machine:
     """A device, freshly out of reset."""
 
+    translates_code = False
+    """Whether machine code of cores runs as native code."""
+
     def __init__(
         self,
         model: DeviceModel,
@@ -236,7 +239,7 @@ class Machine:
             # those that look at a core have until its first turn to say so
             from tilewright.sim.machine_code import machine_code_process
 
-            self._start_process(tile, machine_code_process(tile, code))
+            self._start_process(tile, machine_code_process(tile, code, translates=self.translates_code))
 
     def _stop_core(self, tile: Tile) -> None:
         actor = self._core_actors.pop(tile.place, None)

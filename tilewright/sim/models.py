@@ -37,14 +37,12 @@ def make_machine(
     *,
     runs_machine_code: bool = False,
 ) -> Machine:
-    """A device, freshly out of reset. What only the plain model looks for is left to it, and machine code of cores."""
-    if runs_machine_code:
-        return Machine(device, policy, timing, runs_machine_code=True)
+    """A device, freshly out of reset. What only the plain model looks for is left to it."""
     if model is Model.FAST and not _needs_plain(policy or FaultPolicy()):
         from tilewright.sim.fast.machine import FastMachine
 
-        return FastMachine(device, policy, timing)
-    return Machine(device, policy, timing)
+        return FastMachine(device, policy, timing, runs_machine_code=runs_machine_code)
+    return Machine(device, policy, timing, runs_machine_code=runs_machine_code)
 
 
 def _needs_plain(policy: FaultPolicy) -> bool:

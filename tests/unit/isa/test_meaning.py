@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.isa import instruction_set
-from tilewright.isa.meaning import UnknownMeaningError, meaning_of
-from tilewright.isa.vector_meaning import PRODUCTS, SHUFFLES, ProductMode
+from tilewright.isa.meaning import meaning_of
+from tilewright.isa.numbers import UnknownMeaningError
+from tilewright.isa.product_meaning import PRODUCTS, ProductMode
+from tilewright.isa.vector_meaning import SHUFFLES
 
 ISA = instruction_set()
 WORDS = st.integers(0, (1 << 32) - 1) | st.sampled_from([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
@@ -50,11 +52,12 @@ def test_scalar_arithmetic(name: str, a: int, b: int):
     assert meaning_of((name,))({"a": a, "b": b})["d"] == int(SCALAR[name](a, b)) % 2**32
 
 
-@given(WORDS, st.integers(-40, 40))
+@given(WORDS, st.integers(-31, 31) | st.integers(-(1 << 31), (1 << 31) - 1))
 def test_shifts_go_both_ways(a: int, amount: int):
-    values = {"a": a, "b": amount % 2**32}
-    assert meaning_of(("ashl",))(values)["d"] == shifted(i32(a), amount) % 2**32
-    assert meaning_of(("lshl",))(values)["d"] == shifted(a, amount) % 2**32
+    """Of the amount five bits count, and the sign."""
+    values, steps = {"a": a, "b": amount % 2**32}, amount % 32 if amount >= 0 else -(-amount % 32)
+    assert meaning_of(("ashl",))(values)["d"] == shifted(i32(a), steps) % 2**32
+    assert meaning_of(("lshl",))(values)["d"] == shifted(a, steps) % 2**32
 
 
 @given(WORDS, WORDS)
@@ -133,6 +136,8 @@ def test_elements_are_put_and_taken(a: bytes, b: bytes, index: int, value: int):
         meaning_of(("vshift",))({"a": a, "b": b, "s": index})["d"]
         == np.roll(np.frombuffer(a + b, "u1"), -index)[:64].tobytes()
     )
+    assert meaning_of(("vshift",))({"a": a, "b": b, "s": index + 64})["d"] == (b + bytes(64))[index : index + 64]
+    assert meaning_of(("vshift",))({"a": a, "b": b, "s": max(value, 128)})["d"] == bytes(64)
     lanes[index % 32] = value % 65536
     assert meaning_of(("vinsert", "16"))({"a": a, "r29": index, "b": value})["d"] == lanes.tobytes()
 

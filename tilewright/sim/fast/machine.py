@@ -56,7 +56,16 @@ from tilewright.sim.trace import Trace
 class FastMachine(Machine):
     """The machine of `sim.machine`, faster."""
 
-    def __init__(self, model: DeviceModel, policy: FaultPolicy | None = None, timing: Timing | None = None):
+    translates_code = True
+
+    def __init__(
+        self,
+        model: DeviceModel,
+        policy: FaultPolicy | None = None,
+        timing: Timing | None = None,
+        *,
+        runs_machine_code: bool = False,
+    ):
         self.numbering = numbering_of(model.name)
         self.state = self.numbering.new_state(timing or timing_of(model.arch))
         self.fast = FastEngine(self.state)
@@ -73,7 +82,7 @@ class FastMachine(Machine):
         self._fifo_places = {number: place for place, number in self.numbering.fifos.items()}
         self._carried = set[int]()
         self._channels: dict[int, FastChannel] = {}
-        super().__init__(model, policy, timing)
+        super().__init__(model, policy, timing, runs_machine_code=runs_machine_code)
 
     # What the machine is made of.
 
@@ -309,9 +318,9 @@ class FastMachine(Machine):
 
     def core_is_done(self, tile: Tile) -> bool:
         part = self.part_ids.number(PartKind.CORE, tile.place)
-        return part in self.services.activations and (
-            self.state.core_step[self.numbering.cores[tile.place]] == CoreStep.FINISHED
-        )
+        if part not in self.services.activations:
+            return super().core_is_done(tile)
+        return bool(self.state.core_step[self.numbering.cores[tile.place]] == CoreStep.FINISHED)
 
     def name_of(self, part: int) -> str:
         tile = self.part_ids.parts[part].tile
