@@ -25,6 +25,7 @@ from tilewright.lift.lifting import predicted
 from tilewright.lift.model import learn
 from tilewright.lift.parameters import ParameterError, ShapeParameters, from_names
 from tilewright.lift.parameters import given as given_parameters
+from tilewright.txn.codec import without_unread
 from tilewright.txn.stream import Header, Operation, Stream
 
 FAMILY = """
@@ -259,6 +260,19 @@ def test_descriptors_with_any_burst_are_recovered(name: DeviceName) -> None:
         text = to_mlir(txn.encode(Stream.of(header, [txn.block_write(0x1D000, words)])))
         assert "aiex.npu.writebd" in text
         assert (f"burst_length = {burst} :" in text) == (burst != model.burst_lengths[-1])
+
+
+def test_without_unread_bits_production_streams_are_instructions() -> None:
+    """The driver leaves something in the header of every operation; without it, tasks are tasks."""
+    descriptor = [64, 0, 0, 0, 0, 0x02000000, 0, 0x02000000]
+    left = {"op_column": 1, "op_row": 0xA0}
+    words = _stream(
+        Operation(txn.Opcode.BLOCKWRITE, descriptor, address=0x1D000, **left),
+        Operation(txn.Opcode.WRITE, address=0x1D214, value=3, **left),
+    )
+    kept, zeroed = to_mlir(words), to_mlir(without_unread(words))
+    assert kept.count("aiex.npu.operation") == 2
+    assert "aiex.npu.writebd" in zeroed and "aiex.npu.push_queue" in zeroed and "npu.operation" not in zeroed
 
 
 @given(streams())

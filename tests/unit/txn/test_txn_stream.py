@@ -1,17 +1,23 @@
 """TXN streams go round: words -> operations -> words, and operations -> words -> operations."""
 
 import contextlib
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from bare_streams import bare, loopback
 from drawn_streams import FORMATS, PADDING, WORD, operations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright import txn
-from tilewright.txn.codec import unread_mask
+from tilewright.device import DEVICES, DeviceName
+from tilewright.txn.codec import unread_mask, without_unread
+from tilewright.txn.intent_text import intent_lines
+from tilewright.txn.lint import lint
 from tilewright.txn.opcodes import LAYOUTS
+from tilewright.txn.transfers import intent_of
 
 # Words written down from the format's description, not by our encoder: npu1, one WRITE, one TCT.
 GOLDEN_WORDS = [
@@ -67,6 +73,27 @@ def test_bits_that_nothing_reads_are_padding(case: tuple[txn.Header, list[txn.Op
             read -= {"column", "row"}
             assert (op.payload == kept.payload).all()
         assert {name: kept.fields[name] for name in op.fields} == {n: op.fields[n] * (n in read) for n in op.fields}
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=["0.1", "1.0", "1.0 with long patches"])
+def test_noise_in_bits_that_nothing_reads_changes_nothing(format: txn.Header):
+    """The same run, the same intent and no finding, whatever lay in memory when the stream was written."""
+    poll = txn.Operation(txn.Opcode.MASKPOLL, [0] if format.version == (0, 1) else None, address=0x1D220, mask=0x78003C)
+    header = replace(format, device_generation=4, columns=1)
+    words = txn.encode(txn.Stream.of(header, [*loopback(64), poll]))
+    mask = unread_mask(txn.decode(words))
+    noise = np.random.default_rng(4).integers(0, 1 << 32, len(words), dtype=np.uint32)
+    noisy = words | noise & mask
+    assert (noisy != words).sum() > 10 and (without_unread(noisy) == words).all()
+    runs = []
+    for stream in (words, noisy):
+        source, target = np.arange(64, dtype=np.int32), np.zeros(64, dtype=np.int32)
+        runs.append(bare().run(stream.tobytes(), {0: source, 2: target}).cycles)
+        assert (source == target).all()
+    assert runs[0] == runs[1]
+    clean, other = txn.decode(words), txn.decode(noisy)
+    assert [*intent_lines(intent_of(clean))] == [*intent_lines(intent_of(other))]
+    assert lint(other, DEVICES[DeviceName.npu2_1col]) == lint(clean, DEVICES[DeviceName.npu2_1col])
 
 
 def test_streams_of_production_tools_keep_their_leftover_bits():
