@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
 
-.PHONY: help demo test lint types unit bench fuzz docs pictures site site-serve format wheel clean
+.PHONY: help demo test lint types unit without-llvm bench fuzz docs pictures site site-serve format wheel clean
 
 help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
 	@echo "make test     ruff, pyright (strict, basic for tests), pytest on all cores; ONLY=tests/unit/sim for a part of the tests"
+	@echo "make without-llvm  tests of the simulator as if llvmlite were not installed; ONLY= for others"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=600 or N=100000 cases; TARGETS=opt,run-txn; .fuzz keeps count"
 	@echo "make docs     bring the output shown in the documents up to date"
@@ -32,6 +33,13 @@ types: .venv/ready-dev
 
 unit: .venv/ready-dev
 	$(BIN)/python -m pytest -rs --numprocesses $(JOBS) --dist loadfile $(ONLY)
+
+# Parts of the simulator's tests, with programs executed in Python as if llvmlite were not installed.
+WITHOUT_LLVM := tests/unit/sim/test_core.py tests/unit/sim/test_core_memory.py tests/unit/sim/test_core_vectors.py \
+  tests/unit/sim/test_core_random.py tests/unit/sim/test_hangs.py tests/unit/sim/test_runs.py tests/e2e/test_simulated_designs.py
+
+without-llvm: .venv/ready-dev
+	$(BIN)/python -m pytest --without-llvm --numprocesses $(JOBS) --dist loadfile $(or $(ONLY),$(WITHOUT_LLVM))
 
 bench: .venv/ready-dev
 	@$(BIN)/python bench/run.py $(if $(QUICK),--quick) $(ONLY)

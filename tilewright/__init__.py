@@ -9,7 +9,7 @@ from tilewright.support.lazy import lazy_names, listed_names
 # __all__ makes these names public for type checkers
 if TYPE_CHECKING:
     from tilewright import air, designs, iron, txn
-    from tilewright.codegen.native_sequence import RangeError
+    from tilewright.codegen.sequence_scalars import RangeError
     from tilewright.driver.artifacts import load
     from tilewright.driver.compiled_design import Design
     from tilewright.driver.compiled_design import compile_source as compile
@@ -53,7 +53,7 @@ _HOMES = {
     "Hang": "tilewright.ir.run_errors:Hang",
     "Interrupted": "tilewright.sim.runs:Interrupted",
     "LoadedDevice": "tilewright.driver.loaded_device:LoadedDevice",
-    "RangeError": "tilewright.codegen.native_sequence:RangeError",
+    "RangeError": "tilewright.codegen.sequence_scalars:RangeError",
     "RunResult": "tilewright.driver.run_result:RunResult",
     "Stopped": "tilewright.sim.runs:Stopped",
     "air": "tilewright.air",

@@ -38,7 +38,9 @@ ALLOWED: dict[str, set[str]] = {
     # Programs of cores become native code, which is kept as all of it is.
     "isa": {"errors", "support", "native"},
     "codegen": VOCABULARY | {"native", "rewrite"},
-    "sim": VOCABULARY | {"isa", "native"},
+    # Operations one by one, on the numbers that folding has; of `native` what knows nothing of LLVM.
+    "interpreter": VOCABULARY - {"txn"} | {"rewrite", "native"},
+    "sim": VOCABULARY | {"isa", "native", "interpreter"},
     "gpu": VOCABULARY | {"native", "report"},
     "kernels": VOCABULARY | {"native", "sim"},
     "report": VOCABULARY | {"sim"},

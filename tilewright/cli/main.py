@@ -163,6 +163,10 @@ def _explain(error: Exception) -> int:
         case MemoryError():
             print("tilewright: error: out of memory", file=sys.stderr)
             return WRONG_INPUT
+        case ModuleNotFoundError(name="llvmlite"):
+            text = "this makes native code, for which llvmlite is missing: pip install llvmlite"
+            print(f"tilewright: error: {text}", file=sys.stderr)
+            return WRONG_INPUT
         case OSError():
             named = f"{error.filename}: " if error.strerror and error.filename else ""
             print(f"tilewright: error: {visible_lines(f'{named}{error.strerror or error}')}", file=sys.stderr)

@@ -85,9 +85,9 @@ add_arguments = arguments(
         "--bytes": values("N=INT", "without DESIGN: the size of argument N"),
         "--judge": values("KIND=LEVEL", "make a hazard fault, note or off (--judge help lists them)"),
         "--model": {
-            "choices": ("fast", "plain"),
+            "choices": ("fast", "plain", "python"),
             "default": "fast",
-            "help": "how to simulate; both give the same (default: fast)",
+            "help": "how to simulate; all give the same (default: fast)",
         },
         "--timing": value("FILE", "parameters of the clock in a JSON file; none: as little time as there can be"),
         "--max-cycles": value("N", "stop after so many modelled cycles, with status 1"),

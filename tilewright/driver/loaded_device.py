@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import LocationAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from tilewright.codegen.native_sequence import integer_of
+from tilewright.codegen.sequence_scalars import integer_of
 from tilewright.device import DeviceModel, TileId
 from tilewright.device.timing import Timing
 from tilewright.dialects.aie.core import CoreOp
@@ -274,7 +274,7 @@ def bind_cores(machine: Machine, design: Design, kernels: KernelsOf, device: Dev
     of_device = kernels(device)
     for op in device.body.ops:
         if isinstance(op, CoreOp) and op.place is not None:
-            _bind_core(design.core_program(op), machine.tiles[op.place], of_device)
+            _bind_core(design.core_program(op, is_native=machine.runs_native_cores), machine.tiles[op.place], of_device)
         # for messages: the words only have numbers
         elif isinstance(op, LockOp) and op.sym_name and op.place is not None and op.number is not None:
             machine.tiles[op.place].locks[op.number].name = op.sym_name.data

@@ -12,6 +12,7 @@ from tilewright.device.vector_unit import Blocks
 from tilewright.kernels import cost
 from tilewright.kernels.definition import Array, Call, MemoryArg, ScalarArg, define
 from tilewright.kernels.numbers import rounded_blocks, wide, wrapped
+from tilewright.native import has_llvm
 from tilewright.sim.kernels import CallingCore, KernelError
 
 COMBINATIONS = (
@@ -138,7 +139,7 @@ def _define_vector(pair: tuple[str, str]) -> None:
         return _check_blocks(call, pair)
 
     def native(call: Call) -> Callable[[int, int, int], None] | None:
-        if EMULATED in call.macros:
+        if EMULATED in call.macros or not has_llvm():
             return None
         # few programs multiply matrices
         from tilewright.kernels.native_product import ProductShape, native_product

@@ -52,9 +52,13 @@ class Machine:
         timing: Timing | None = None,
         *,
         runs_machine_code: bool = False,
+        runs_native_cores: bool = True,
     ):
-        """With `runs_machine_code` a core without a program runs what is in its program memory, which is AIE2's."""
-        self.runs_machine_code = runs_machine_code
+        """With `runs_machine_code` a core without a program runs what is in its program memory, which is AIE2's.
+
+        Without `runs_native_cores` programs are executed operation by operation in Python.
+        """
+        self.runs_machine_code, self.runs_native_cores = runs_machine_code, runs_native_cores
         self.model = model
         self.policy = policy or FaultPolicy()
         self.timing = timing or timing_of(model.arch)

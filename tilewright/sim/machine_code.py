@@ -15,7 +15,6 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.ir.run_errors import Fault
 from tilewright.isa.bundles import DecodeError
 from tilewright.isa.core import MachineCore
-from tilewright.isa.native_core import NativeCore
 from tilewright.isa.program_places import ProgramPlaces
 from tilewright.isa.schedule import ExecutionError
 from tilewright.sim.core_binding import CoreAsker, TileCorePort
@@ -144,6 +143,8 @@ def machine_code_process(tile: Tile, program: bytes, *, translates: bool = False
     if debugged is not None:
         core = debugged.start(program, ports)
     elif translates:
+        from tilewright.isa.native_core import NativeCore  # needs LLVM
+
         core = NativeCore(program, ports, windows=ports.windows())
     else:
         core = MachineCore(program, ports)

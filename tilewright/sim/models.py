@@ -1,4 +1,4 @@
-"""The two ways to carry out a program: the plain model is the meaning, the fast one gives the same sooner."""
+"""The ways to carry out a program: the plain model is the meaning, the fast one gives the same sooner."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from enum import Enum
 from tilewright.device import DeviceModel
 from tilewright.device.timing import Timing
 from tilewright.errors import ArgumentError
+from tilewright.native import has_llvm
 from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy
 from tilewright.sim.machine import Machine
 
@@ -17,7 +18,9 @@ class Model(Enum):
     FAST = "fast"
     """Native code moves words, runs channels and gives turns."""
     PLAIN = "plain"
-    """Everything is a process of Python, every word on its own: to look into, and to compare with."""
+    """Everything but the programs of cores is a process of Python, every word on its own: to look into."""
+    PYTHON = "python"
+    """The plain model, with the programs of cores executed operation by operation: no native code at all."""
 
     @classmethod
     def named(cls, name: object) -> Model:
@@ -37,12 +40,16 @@ def make_machine(
     *,
     runs_machine_code: bool = False,
 ) -> Machine:
-    """A device, freshly out of reset. What only the plain model looks for is left to it."""
-    if model is Model.FAST and not _needs_plain(policy or FaultPolicy()):
+    """A device, freshly out of reset. What only the plain model looks for is left to it.
+
+    Without LLVM there is only the model in Python.
+    """
+    is_native = model is not Model.PYTHON and has_llvm()
+    if model is Model.FAST and is_native and not _needs_plain(policy or FaultPolicy()):
         from tilewright.sim.fast.machine import FastMachine
 
         return FastMachine(device, policy, timing, runs_machine_code=runs_machine_code)
-    return Machine(device, policy, timing, runs_machine_code=runs_machine_code)
+    return Machine(device, policy, timing, runs_machine_code=runs_machine_code, runs_native_cores=is_native)
 
 
 def _needs_plain(policy: FaultPolicy) -> bool:

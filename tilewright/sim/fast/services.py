@@ -261,7 +261,7 @@ class Services:
         activation.start()
         self.state.core_context[core] = activation.context_address
         self.state.core_handle[core] = activation.handle
-        self.state.core_resume[core] = activation.code.resume_address
+        self.state.core_resume[core] = activation.native.resume_address
         self.state.core_step[core] = CoreStep.STOPPED
         return part
 
