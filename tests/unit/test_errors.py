@@ -83,6 +83,7 @@ INTERNAL |= {
     "NotInNumPy",
     "TooManyPieces",
     "_NotOurs",
+    "_Pruned",
     "SyntaxFault",
     "VerifyError",
     "Interrupted",
