@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
 
-.PHONY: help demo test lint types unit without-llvm bench fuzz docs pictures site site-serve format wheel clean
+.PHONY: help demo test lint types unit without-llvm bench fuzz docs pictures site site-serve format wheel release matrix clean
 
 help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
@@ -17,6 +17,8 @@ help:
 	@echo "make site-serve  show it on this computer while pages are written"
 	@echo "make format   let ruff format the code"
 	@echo "make wheel    build the wheel into dist/"
+	@echo "make release  build and check wheel, source distribution and SBOM; REHEARSE=1 before the changelog is ready"
+	@echo "make matrix   run tests with all Pythons and NumPys that are here; ONLY=3.12"
 
 demo: .venv/ready
 	@$(BIN)/tilewright demo
@@ -74,6 +76,12 @@ format: .venv/ready-dev
 wheel: | .venv/bin/pip
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	@ls dist/tilewright-*.whl
+
+release: .venv/ready-dev
+	@$(BIN)/python tools/release.py $(if $(REHEARSE),--rehearse)
+
+matrix: | .venv/bin/pip
+	@$(BIN)/python tools/matrix.py $(if $(ONLY),--only $(ONLY))
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

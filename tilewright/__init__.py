@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tilewright.ir.diagnostics import CompileError
     from tilewright.ir.run_errors import Fault, Hang
     from tilewright.sim.runs import Interrupted, Stopped
+    from tilewright.sweeps.definition import Sweep, sweep
+    from tilewright.sweeps.table import SweepResult
 
 __version__ = "0.1.0"  # pyproject.toml reads it from here
 __all__ = [
@@ -34,12 +36,15 @@ __all__ = [
     "RangeError",
     "RunResult",
     "Stopped",
+    "Sweep",
+    "SweepResult",
     "__version__",
     "air",
     "compile",
     "designs",
     "iron",
     "load",
+    "sweep",
     "txn",
 ]
 
@@ -56,11 +61,14 @@ _HOMES = {
     "RangeError": "tilewright.codegen.sequence_scalars:RangeError",
     "RunResult": "tilewright.driver.run_result:RunResult",
     "Stopped": "tilewright.sim.runs:Stopped",
+    "Sweep": "tilewright.sweeps.definition:Sweep",
+    "SweepResult": "tilewright.sweeps.table:SweepResult",
     "air": "tilewright.air",
     "compile": "tilewright.driver.compiled_design:compile_source",
     "designs": "tilewright.designs",
     "iron": "tilewright.iron",
     "load": "tilewright.driver.artifacts:load",
+    "sweep": "tilewright.sweeps.definition:sweep",
     "txn": "tilewright.txn",
 }
 """Where each name comes from."""

@@ -93,6 +93,7 @@ INTERNAL |= {
     "NotInNumPy",
     "TooManyPieces",
     "_NotOurs",
+    "_Pruned",
     "SyntaxFault",
     "VerifyError",
     "Interrupted",

@@ -52,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt", "lift"},
     "lift": VOCABULARY | {"rewrite", "driver"},
     "designs": VOCABULARY | {"iron", "driver", "kernels"},
+    "sweeps": VOCABULARY | {"native", "sim", "report", "iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},
     "children": set(),

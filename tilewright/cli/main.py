@@ -19,6 +19,7 @@ from tilewright import __version__
 COMMANDS = {
     "compile": "lower a design: its configuration, and its runtime sequences once for all sizes",
     "run": "run a design on the simulated NPU",
+    "sweep": "try a design with many values of its parameters, here or on a cluster",
     "exec": "run a program that is written for mlir-aie, unchanged",
     "air": "run and compile AIR programs for GPUs",
     "opt": "read, check, transform and print programs",

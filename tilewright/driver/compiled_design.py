@@ -19,7 +19,7 @@ from tilewright.errors import UnknownNameError
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
 from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
+from tilewright.ir.pass_manager import Pipeline, Watcher, run_pipeline
 from tilewright.ir.symbols import FreeNames
 from tilewright.ir.traversal import ops_of
 from tilewright.ir.verifier import verify
@@ -30,6 +30,7 @@ from tilewright.passes.pipelines import (
     LOAD_EXPANSIONS,
     QUEUE_GUARDS,
     SEQUENCE_LOWERING,
+    LoadExpansion,
     passes_of,
     pipeline_of,
     with_options,
@@ -77,10 +78,20 @@ def compile_source(
     if expand_load_pdis not in LOAD_EXPANSIONS:
         known = ", ".join(map(repr, LOAD_EXPANSIONS))
         raise UnknownNameError(f"expand_load_pdis is one of {known}, got {expand_load_pdis!r}")
-    expansion = LOAD_EXPANSIONS[expand_load_pdis]
+    pipeline = _pipeline(order, LOAD_EXPANSIONS[expand_load_pdis])
+    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
+
+
+def compile_watched(source: Source, watch: Watcher | None) -> Design:
+    """Compile as `compile_source` does; `watch` is told of each pass, and what it raises ends the compilation."""
+    pipeline = _pipeline(GUARDED_LOWERING, LOAD_EXPANSIONS[None])
+    return design_of(source, pipeline, is_whole=True, watch=watch)
+
+
+def _pipeline(order: Sequence[str], expansion: LoadExpansion) -> Pipeline:
     pipeline = pipeline_of([*expansion.design, *expansion.gathering])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of([*expansion.packets, *order])]))
-    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
+    return pipeline
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -93,13 +104,21 @@ def design_from_text(text: str, name: str) -> Design:
     return design_of(TextSource(text, name), Pipeline())
 
 
-def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
+def design_of(
+    source: Source,
+    pipeline: Pipeline,
+    is_whole: bool = False,
+    host: HostOptions | None = None,
+    watch: Watcher | None = None,
+) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     with unhurried_collector():
-        return _design_of(source, pipeline, is_whole, host)
+        return _design_of(source, pipeline, is_whole, host, watch)
 
 
-def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None) -> Design:
+def _design_of(
+    source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None, watch: Watcher | None
+) -> Design:
     ctx = make_context()
     try:
         module = source.read(ctx)
@@ -113,7 +132,7 @@ def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOpt
             lower_host_programs(ctx, module, host or NO_OPTIONS)
         _keep_argument_names(module)
         # our own passes are trusted in between; what they have made is checked as a whole
-        run_pipeline(ctx, module, pipeline, verify_each=False)
+        run_pipeline(ctx, module, pipeline, verify_each=False, watch=watch)
         _raise_errors(module)
         # those who stop the lowering earlier look at the IR, and ask for no words
         if is_whole:
