@@ -77,8 +77,8 @@ def outcome(design: Design, model: str, arguments: Sequence[Array | int], **opti
 
 def assert_agreement(design: Design, *arguments: Array | int, **options: Any) -> Outcome:
     plain = outcome(design, "plain", arguments, **dict(options))
-    fast = outcome(design, "fast", arguments, **dict(options))
-    assert plain.differs_from(fast) == []
+    for model in ("fast", "words"):
+        assert plain.differs_from(outcome(design, model, arguments, **dict(options))) == []
     return plain
 
 

@@ -131,6 +131,14 @@ class Activation:
             _NUMBER.pack_into(self.context, self.code.flow_log, self._flow.ctypes.data)
 
     @property
+    def reach(self) -> tuple[int, int]:
+        """From which address of this computer to which there are buffers of tiles that the program uses."""
+        pairs = zip(self.code.buffers, self._memories, strict=True)
+        shared = [memory for buffer, memory in pairs if isinstance(buffer, BufferOp)]
+        ends = [(memory.ctypes.data, memory.ctypes.data + memory.nbytes) for memory in shared] or [(0, 0)]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
     def context_address(self) -> int:
         return ctypes.addressof(self._view)
 
