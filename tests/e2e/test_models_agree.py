@@ -88,7 +88,7 @@ def assert_agreement(design: Design, models: Sequence[str], *arguments: Array | 
 @pytest.mark.parametrize("case", DESIGNS, ids=lambda case: case.name)
 def test_designs_of_every_feature(case: SimulatedDesign) -> None:
     options = {"sequence": case.sequence, "kernels": case.kernels}
-    assert_agreement(case.design, ["fast", "python"], *case.arguments(0), **options)
+    assert_agreement(case.design, ["fast", "words", "python"], *case.arguments(0), **options)
 
 
 @settings(
@@ -108,6 +108,6 @@ def test_random_designs(run: RandomRun) -> None:
     generator = np.random.default_rng(0)
     buffers = [generator.integers(0, 1 << 20, size, dtype=np.int32) for size in run.sizes()]
     # A third run of each takes as long as that of the plain model.
-    models = ["fast"] if EXAMPLES == SHORT else ["fast", "python"]
+    models = ["fast", "words"] if EXAMPLES == SHORT else ["fast", "words", "python"]
     found = assert_agreement(design, models, *buffers)
     event(found.ending.partition(":")[0] or "ended")

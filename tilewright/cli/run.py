@@ -85,10 +85,12 @@ add_arguments = arguments(
         "--bytes": values("N=INT", "without DESIGN: the size of argument N"),
         "--judge": values("KIND=LEVEL", "make a hazard fault, note or off (--judge help lists them)"),
         "--model": {
-            "choices": ("fast", "plain", "python"),
+            "choices": ("fast", "words", "plain", "python"),
             "default": "fast",
-            "help": "how to simulate; all give the same (default: fast)",
+            "help": "how to simulate; all give the same, words and plain word by word, python without native code "
+            "(default: fast)",
         },
+        "--jobs": value("N", "threads that library kernels may run in, with the same results (default: 1)"),
         "--timing": value("FILE", "parameters of the clock in a JSON file; none: as little time as there can be"),
         "--max-cycles": value("N", "stop after so many modelled cycles, with status 1"),
         "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
@@ -134,6 +136,14 @@ def _refuse(args: Namespace, flags: Sequence[str], reason: str) -> None:
     for flag in flags:
         if getattr(args, flag):
             raise usage(f"--{flag.replace('_', '-')} {reason}")
+
+
+def _jobs(args: Namespace) -> int:
+    from tilewright.errors import ArgumentError
+    from tilewright.sim.models import checked_jobs
+
+    with complaining(ArgumentError, usage):
+        return 1 if args.jobs is None else checked_jobs(integer("--jobs", "N", args.jobs))
 
 
 def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> int:
@@ -230,7 +240,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     code = _control_code(args.txn, args.section) if args.txn is not None else None
     scalars, specs = pairs("--set", args.set), pairs("--arg", args.arg)
 
-    def needs(numbers: dict[str, int | float]) -> dict[int, int]:
+    def needs(numbers: Mapping[str, int | float]) -> dict[int, int]:
         words = as_control_code(design.txn(args.sequence, **numbers)) if code is None else code
         return needed_bytes(words, design.device(design.device_of(args.sequence)).model)
 
@@ -239,7 +249,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     kernels = _kernels(design, args)
     try:
         name, levels, clock = design.device_of(args.sequence), _levels(args), _parameters(args)
-        device = design.load(name, kernels, levels, args.model, clock, args.kernels)
+        device = design.load(name, kernels, levels, args.model, clock, args.kernels, _jobs(args))
     except DiagnosedError as error:
         error.sources.update(source.texts)
         raise
@@ -280,7 +290,7 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
 
     if args.txn is None:
         raise usage("give a DESIGN, or a stream to run on a bare device: --txn FILE")
-    _refuse(args, ("sequence", "set", "scratchpad", "kernel", "kernels"), "needs a DESIGN")
+    _refuse(args, ("sequence", "set", "scratchpad", "kernel", "kernels", "jobs"), "needs a DESIGN")
     code = _control_code(args.txn, args.section)
     model = _model(args.device, code)
     arrays = numbered_arguments(needed_bytes(code, model), numbered("--arg", args.arg), numbered("--bytes", args.bytes))
@@ -297,7 +307,7 @@ def _on_package(args: Namespace) -> SimulatorRun:
     if args.insts is None:
         raise usage("--xclbin needs the instructions that are to run: --insts FILE")
     _refuse(args, ("design", "txn", "device"), "and --xclbin exclude each other")
-    _refuse(args, ("sequence", "set", "scratchpad", "kernel"), "needs a DESIGN")
+    _refuse(args, ("sequence", "set", "scratchpad", "kernel", "jobs"), "needs a DESIGN")
     package = XclbinPackage.read(read_bytes(args.xclbin), args.xclbin)
     if not package.kernels:
         raise InputError(f"{args.xclbin}: error: there is no kernel in it")

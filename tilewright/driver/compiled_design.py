@@ -280,6 +280,7 @@ class Design:
         model: str = "fast",
         timing: Parameters | None = None,
         kernel_mode: str | None = None,
+        jobs: int = 1,
     ) -> LoadedDevice:
         """A simulated device with this design on it; its `run` can be called again without loading anew.
 
@@ -287,10 +288,12 @@ class Design:
             device: the name of one of `devices`; without one the first is meant
             kernels: Python functions, or `FILE.cc[:FUNCTION]`, by the names of external functions that cores call
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
-            model: `fast`; `plain` for the slow one that says what it has to give; `python`, without any native code
+            model: `fast`; `words` to move every word on its own; `plain` for what they have to give, slowly; `python`,
+                without any native code
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
             kernel_mode: `source` for C++ sources even where the library has a kernel, `library` for the other way
                 round, `checked` for sources whose accesses are checked; without one, what TILEWRIGHT_KERNELS says
+            jobs: threads of this computer that a run may use, with the same results: native kernels run in them
         """
         from tilewright.device.timing import timing_with
         from tilewright.driver.loaded_device import LoadedDevice
@@ -300,7 +303,7 @@ class Design:
         found = self.device(device)
         clock = timing_with(found.model.arch, timing)
         mode = KernelMode.named(kernel_mode)
-        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock, mode)
+        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock, mode, jobs)
 
     @at_user_line
     def run(
@@ -316,6 +319,7 @@ class Design:
         model: str = "fast",
         timing: Parameters | None = None,
         kernel_mode: str | None = None,
+        jobs: int = 1,
         **named: Array | float | None,
     ) -> RunResult:
         """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
@@ -330,15 +334,17 @@ class Design:
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
             max_cycles: how long it may take; `Stopped` if it takes longer
             progress: called now and then with how far it has come
-            model: `fast`; `plain` for the slow one that says what it has to give; `python`, without any native code
+            model: `fast`; `words` to move every word on its own; `plain` for what they have to give, slowly; `python`,
+                without any native code
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
             kernel_mode: which of several kernels of a name is taken: see `load`
+            jobs: threads of this computer that the run may use, with the same results
 
         Raises:
             Hang: where nothing can move any more; the text says what waits for what
             Fault: for what the hardware would do wrong silently
         """
-        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing, kernel_mode)
+        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing, kernel_mode, jobs)
         others: dict[str, Any] = {"max_cycles": max_cycles, "progress": progress, **named}
         return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, **others)
 

@@ -48,7 +48,7 @@ from tilewright.sim.debugged_core import DebuggedCore
 from tilewright.sim.faults import FaultPolicy, environment_levels, levels_of
 from tilewright.sim.host_needs import HostUse, host_uses, stream_uses
 from tilewright.sim.machine import Machine
-from tilewright.sim.models import Model, make_machine
+from tilewright.sim.models import Model, checked_jobs, make_machine
 from tilewright.sim.runs import HostArrays, LocatedStream, Progress, Runner, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.tile import Tile
@@ -174,9 +174,10 @@ class LoadedDevice(SimulatedDevice):
         model: Model | str = Model.FAST,
         timing: Timing | None = None,
         kernel_mode: KernelMode | None = None,
+        jobs: int = 1,
     ):
-        """`Design.load` makes one: a `device` of a `design`, with `kernels` by `kernel_mode`, `levels`, a `model`
-        and its `timing`."""
+        """`Design.load` makes one: a `device` of a `design`, with `kernels` by `kernel_mode`, `levels`, a `model`,
+        its `timing` and the `jobs` that it may use."""
         check_kernels(kernels, design.module)
         self.design = design
         self.kernels = kernels
@@ -185,7 +186,7 @@ class LoadedDevice(SimulatedDevice):
         self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], LocatedStream] | None = None
         # trace units are modelled by the plain model alone
         chosen = Model.PLAIN if trace_setups(device) else Model.named(model)
-        super().__init__(lambda: make_machine(device.model, policy_of(levels), timing, chosen))
+        super().__init__(lambda: make_machine(device.model, policy_of(levels), timing, chosen, jobs=checked_jobs(jobs)))
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)

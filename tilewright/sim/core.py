@@ -167,6 +167,14 @@ class Activation:
         return cast("CoreCode", self.code)
 
     @property
+    def reach(self) -> tuple[int, int]:
+        """From which address of this computer to which there are buffers of tiles that the program uses."""
+        pairs = zip(self.code.buffers, self._memories, strict=True)
+        shared = [memory for buffer, memory in pairs if isinstance(buffer, BufferOp)]
+        ends = [(memory.ctypes.data, memory.ctypes.data + memory.nbytes) for memory in shared] or [(0, 0)]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
     def context_address(self) -> int:
         return ctypes.addressof(self._view)
 
