@@ -104,7 +104,8 @@ def _arrays(text: str) -> Iterator[tuple[str, Array]]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer looks at something that does not change are a hang, to save time."""
     for module in ("tilewright.sim.engine", *(("tilewright.sim.fast.engine",) if has_llvm() else ())):
-        monkeypatch.setattr(f"{module}.PATIENCE", 10_000)
+        # In Python each look of a core takes milliseconds.
+        monkeypatch.setattr(f"{module}.PATIENCE", 10_000 if has_llvm() else 300)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
