@@ -96,7 +96,9 @@ def wide(random: Random, size: int = 64) -> bytes:
     data = bytearray(random.randbytes(size))
     for at in range(0, size, 4):
         if random.random() < 0.2:
-            data[at : at + 4] = random.choice((0, MASK, 0x80808080, 0x7F7F7F7F, 0x80008000, 0x7FFF7FFF)).to_bytes(4, "big")
+            data[at : at + 4] = random.choice((0, MASK, 0x80808080, 0x7F7F7F7F, 0x80008000, 0x7FFF7FFF)).to_bytes(
+                4, "big"
+            )
     return bytes(data[:size])
 
 
@@ -130,7 +132,7 @@ BINARY: dict[str, Callable[[int, int], int]] = {
     "xor": lambda a, b: a ^ b,
     "mul": lambda a, b: a * b,
 }
-COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+COMPARISONS: dict[str, Callable[[int, int], bool | np.bool_]] = {
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
     "lt": lambda a, b: np.int32(to_signed(a)) < np.int32(to_signed(b)),
@@ -147,7 +149,13 @@ def scalar_arithmetic(random: Random) -> ModelCase:
     kind = random.choice(["add", "adc", "sub", "sbc", "immediate", "nc", *BINARY])
     if kind in BINARY:
         return ModelCase(f"{kind} r0, r1, r2", before, {"r0": BINARY[kind](a, b) & MASK})
-    totals = {"add": a + b, "adc": a + b + carry, "sub": a - b, "sbc": a - b - carry, "immediate": a + immediate % 2**32}
+    totals = {
+        "add": a + b,
+        "adc": a + b + carry,
+        "sub": a - b,
+        "sbc": a - b - carry,
+        "immediate": a + immediate % 2**32,
+    }
     if kind == "nc":
         immediate //= 2  # it has a bit less
         return ModelCase(f"add.nc r0, r1, #{immediate}", before, {"r0": (a + immediate) & MASK, "srCarry": carry})
@@ -172,13 +180,13 @@ def scalar_comparisons(random: Random) -> ModelCase:
 
 @model
 def scalar_bits(random: Random) -> ModelCase:
-    a, amount = word(random), random.randrange(-31, 32)
+    a, amount = word(random), random.choice((to_signed(word(random)), random.randrange(-31, 32)))
     kind = random.choice(["ashl", "lshl", "clz", "clb", "extend.s8", "extend.u8", "extend.s16", "extend.u16", "abs"])
     before = {"r1": a, "r2": amount % 2**32}
     if kind in ("ashl", "lshl"):
         value = to_signed(a) if kind == "ashl" else a
-        # to the left, or to the right for a negative amount
-        result = value * 2**amount if amount >= 0 else value // 2**-amount
+        # to the left, or to the right for a negative amount, of which the lowest five bits count
+        result = value * 2 ** (amount % 32) if amount >= 0 else value // 2 ** (-amount % 32)
         return ModelCase(f"{kind} r0, r1, r2", before, {"r0": result & MASK})
     text = f"{a:032b}"
     results = {
@@ -197,7 +205,7 @@ def scalar_bits(random: Random) -> ModelCase:
 
 
 def walk(dimensions: list[tuple[int, int]], last: int, counts: list[int]) -> Iterator[tuple[int, list[int]]]:
-    """Steps of a pointer and counts after each: so many steps more in each dimension, then the next one's; `last` ends."""
+    """Steps of a pointer and counts after each: so many more in each dimension, then the next one's; `last` ends."""
     while True:
         for at, (size, step) in enumerate(dimensions):
             if counts[at] < size:
@@ -424,8 +432,9 @@ ROUNDINGS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13)
 SATURATIONS = (0, 1, 3)
 SRS = {
     "vsrs.d8.s32": ("wl0", "cm1", 8, 32), "vsrs.s8.s32": ("wl0", "cm1", 8, 32), "vsrs.d16.s32": ("wl0", "bml1", 16, 32),
-    "vsrs.s16.s32": ("wl0", "bml1", 16, 32), "vsrs.d16.s64": ("wl0", "cm1", 16, 64), "vsrs.s32.s64": ("x0", "cm1", 32, 64),
-    "vsrs.d32.s64": ("x0", "cm1", 32, 64), "vsrs.s16.s64": ("wl0", "cm1", 16, 64),
+    "vsrs.s16.s32": ("wl0", "bml1", 16, 32), "vsrs.d16.s64": ("wl0", "cm1", 16, 64),
+    "vsrs.s32.s64": ("x0", "cm1", 32, 64), "vsrs.d32.s64": ("x0", "cm1", 32, 64),
+    "vsrs.s16.s64": ("wl0", "cm1", 16, 64),
 }  # fmt: skip
 
 
@@ -449,7 +458,8 @@ def shift_round_saturate(random: Random) -> ModelCase:
 UPS = {
     "vups.s32.s16": [("wl2", "bml0", 16, 32), ("x2", "cm0", 16, 32)], "vups.s32.d16": [("wl2", "bml0", 16, 32)],
     "vups.s32.d8": [("wl2", "cm0", 8, 32)], "vups.s32.s8": [("wl2", "cm0", 8, 32)],
-    "vups.s64.d16": [("wl2", "cm0", 16, 64)], "vups.s64.s32": [("x2", "cm0", 32, 64)], "vups.s64.d32": [("x2", "cm0", 32, 64)],
+    "vups.s64.d16": [("wl2", "cm0", 16, 64)], "vups.s64.s32": [("x2", "cm0", 32, 64)],
+    "vups.s64.d32": [("x2", "cm0", 32, 64)],
 }  # fmt: skip
 
 
@@ -490,10 +500,10 @@ PRODUCTS = {
 }  # fmt: skip
 """Matrices by amode, bmode and variant: bits of both operands and of sums, rows, inner size, columns."""
 LANES = {(0, 1, 1): (8, 32, 32, 2), (0, 3, 1): (16, 32, 32, 1), (1, 3, 2): (16, 64, 16, 2)}
-"""Products lane by lane: bits of elements and sums, lanes, and how many of each lane are added, lanes closest together."""
+"""Products lane by lane: bits of elements and sums, lanes, and how many of each are added, lanes closest together."""
 SIGNS = {
-    "vmul": (0, 0, 1), "vnegmul": (0, 0, -1), "vmac": (1, 0, 1), "vmsc": (1, 0, -1), "vnegmac": (-1, 0, 1),
-    "vaddmac": (1, 1, 1), "vaddmsc": (1, 1, -1), "vsubmac": (1, -1, 1), "vsubmsc": (1, -1, -1),
+    "vmul": (0, 0, 1), "vnegmul": (0, 0, -1), "vmac": (1, 0, 1), "vmsc": (1, 0, -1), "vnegmac": (-1, 0, -1),
+    "vnegmsc": (-1, 0, 1), "vaddmac": (1, 1, 1), "vaddmsc": (1, 1, -1), "vsubmac": (1, -1, 1), "vsubmsc": (1, -1, -1),
 }  # fmt: skip
 """Of the first accumulator, of the second, and of the product."""
 
@@ -554,7 +564,10 @@ def main() -> int:
             start = time.perf_counter()
             found = [*wrong_of(kind, args.cases, args.seed)]
             total += len(found)
-            print(f"{kind.name:24}{args.cases:9,} cases{len(found):7,} wrong{time.perf_counter() - start:8.1f} s", flush=True)
+            print(
+                f"{kind.name:24}{args.cases:9,} cases{len(found):7,} wrong{time.perf_counter() - start:8.1f} s",
+                flush=True,
+            )
             print("".join(f"  {it:.400}\n" for it in found[:3]), end="", flush=True)
     return int(total > 0)
 

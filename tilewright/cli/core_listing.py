@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import LocatedError
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
     from tilewright.containers import Cdo, Container, ElfFile
     from tilewright.isa.program_places import ProgramPlaces
     from tilewright.support.dwarf_lines import DwarfLine
-
-ARCHITECTURE = "aie2"
-"""Of images of the array, which do not say what their cores are."""
 
 
 @dataclass
@@ -120,7 +118,20 @@ def _of_image(cdo: Cdo, prefix: str = "") -> Iterator[ListedProgram]:
     operations = cdo.operations()
     for tile, use in uses(operations, model_of(operations)).items():
         for start, data in _joined(use.program):
-            yield ListedProgram(f"{prefix}core {tile}", ARCHITECTURE, start, data, place=(tile.column, tile.row))
+            yield ListedProgram(f"{prefix}core {tile}", _likely(data), start, data, place=(tile.column, tile.row))
+
+
+@lru_cache(64)  # cores often have the same program
+def _likely(data: bytes) -> str:
+    """The architecture of code in an image, which does not say it: under another one's tables most of it is no code."""
+    from tilewright.isa.listing import listed_bundles
+    from tilewright.isa.tables import ARCHITECTURES, instruction_set
+
+    code = data.rstrip(b"\0")
+    unread = {
+        name: sum(it.bundle is None for it in listed_bundles(code, isa=instruction_set(name))) for name in ARCHITECTURES
+    }
+    return min(ARCHITECTURES, key=unread.__getitem__)
 
 
 def _joined(blocks: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
