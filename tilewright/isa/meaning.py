@@ -41,7 +41,7 @@ def define(*names: str) -> Callable[[Maker], Maker]:
 def definition_of(key: tuple[str, ...]) -> Definition:
     """The meaning that a row names, in any system of numbers."""
     # they define themselves when they are first needed
-    for module in ("vector_meaning", "width_meaning", "product_meaning"):
+    for module in ("vector_meaning", "width_meaning", "product_meaning", "float_meaning"):
         import_module(f"tilewright.isa.{module}")
     name, *parameters = key
     if name not in MAKERS:

@@ -310,6 +310,10 @@ class NativeNumbers:
             self.builder.bitcast(resized(self.builder, self._value(word), 8 * size), bytes_type(size)), False
         )
 
+    def float_bits(self, lanes: Native) -> Native:
+        floats = self.builder.sitofp(lanes.value, ir.VectorType(ir.FloatType(), lanes.count))
+        return lanes.made(self.builder.bitcast(floats, lanes.type))
+
     def product_sum(self, a: Native, b: Native, terms: Terms, bits: int) -> Native:
         total: Any = 0
         for first, other in terms:

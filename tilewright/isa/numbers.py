@@ -107,6 +107,10 @@ class Numbers(Protocol):
         """The lowest bytes of a word."""
         ...
 
+    def float_bits(self, lanes: Lanes) -> Lanes:
+        """The bits of the float that is nearest to each lane of 32 bits with a sign, the even one of two."""
+        ...
+
     def product_sum(self, a: Lanes, b: Lanes, terms: Terms, bits: int) -> Lanes:
         """Lanes of a, times lanes of b, added up in lanes of so many bits with a sign."""
         ...
@@ -184,6 +188,9 @@ class PlainNumbers:
 
     def word_data(self, word: int, size: int) -> bytes:
         return (word & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+    def float_bits(self, lanes: Lanes) -> Lanes:
+        return lanes.astype(np.float32).view(np.int32)
 
     def product_sum(self, a: Lanes, b: Lanes, terms: Terms, bits: int) -> Lanes:
         first, other = np.array(terms).transpose(1, 0, 2)

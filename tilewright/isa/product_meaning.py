@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from tilewright.isa.meaning import Definition, Results, Values, define
+from tilewright.isa.meaning import Definition, Results, Values, define, definition_of
 from tilewright.isa.numbers import Data, Lanes, Numbers, Terms, UnknownMeaningError, Word
 from tilewright.isa.vector_meaning import with_sign
 
@@ -117,11 +117,18 @@ class Signs(NamedTuple):
             return cls(True, False, name != "negmsc")
         return cls(False, name.startswith("sub"), name.endswith("msc"))
 
+    @classmethod
+    def of_sum(cls, name: str) -> Signs:
+        is_negative = name.startswith("neg")
+        return cls(is_negative, name.endswith("sub") != (is_negative and name != "neg"), False)
+
 
 @define("product")
 def _product(name: str, kind: str, number: str = "") -> Definition:
-    if kind != "dense" or number:
-        raise UnknownMeaningError(f"products with {'floats' if number else 'sparse operands'} are not known")
+    if number:
+        return definition_of(("float product", name, kind))
+    if kind != "dense":
+        raise UnknownMeaningError("products with sparse operands are not known")
     signs = Signs.of(name)
 
     def compute(n: Numbers, v: Values) -> Results:
@@ -152,16 +159,16 @@ def _wide(n: Numbers, data: Data, bits: int, is_signed: Word) -> Lanes:
 @define("acc")
 def _accumulators(name: str, number: str = "") -> Definition:
     if number:
-        raise UnknownMeaningError("sums of floats are not known")
-    first, other = name.startswith("neg"), name.endswith("sub")
+        return definition_of(("float acc", name))
+    signs = Signs.of_sum(name)
 
     def compute(n: Numbers, v: Values) -> Results:
         what = ProductConfiguration.of(v["c"])
 
         def total(bits: int) -> Data:
-            total = what.before(n, n.lanes(v["e"], bits, True), first)
+            total = what.before(n, n.lanes(v["e"], bits, True), signs.first)
             if "f" in v:
-                total = total + negated(n, n.lanes(v["f"], bits, True), other, what.subtracts[2])
+                total = total + negated(n, n.lanes(v["f"], bits, True), signs.second, what.subtracts[2])
             return n.data(total)
 
         return {"d": n.choose((what.mode & 3) == 1, total(64), total(32))}

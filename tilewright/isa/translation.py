@@ -36,7 +36,7 @@ LARGEST_REGION = 96
 """Blocks that are translated together."""
 ROWS = 64
 BLOCKS = 1024
-OUTLINED = frozenset({"product", "acc", "vsrs", "vsrsm", "vups", "vpack", "vconv", "vshuffle", "vbcstshfl"})
+OUTLINED = frozenset({"product", "acc", "vsrs", "vsrsm", "vups", "vpack", "vconv", "vfloor", "vshuffle", "vbcstshfl"})
 """Meanings whose code is long, by name: functions of their own. Those of loads and stores have the name of the kind."""
 
 

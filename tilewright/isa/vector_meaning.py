@@ -310,12 +310,12 @@ def _vshuffle() -> Definition:
 
 @define("vbcstshfl")
 def _broadcast_and_shuffle(text: str) -> Definition:
-    """A shuffle of a register of copies with itself."""
+    """A shuffle of a register of copies with zeros."""
     bits = int(text)
 
     def compute(n: Numbers, v: Values) -> Results:
         copies = _copies(n, v["a"], bits)
-        return {"d": shuffled(n, copies, copies, v["r29"])}
+        return {"d": shuffled(n, copies, n.zeros(REGISTER), v["r29"])}
 
     return compute
 

@@ -153,3 +153,35 @@ def _to_bf16(n: Numbers, v: Values) -> Results:
     # a NaN whose upper bits are those of an infinity gets one more
     nan = n.choose((kept & 0x7F) == 0, kept | 1, kept)
     return {"d": as_data(n, n.choose(is_nan, nan, made), 16), "srF2FFlags": 0}
+
+
+BF16_FRACTION, BF16_BIAS = 7, 127
+LARGEST_SHIFT = 31
+FURTHEST = 40
+"""Bits that nothing is left behind of."""
+
+
+@define("vfloor")
+def _vfloor(to: str, of: str) -> Definition:
+    """Whole numbers of 32 bits that are not larger than bf16 times a power of 2; what is too large is the largest.
+
+    Numbers below the least exponent count, as on a device: -2 ** -130 gives -1.
+    """
+
+    def compute(n: Numbers, v: Values) -> Results:
+        n.refuse_if(v["s"] > LARGEST_SHIFT, "a floor with the shift", v["s"])
+        bits = n.cast(n.lanes(v["a"], 16, False), 64, True)
+        exponent, digits = (bits >> BF16_FRACTION) & 0xFF, bits & ((1 << BF16_FRACTION) - 1)
+        digits = n.choose(exponent == 0, digits, digits | (1 << BF16_FRACTION))
+        signed_digits = n.choose(bits > 0x7FFF, 0 - digits, digits)
+        # a number below the least exponent has that exponent
+        place = n.choose(exponent == 0, 1, exponent) - (BF16_BIAS + BF16_FRACTION) + v["s"]
+        left, right = n.choose(place > 0, place, 0), n.choose(place < 0, 0 - place, 0)
+        furthest = 40
+        shifted = (
+            signed_digits << n.choose(left < furthest, left, furthest) >> n.choose(right < furthest, right, furthest)
+        )
+        within = n.choose(shifted < -(1 << 31), -(1 << 31), n.choose(shifted > (1 << 31) - 1, (1 << 31) - 1, shifted))
+        return {"d": as_data(n, within, 32), "srF2IFlags": 0}
+
+    return compute

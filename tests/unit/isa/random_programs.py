@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from tilewright.isa import CoreBundle, CoreInstruction, InstructionSet, assemble
+from tilewright.isa.float_meaning import SHAPES
 from tilewright.isa.meaning import JUMPS, definition_of
 from tilewright.isa.numbers import UnknownMeaningError
 from tilewright.isa.product_meaning import PRODUCTS
@@ -19,7 +20,7 @@ LEFT_OUT = {*JUMPS, *STREAMS, "done", "acq", "rel"}
 LOOP = ("ls", "le", "lc")
 CONFIGURATIONS = [
     signs << 8 | amode << 1 | bmode << 3 | variant << 5 | zeroes
-    for amode, bmode, variant in PRODUCTS
+    for amode, bmode, variant in [*PRODUCTS, *SHAPES]
     for zeroes in (0, 1)
     for signs in (0, 3)
 ]

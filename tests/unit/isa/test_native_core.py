@@ -193,7 +193,8 @@ def test_errors_of_the_surroundings_are_raised():
     "text",
     [
         "vldb.compr.pop wl0, [p0]",
-        "vshuffle x0, x0, x1, r0",
+        "vmul cm0, x0, x1, r0",
+        "vmac.f bml0, bml0, x0, x1, r0",
         "j #0\nnop\nj #0",
     ],
 )
