@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
 
-.PHONY: help demo test lint types unit bench fuzz docs pictures site site-serve format wheel clean
+.PHONY: help demo test lint types unit without-llvm bench fuzz docs pictures site site-serve format wheel release matrix clean
 
 help:
 	@echo "make demo     multiply matrices of several sizes with one build, on the simulated NPU"
 	@echo "make test     ruff, pyright (strict, basic for tests), pytest on all cores; ONLY=tests/unit/sim for a part of the tests"
+	@echo "make without-llvm  tests of the simulator as if llvmlite were not installed; ONLY= for others"
 	@echo "make bench    compare with mlir-opt-22, stock xDSL, memcpy (QUICK=1: without what takes others minutes)"
 	@echo "make fuzz     feed damaged inputs to all tools for SECONDS=600 or N=100000 cases; TARGETS=opt,run-txn; .fuzz keeps count"
 	@echo "make docs     bring the output shown in the documents up to date"
@@ -16,6 +17,8 @@ help:
 	@echo "make site-serve  show it on this computer while pages are written"
 	@echo "make format   let ruff format the code"
 	@echo "make wheel    build the wheel into dist/"
+	@echo "make release  build and check wheel, source distribution and SBOM; REHEARSE=1 before the changelog is ready"
+	@echo "make matrix   run tests with all Pythons and NumPys that are here; ONLY=3.12"
 
 demo: .venv/ready
 	@$(BIN)/tilewright demo
@@ -32,6 +35,13 @@ types: .venv/ready-dev
 
 unit: .venv/ready-dev
 	$(BIN)/python -m pytest -rs --numprocesses $(JOBS) --dist loadfile $(ONLY)
+
+# Parts of the simulator's tests, with programs executed in Python as if llvmlite were not installed.
+WITHOUT_LLVM := tests/unit/sim/test_core.py tests/unit/sim/test_core_memory.py tests/unit/sim/test_core_vectors.py \
+  tests/unit/sim/test_core_random.py tests/unit/sim/test_hangs.py tests/unit/sim/test_runs.py tests/e2e/test_simulated_designs.py
+
+without-llvm: .venv/ready-dev
+	$(BIN)/python -m pytest --without-llvm --numprocesses $(JOBS) --dist loadfile $(or $(ONLY),$(WITHOUT_LLVM))
 
 bench: .venv/ready-dev
 	@$(BIN)/python bench/run.py $(if $(QUICK),--quick) $(ONLY)
@@ -66,6 +76,12 @@ format: .venv/ready-dev
 wheel: | .venv/bin/pip
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	@ls dist/tilewright-*.whl
+
+release: .venv/ready-dev
+	@$(BIN)/python tools/release.py $(if $(REHEARSE),--rehearse)
+
+matrix: | .venv/bin/pip
+	@$(BIN)/python tools/matrix.py $(if $(ONLY),--only $(ONLY))
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

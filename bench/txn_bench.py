@@ -7,7 +7,8 @@ comments (`dis`), over 100 MB.
 
 The streams are made like those of production tools: 45 % block writes (most of 8 words), 34 % writes, 19 % polls with a
 padding word, some address patches and timers, bits left over in the first words. With names of files or folders, the
-streams found there are measured too, including the time to read them; files that are no streams are left out.
+streams found there are measured too, including the time to read them, and the tools on 100 MB of them, chosen at
+random; files that are no streams are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import TypeVar
@@ -29,7 +30,7 @@ from tilewright.txn.analysis import statistics
 from tilewright.txn.lint import lint
 from tilewright.txn.opcodes import Opcode
 from tilewright.txn.stream import HEADER_WORDS, Operation, Words
-from tilewright.txn.text import disassemble
+from tilewright.txn.text import disassemble, model_of
 
 SIZES = 30, 1_000, 10_000, 100_000
 LONG_PAYLOADS = 16, 24, 32, 103, 115, 127
@@ -38,8 +39,8 @@ TARGET = 250
 SAMPLE_BYTES = 100_000_000
 WANTED = {"decode": 500, "encode": 500, "stat": 200, "lint": 20, "dis": 10}
 """MB/s of the tools, over a sample of that size."""
-LEAST_FAST = 200
-"""What is slower than this takes long enough to be measured once."""
+SLOW = "lint", "dis"
+"""Tools that take long enough to be measured once."""
 DEVICE = DEVICES[DeviceName.npu2]
 MEMORY_WORDS = DEVICE.mem_tile_bytes // 4
 IDLE = 0x0078003C
@@ -126,21 +127,29 @@ def best_seconds(words: Words) -> tuple[float, float]:
     return best[0], best[1]
 
 
-def measure_tools(words: Words) -> None:
-    """What the tools make of one long stream."""
-    megabytes, decoded = words.nbytes / 1e6, txn.decode(words)
-    work: dict[str, Callable[[], object]] = {
-        "memcpy": words.copy,
-        "decode": lambda: txn.decode(words),
-        "encode": lambda: txn.encode(decoded),
-        "stat": lambda: statistics(decoded),
-        "lint": lambda: lint(decoded, DEVICE),
-        "dis --plain": lambda: deque(disassemble(decoded), 0),
-        "dis": lambda: deque(disassemble(decoded, explained=True), 0),
-    }
-    for name, tool in work.items():
-        rounds = ROUNDS if WANTED.get(name, 0) >= LEAST_FAST else 1
-        best = min(seconds(lambda _: tool(), None, 1) for _ in range(rounds))  # noqa: B023, called at once
+ON_WORDS: dict[str, Callable[[Words], object]] = {"memcpy": lambda words: words.copy(), "decode": txn.decode}
+ON_STREAMS: dict[str, Callable[[txn.Stream], object]] = {
+    "encode": txn.encode,
+    "stat": statistics,
+    "lint": lambda stream: lint(stream, model_of(stream.header) or DEVICE),
+    "dis --plain": lambda stream: deque(disassemble(stream), 0),
+    "dis": lambda stream: deque(disassemble(stream, explained=True), 0),
+    "dis --level 2": lambda stream: deque(disassemble(stream, by_register=True), 0),
+}
+
+
+def measure_tools(sample: list[Words]) -> None:
+    """What the tools make of some streams."""
+    megabytes = sum(words.nbytes for words in sample) / 1e6
+    print(f"{f'tool, {len(sample):,} streams':24}{'MB':>12}{'MB/s':>12}{'wanted':>12}")
+    measure(ON_WORDS, sample, megabytes)
+    measure(ON_STREAMS, [*map(txn.decode, sample)], megabytes)
+
+
+def measure(tools: Mapping[str, Callable[[T], object]], given: list[T], megabytes: float) -> None:
+    for name, tool in tools.items():
+        rounds = 1 if name.startswith(SLOW) else ROUNDS
+        best = min(seconds(lambda them: [*map(tool, them)], given, 1) for _ in range(rounds))  # noqa: B023, at once
         wanted = WANTED.get(name, "")
         print(f"{name:24}{megabytes:12.3f}{megabytes / best:12.0f}{wanted:>12}", flush=True)
 
@@ -155,9 +164,9 @@ def files_under(names: list[str]) -> Iterator[Path]:
         yield from sorted(path.rglob("*.bin")) if path.is_dir() else [path]
 
 
-def measure_files(names: list[str]) -> None:
-    """Every stream once: read, decoded, encoded again, and compared."""
-    size, decoding, encoding, streams = 0, 0.0, 0.0, 0
+def measure_files(names: list[str]) -> list[Words]:
+    """Every stream once: read, decoded, encoded again, and compared; some of them, up to a size."""
+    size, decoding, encoding, found = 0, 0.0, 0.0, list[Path]()
     for path in files_under(names):
         start = time.process_time()
         data = path.read_bytes()
@@ -170,9 +179,15 @@ def measure_files(names: list[str]) -> None:
         encoding += time.process_time() - middle
         decoding += middle - start
         assert words.tobytes() == data, f"{path} does not come back as it was"
-        size, streams = size + len(data), streams + 1
-    if streams:
-        report(f"{streams:,} files", size / 1e6, decoding, encoding)
+        size += len(data)
+        found.append(path)
+    report(f"{len(found):,} files", size / 1e6, decoding or 1, encoding or 1)
+    Random(0).shuffle(found)
+    sample, kept = list[Words](), 0
+    while found and kept < SAMPLE_BYTES:
+        sample.append(np.frombuffer(found.pop().read_bytes(), dtype="<u4"))
+        kept += sample[-1].nbytes
+    return sample
 
 
 def main(arguments: list[str]) -> None:
@@ -181,10 +196,9 @@ def main(arguments: list[str]) -> None:
     for size in SIZES:
         words = stream(size)
         report(f"{size:,}", words.nbytes / 1e6, *best_seconds(words))
+    measure_tools([repeated(stream(SIZES[-1]), SAMPLE_BYTES)])
     if names:
-        measure_files(names)
-    print(f"{'tool':24}{'MB':>12}{'MB/s':>12}{'wanted':>12}")
-    measure_tools(repeated(stream(SIZES[-1]), SAMPLE_BYTES))
+        measure_tools(measure_files(names))
     print(f"wanted: {TARGET} MB/s for both together on 100,000 operations; shorter streams do without native code")
 
 

@@ -26,6 +26,7 @@ MODULES = (
     "tilewright.iron.open_sizes",
     "tilewright.iron.helpers.taplib",
     "tilewright.designs",
+    "tilewright.sweeps",
 )
 """What programs import from, in the order of the page."""
 HEAD = """# Reference

@@ -1,13 +1,20 @@
-"""Hooks of mkdocs: the README as the first page, notebooks as pages, and files outside of docs/ that pages link to."""
+"""Hooks of mkdocs: the README as the first page, notebooks as pages, the gallery, what the playground loads, and files
+outside of docs/ that pages link to."""
 
 from __future__ import annotations
 
+import ast
+import io
 import json
+import os
 import posixpath
 import re
+import runpy
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -15,9 +22,15 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "sources"
+PYODIDE = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
+"""Where the playground gets Python from when it is started; PYODIDE in the environment names another place."""
+PLAYGROUND = "playground.md"
+IN_BROWSER = (".py", ".css", ".js", ".html", ".txt", ".json")
+"""Files of the package that are of use there: nothing can be compiled."""
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
 FENCE = re.compile(r"^( *```\w+) .*$", re.MULTILINE)
 """The beginning of code that tests compare with a file, whose name is behind the language."""
+ITEM, INNER = re.compile(r" *(- |\d+\. )"), re.compile(r"  (- |[A-Z]\w+:$)")
 LANGUAGES = {".py": "python", ".mlir": "mlir", ".cpp": "cpp", ".h": "cpp", ".cc": "cpp"}
 
 
@@ -29,6 +42,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.remove(notebook)
         text = notebook_page(Path(notebook.abs_src_path or "").read_text(encoding="utf-8"))
         files.append(File.generated(config, _page_of(notebook.src_uri), content=text))
+    gallery = runpy.run_path(str(ROOT / "docs" / "gallery.py"))
+    files.append(File.generated(config, "gallery.md", content=gallery["page"]()))
+    for path, report in gallery["reports"]().items():
+        files.append(File.generated(config, path, content=report))
+    files.append(File.generated(config, "playground/programs.json", content=playground_programs()))
+    files.append(File.generated(config, "playground/tilewright.zip", content=playground_archive()))
     for path in sorted({path for file in files.documentation_pages() for path in _outside(file)}):
         files.append(File.generated(config, _source_page(path), content=source_page(path)))
     return files
@@ -47,7 +66,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             path = _page_of(path)
         return f"{before}{path}{anchor}{after}"
 
-    return FENCE.sub(r"\1", LINK.sub(target, markdown))
+    if page.file.src_uri == PLAYGROUND:
+        markdown = markdown.replace("PYODIDE", os.environ.get("PYODIDE", PYODIDE)).replace("XDSL", xdsl_requirement())
+    return FENCE.sub(r"\1", spaced_lists(LINK.sub(target, markdown)))
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -60,6 +81,50 @@ def on_post_build(config: MkDocsConfig) -> None:
         f'<!doctype html><meta http-equiv="refresh" content="0; url={site.name}/index.html"><title>tilewright</title>\n'
     )
     (site.parent / "index.html").write_text(lead, encoding="utf-8")
+
+
+def playground_programs() -> str:
+    """The programs that the playground offers: the first line of each is its title."""
+    rows = list[dict[str, str]]()
+    for path in sorted((ROOT / "docs" / "playground" / "programs").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        title = ast.get_docstring(ast.parse(text)) or path.stem
+        rows.append({"title": title, "source": text.partition("\n\n")[2]})
+    return json.dumps(rows)
+
+
+def playground_archive() -> bytes:
+    """The package as it is, with what runs programs of the playground; always the same bytes for the same files."""
+    docs, archive = ROOT / "docs", io.BytesIO()
+    found = {f"tilewright/{path.relative_to(ROOT / 'tilewright')}": path for path in (ROOT / "tilewright").rglob("*")}
+    found |= {"cell.py": docs / "playground" / "cell.py", "notebooks.py": docs / "notebooks.py"}
+    with ZipFile(archive, "w", ZIP_DEFLATED) as file:
+        for name, path in sorted(found.items()):
+            if path.suffix in IN_BROWSER:
+                file.writestr(ZipInfo(name), path.read_bytes(), ZIP_DEFLATED)
+    return archive.getvalue()
+
+
+def xdsl_requirement() -> str:
+    """The version of xDSL that this package wants."""
+    wanted: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    return next(requirement for requirement in wanted if requirement.startswith("xdsl"))
+
+
+def spaced_lists(markdown: str) -> str:
+    """Lists as this reader of Markdown wants them: behind a blank line, and four columns deeper than their item."""
+    lines, is_code = list[str](), False
+    for line in markdown.split("\n"):
+        is_code ^= line.lstrip().startswith("```")
+        inner = INNER.match(line)
+        if not is_code and inner:
+            line = f"    {line[2:]}"
+        begins = not is_code and (ITEM.match(line) or inner) and lines and lines[-1] and not ITEM.match(lines[-1])
+        # Also before a line in an item that begins a list of its own, such as `Args:`.
+        if begins or (inner and not is_code and line.endswith(":")):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def source_page(path: str) -> str:

@@ -230,11 +230,13 @@ def xclbin() -> bytes:
     return head + table + body
 
 
-def core_elf(code: bytes = PROGRAM, flags: int = 2) -> bytes:
-    """A program of a core: one segment at address 0, a symbol `main`, and names."""
+def core_elf(code: bytes = PROGRAM, flags: int = 2, functions: dict[str, int] | None = None) -> bytes:
+    """A program of a core: one segment at address 0, symbols (`main` alone unless others are given), and names."""
     names = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
-    strings = b"\0main\0"
-    symbols = bytes(16) + pack("<IIIBBH", 1, 0, len(code), 0x12, 0, 1)
+    strings, symbols = b"\0", bytes(16)
+    for name, address in (functions or {"main": 0}).items():
+        symbols += pack("<IIIBBH", len(strings), address, len(code) - address, 0x12, 0, 1)
+        strings += name.encode() + b"\0"
     text_at = 96
     symbols_at = text_at + len(code)
     strings_at = symbols_at + len(symbols)

@@ -1,26 +1,30 @@
-"""TXN streams that tests damage: one of each version with every kind of operation, and ways to break it."""
+"""TXN streams that tests damage: one of each format with every kind of operation, and ways to break it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
+from drawn_streams import FORMATS
+
 from tilewright import txn
-from tilewright.txn.opcodes import LAYOUTS
+from tilewright.txn.stream import layouts_of
 
 
-def example(version: tuple[int, int]) -> bytes:
+def example(format: txn.Header) -> bytes:
     """A stream with every kind of operation, on registers that tools have something to say about."""
     operations = [
         txn.Operation(opcode, range(layout.default_payload_words or 3) if layout.size_word is not None else None)
-        for opcode, layout in LAYOUTS[version].items()
+        for opcode, layout in layouts_of(format).items()
     ]
     block = txn.Operation(txn.Opcode.BLOCKWRITE, range(8), address=0x1D000)
     descriptor = [block, txn.write(0x1D214, 0x80000000), txn.sync(0, 0, 1, 0)]
-    header = txn.Header(*version, device_generation=4, columns=8)
+    header = replace(format, device_generation=4, columns=8)
     return txn.encode(txn.Stream.of(header, [*operations, *descriptor])).astype("<u4").tobytes()
 
 
-EXAMPLES = [example(version) for version in LAYOUTS]
+EXAMPLES = [*map(example, FORMATS)]
+EXAMPLE_NAMES = ["0.1", "1.0", "1.0 with long patches"]
 
 
 def mutated(data: bytes, random: Random) -> bytes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
+import numpy as np
+
 import tilewright as tw
 from tilewright import containers
 from tilewright.containers.cdo import cdo_of
@@ -18,6 +20,8 @@ from tilewright.containers.packaging import (
     xclbin_from_parts,
 )
 from tilewright.containers.pdi import Pdi, pdi_from_cdos
+from tilewright.dialects.aie.buffers import BufferOp
+from tilewright.dialects.aie.locks import LockOp
 from tilewright.driver.compiled_design import Design
 from tilewright.driver.packaged_design import packaged_design
 
@@ -107,3 +111,56 @@ def write_package(folder: Path, design: Design, name: str = "final.xclbin", *, i
     (folder / name).write_bytes(xclbin_of(design, is_ours=is_ours).write())
     (folder / "insts.bin").write_bytes(design.txn().astype("<u4").tobytes())
     return str(folder / name), str(folder / "insts.bin")
+
+
+def adding_code(design: Design, amount: int) -> str:
+    """Assembly that does what the core of `add_text` does: `main` takes buffers and calls `add` for each of them."""
+    places = {
+        op.sym_name.data: op
+        for op in design.device().walk()
+        if isinstance(op, BufferOp | LockOp) and op.sym_name is not None
+    }
+
+    def address(name: str) -> int:
+        buffer = places[name]
+        assert isinstance(buffer, BufferOp) and buffer.address is not None
+        return 0x70000 + buffer.address.value.data
+
+    def lock(name: str) -> int:
+        found = places[name]
+        assert isinstance(found, LockOp) and found.lock_id is not None
+        return 48 + found.lock_id.value.data
+
+    def block(number: int) -> str:
+        return f"""
+            acq #{lock("in_cons_cons_lock_0")}, r1
+            acq #{lock("out_prod_lock_0")}, r1
+            jl #add
+            movxm p0, #{address(f"in_cons_buff_{number}")}
+            movxm p1, #{address(f"out_buff_{number}")}
+            nop
+            nop
+            nop
+            .align 16
+            rel #{lock("in_cons_prod_lock_0")}, r3
+            rel #{lock("out_cons_lock_0")}, r3
+        """
+
+    element = "lda r0, [p0], #4\n" + "nop\n" * 6 + f"add r0, r0, #{amount}\nst r0, [p1], #4\n"
+    again = "j #again\n" + "nop\n" * 5
+    add = f".align 16\nadd: {element * 16}ret lr\n" + "nop\n" * 5
+    return f"main: movx r1, #-1\nmovx r3, #1\nagain: {block(0)}{block(1)}{again}{add}.align 16"
+
+
+def with_machine_code(folder: Path, design: Design, code: bytes) -> tuple[str, str]:
+    """A package as others make it: the image brings the code of the core (0, 2)."""
+    xclbin, insts = write_package(folder, design, is_ours=False)
+    made, core = xclbin_of(design, is_ours=False), 2 << 20
+    words = np.frombuffer(code, "<u4").tolist()
+    loading = tw.txn.Stream.of(tw.txn.Header(), [tw.txn.block_write(core + 0x20000, words)]).operations
+    partition = made.partition
+    assert partition is not None
+    before = partition.pdis[0].image.cdo.operations()
+    partition.pdis[0].image = pdi_from_cdos([cdo_of([*loading, *before])])
+    Path(xclbin).write_bytes(made.write())
+    return xclbin, insts

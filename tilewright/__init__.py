@@ -9,7 +9,7 @@ from tilewright.support.lazy import lazy_names, listed_names
 # __all__ makes these names public for type checkers
 if TYPE_CHECKING:
     from tilewright import air, designs, iron, txn
-    from tilewright.codegen.native_sequence import RangeError
+    from tilewright.codegen.sequence_scalars import RangeError
     from tilewright.driver.artifacts import load
     from tilewright.driver.compiled_design import Design
     from tilewright.driver.compiled_design import compile_source as compile
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tilewright.ir.diagnostics import CompileError
     from tilewright.ir.run_errors import Fault, Hang
     from tilewright.sim.runs import Interrupted, Stopped
+    from tilewright.sweeps.definition import Sweep, sweep
+    from tilewright.sweeps.table import SweepResult
 
 __version__ = "0.1.0"  # pyproject.toml reads it from here
 __all__ = [
@@ -34,12 +36,15 @@ __all__ = [
     "RangeError",
     "RunResult",
     "Stopped",
+    "Sweep",
+    "SweepResult",
     "__version__",
     "air",
     "compile",
     "designs",
     "iron",
     "load",
+    "sweep",
     "txn",
 ]
 
@@ -53,14 +58,17 @@ _HOMES = {
     "Hang": "tilewright.ir.run_errors:Hang",
     "Interrupted": "tilewright.sim.runs:Interrupted",
     "LoadedDevice": "tilewright.driver.loaded_device:LoadedDevice",
-    "RangeError": "tilewright.codegen.native_sequence:RangeError",
+    "RangeError": "tilewright.codegen.sequence_scalars:RangeError",
     "RunResult": "tilewright.driver.run_result:RunResult",
     "Stopped": "tilewright.sim.runs:Stopped",
+    "Sweep": "tilewright.sweeps.definition:Sweep",
+    "SweepResult": "tilewright.sweeps.table:SweepResult",
     "air": "tilewright.air",
     "compile": "tilewright.driver.compiled_design:compile_source",
     "designs": "tilewright.designs",
     "iron": "tilewright.iron",
     "load": "tilewright.driver.artifacts:load",
+    "sweep": "tilewright.sweeps.definition:sweep",
     "txn": "tilewright.txn",
 }
 """Where each name comes from."""

@@ -31,10 +31,10 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import SSAValue
 
 from tilewright.codegen.interpreter import Interpreter, Refused
-from tilewright.codegen.native_generator import scalar_arguments
-from tilewright.codegen.native_sequence import RangeError, Words
+from tilewright.codegen.sequence_scalars import RangeError, Words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.device import DeviceName
+from tilewright.dialects.aie.sequence import scalar_arguments
 from tilewright.driver.compiled_design import GUARDED_LOWERING, Design, compile_text
 from tilewright.ir.diagnostics import DiagnosedError, collect
 

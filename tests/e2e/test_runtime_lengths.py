@@ -20,6 +20,8 @@ def test_each_line_is_a_patch_a_push_and_a_wait(transfers: tw.Design, lines: int
     assert [op.argument_offset for op in operations if op.name == "DDR_PATCH"] == [1920 * i for i in range(lines)]
 
 
+# Minutes of Python, or less than a second.
+@pytest.mark.llvm
 def test_a_line_beyond_the_address_space_is_refused(transfers: tw.Design):
     with pytest.raises(tw.RangeError, match=r"<text>:11:7: error: offset in bytes is -\d+ but must be in"):
         transfers.txn(lines=2_000_000)

@@ -19,7 +19,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from txn_effects import Effect, channels_of, effects
 
-from tilewright.codegen.native_sequence import RangeError, Words
+from tilewright.codegen.sequence_scalars import RangeError, Words
 from tilewright.device import DeviceName, TileId
 from tilewright.driver.compiled_design import GUARDED_LOWERING, Design, compile_text
 from tilewright.ir.diagnostics import DiagnosedError

@@ -23,6 +23,7 @@ from helpers import DOCS
 
 import tilewright as tw
 from tilewright.driver.run_result import RunResult
+from tilewright.native import has_llvm
 from tilewright.sim.faults import FaultKind
 from tilewright.txn.text import assemble, disassemble
 
@@ -102,8 +103,9 @@ def _arrays(text: str) -> Iterator[tuple[str, Array]]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer looks at something that does not change are a hang, to save time."""
-    for module in ("tilewright.sim.engine", "tilewright.sim.fast.engine"):
-        monkeypatch.setattr(f"{module}.PATIENCE", 10_000)
+    for module in ("tilewright.sim.engine", *(("tilewright.sim.fast.engine",) if has_llvm() else ())):
+        # In Python each look of a core takes milliseconds.
+        monkeypatch.setattr(f"{module}.PATIENCE", 10_000 if has_llvm() else 300)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -11,8 +11,8 @@ from random import Random
 import numpy as np
 from random_sequences import program
 
-from tilewright.codegen.native_generator import scalar_arguments
-from tilewright.codegen.native_sequence import RangeError
+from tilewright.codegen.sequence_scalars import RangeError
+from tilewright.dialects.aie.sequence import scalar_arguments
 from tilewright.driver.compiled_design import Design, compile_text
 from tilewright.driver.loaded_device import operation_locations
 from tilewright.ir.diagnostics import DiagnosedError, file_position

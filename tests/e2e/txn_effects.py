@@ -10,7 +10,7 @@ from functools import cache
 from typing import TypeAlias
 
 from tilewright import txn
-from tilewright.codegen.native_sequence import Words
+from tilewright.codegen.sequence_scalars import Words
 from tilewright.device import DeviceModel, DeviceName, DmaDirection, TileId, model
 from tilewright.device.bd import BD_LAYOUTS
 from tilewright.device.layout import Layout

@@ -12,6 +12,7 @@ from uuid import UUID
 import container_files
 import xrt_packages
 from bare_streams import binary, loopback
+from damaged_streams import EXAMPLES
 from elf_files import Reloc, elf_file
 from helpers import ROOT
 from xdsl.dialects.builtin import MemRefType
@@ -82,7 +83,8 @@ def binaries() -> list[bytes]:
     """Streams as files have them: those of designs, their configurations, and some that need no design."""
     found = [design(name).txn().astype("<u4").tobytes() for name in STREAMS]
     found += [design(name).configuration().astype("<u4").tobytes() for name in STREAMS[:2]]
-    return [*found, binary(loopback(16)), binary(loopback(64, for_ever=True))]
+    own = [binary(loopback(16)), binary(loopback(64, for_ever=True))]
+    return [*found, *own, *EXAMPLES]
 
 
 @cache

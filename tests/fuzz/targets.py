@@ -220,7 +220,8 @@ def txn_tools(random: Random) -> Case:
     tool = random.choice(("dis", "asm", "stat", "diff", "lint"))
     more = {"asm": ["-o", "out.bin"], "diff": ["other.bin"]}.get(tool, [])
     files = {"stream.bin": data, **({"other.bin": random.choice(corpus.binaries())} if tool == "diff" else {})}
-    flags = _some(random, ["--json"], ["--all"] if tool in ("diff", "lint") else [], ["--section", ".ctrltext"])
+    own = {"dis": ["--level", random.choice("123")], "stat": ["--transfers"], "diff": ["--all"], "lint": ["--all"]}
+    flags = _some(random, ["--json"], own.get(tool, []), ["--section", ".ctrltext"])
     return Case(files, ["txn", tool, "stream.bin", *more, *flags])
 
 

@@ -31,7 +31,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE
 COMMAND = re.compile(r"^\| `(tilewright [^`]*)` \|", re.MULTILINE)
 AS_AIE = "tilewright.as_aie"
 RUN_NOTEBOOKS = runpy.run_path(str(DOCS / "notebooks.py"))
-KNOWN = {"c", "cmake", "console", "cpp", "mlir", "python", "rust", "sh", "text"}
+KNOWN = {"c", "cmake", "console", "cpp", "mlir", "python", "rust", "sh", "text", "toml"}
 COMPILERS = "g++", "cc"
 INSTALLATION = "python3 -m venv"
 """What a block has that needs a network; `.ci/run` carries it out."""

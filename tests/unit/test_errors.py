@@ -78,11 +78,22 @@ def test_they_cross_a_pool_of_processes():
 
 
 INTERNAL = {"Uncuttable", "NoRoom", "Unreachable", "Congested", "NoSelect", "Bottleneck", "Undecided", "NotCompilable"}
-INTERNAL |= {"Untranslatable", "Stop", "Unsupported", "Stuck", "Exited", "RankLost", "Refused", "Unrecognised"}
+INTERNAL |= {
+    "Untranslatable",
+    "Trapped",
+    "Stop",
+    "Unsupported",
+    "Stuck",
+    "Exited",
+    "RankLost",
+    "Refused",
+    "Unrecognised",
+}
 INTERNAL |= {
     "NotInNumPy",
     "TooManyPieces",
     "_NotOurs",
+    "_Pruned",
     "SyntaxFault",
     "VerifyError",
     "Interrupted",

@@ -35,9 +35,12 @@ ALLOWED: dict[str, set[str]] = {
     "passes": VOCABULARY | {"rewrite"} | {f"passes.{area}" for area in AREAS},
     "native": VOCABULARY - {"txn"},
     "containers": VOCABULARY,
-    "isa": {"errors", "support"},
+    # Programs of cores become native code, which is kept as all of it is.
+    "isa": {"errors", "support", "native"},
     "codegen": VOCABULARY | {"native", "rewrite"},
-    "sim": VOCABULARY | {"isa", "native"},
+    # Operations one by one, on the numbers that folding has; of `native` what knows nothing of LLVM.
+    "interpreter": VOCABULARY - {"txn"} | {"rewrite", "native"},
+    "sim": VOCABULARY | {"isa", "native", "interpreter"},
     "gpu": VOCABULARY | {"native", "report"},
     "kernels": VOCABULARY | {"native", "sim"},
     "report": VOCABULARY | {"sim"},
@@ -49,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "iron": VOCABULARY | {"containers", "native", "kernels", "driver", "report", "xrt", "lift"},
     "lift": VOCABULARY | {"rewrite", "driver"},
     "designs": VOCABULARY | {"iron", "driver", "kernels"},
+    "sweeps": VOCABULARY | {"native", "sim", "report", "iron", "driver"},
     # It serves `iron` by name, and a process that a served program starts asks for it by name.
     "as_aie": {"support"},
     "children": set(),

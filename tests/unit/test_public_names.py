@@ -20,7 +20,7 @@ REFERENCE = runpy.run_path(str(DOCS / "reference.py"))
 MODULES: list[str] = [name for name in REFERENCE["MODULES"] if "taplib" not in name]
 UPSTREAMS = {"loc", "ip"}
 """Parameters that every operation of upstream's takes."""
-BY_FIELD = {"RankReport", "RunResult"}
+BY_FIELD = {"RankReport", "RunResult", "Sweep", "SweepResult", "SweepRow", "Trial"}
 """Data classes whose fields are explained one by one."""
 LONGEST_SIGNATURE = 900
 

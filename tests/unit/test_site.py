@@ -72,6 +72,29 @@ def test_links_lead_to_pages_and_places_that_are_there(site: Path) -> None:
     assert sum(len(links.targets) for links in pages.values()) > 1000
 
 
+def test_the_gallery_has_reports_of_runs(site: Path) -> None:
+    reports = {page.stem: page.read_text(encoding="utf-8") for page in (site / "gallery").glob("*.html")}
+    assert {"first", "forgotten_consumer", "softmax", "gemm_whole_array"} <= set(reports)
+    assert "most likely cause" in reports["forgotten_consumer"]
+    leads = Links(site / "gallery.html").targets
+    assert {f"gallery/{name}.html" for name in reports} <= set(leads)
+
+
+def test_lists_of_the_reference_are_lists(site: Path) -> None:
+    page = (site / "reference.html").read_text(encoding="utf-8")
+    assert "Args: -" not in page and page.count("<p>Args:</p>") > 20
+
+
+def test_the_playground_says_where_python_comes_from(site: Path) -> None:
+    """Nothing is loaded before someone asks for it."""
+    page = (site / "playground.html").read_text(encoding="utf-8")
+    assert 'data-pyodide="https://' in page and 'data-xdsl="xdsl==' in page
+    assert {path.name for path in (site / "playground").iterdir()} == {
+        *("playground.js", "python.js", "worker.js"),
+        *("programs.json", "tilewright.zip"),
+    }
+
+
 def test_versions_are_listed_beside_it(site: Path) -> None:
     assert '"version": "1.0"' in (site.parent / "versions.json").read_text()
     assert "url=1.0/index.html" in (site.parent / "index.html").read_text()

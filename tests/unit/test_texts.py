@@ -154,6 +154,18 @@ def test_html(things: dict[str, Any], name: str, shown: list[str]) -> None:
     assert [part for part in shown if part not in text] == []
 
 
+def test_a_film_shows_one_picture_at_a_time_and_says_the_same_in_letters(things: dict[str, Any]) -> None:
+    film = things["result"].film(8)
+    text = checked(film._repr_html_())
+    assert "8 pictures" in text and "core (0, 2)" in text and text.count("cycles ") >= 8
+    first, *lines = repr(film).splitlines()
+    assert first.startswith("8 stretches of ") and len({len(line) for line in lines}) == 1
+    assert any(line.startswith("core (0, 2)") and "#" in line[-8:] for line in lines), "its core computes for a while"
+    for frames in (0, 61):
+        with pytest.raises(tw.Error, match="1 to 60 pictures"):
+            things["result"].film(frames)
+
+
 def html_of_program() -> str:
     return program(HOSTILE)._repr_html_()
 

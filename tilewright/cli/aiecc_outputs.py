@@ -20,7 +20,6 @@ from tilewright.cli.package import creation_time, read_kind
 from tilewright.cli.translate import configuration_files, lowered_to_cpp
 from tilewright.cli.translate_arguments import TranslateArguments
 from tilewright.codegen.location_map import location_map_json
-from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import StaticWords, static_words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.containers.control_elf import instructions_elf
@@ -29,7 +28,7 @@ from tilewright.containers.packaging import KernelNames, packet_buffers
 from tilewright.containers.xclbin import Xclbin
 from tilewright.device import TileId
 from tilewright.dialects.aie.core import CoreOp
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp, scalar_arguments
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.blockwrite_data import words_to_bytes
 from tilewright.dialects.aiex.control_packets import control_packet_words

@@ -182,11 +182,13 @@ def _number(names: list[str], where: str) -> int:
 
 
 def _value(name: str, type: Any, spec: str | None) -> Argument:
-    from tilewright.cli.run_values import number_text, typed_buffer
+    from tilewright.cli.run_values import number_text
     from tilewright.dialects.memref.types import is_ranked
+    from tilewright.driver.host_values import SpecError, typed_buffer
 
     if is_ranked(type):
-        return typed_buffer(name, spec or "zeros", type, lambda: 0)  # how much a program needs cannot be told
+        with complaining(SpecError, usage):
+            return typed_buffer(name, spec or "zeros", type, lambda: 0)  # how much a program needs cannot be told
     if spec is None:
         raise usage(f"the function takes {name}, of type {type}; give it: --arg {name}=NUMBER")
     return number_text("--arg", name, spec)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import LocatedError
 
 if TYPE_CHECKING:
     from tilewright.containers import Cdo, Container, ElfFile
-
-ARCHITECTURE = "aie2"
-"""Of images of the array, which do not say what their cores are."""
-EXECUTABLE = 4
-"""In the flags of a section."""
+    from tilewright.isa.program_places import ProgramPlaces
+    from tilewright.support.dwarf_lines import DwarfLine
 
 
 @dataclass
@@ -27,6 +25,8 @@ class ListedProgram:
     address: int
     data: bytes
     symbols: dict[int, str] = field(default_factory=dict[int, str])
+    lines: list[DwarfLine] = field(default_factory=list["DwarfLine"])
+    """Where code comes from, where the file says it."""
     place: tuple[int, int] | None = None
     """Column and row of the core, where an image says it."""
 
@@ -34,8 +34,12 @@ class ListedProgram:
 def disassembly(file: str, container: Container) -> list[ListedProgram]:
     """All machine code of a container; an error if there is none, or none that is known here."""
     from tilewright.isa.tables import ARCHITECTURES
+    from tilewright.support.structure import ContainerError
 
-    found = [*programs(container)]
+    try:
+        found = [*programs(container)]
+    except ContainerError as error:
+        raise error.with_file(file) from None
     if not found:
         raise LocatedError(f"{file}: error: no program of a core is in it")
     unknown = sorted({it.architecture for it in found} - {*ARCHITECTURES})
@@ -51,9 +55,17 @@ def lines(program: ListedProgram) -> Iterator[str]:
     from tilewright.isa.listing import listing
     from tilewright.isa.tables import instruction_set
 
-    names = {at: visible(name) for at, name in program.symbols.items()}
     yield f"{visible(program.name)}, {len(program.data)} bytes of {program.architecture}"
-    yield from listing(program.data, program.address, names, instruction_set(program.architecture))
+    yield from listing(program.data, program.address, places(program), instruction_set(program.architecture))
+
+
+def places(program: ListedProgram) -> ProgramPlaces:
+    """Functions and lines of a program, as people may read them."""
+    from tilewright.ir.escapes import visible
+    from tilewright.isa.program_places import ProgramPlaces
+
+    names = {at: visible(name) for at, name in program.symbols.items()}
+    return ProgramPlaces(names, (it._replace(file=visible(it.file)) for it in program.lines))
 
 
 def to_json(program: ListedProgram) -> dict[str, Any]:
@@ -61,10 +73,12 @@ def to_json(program: ListedProgram) -> dict[str, Any]:
     from tilewright.isa.listing import listed_bundles
     from tilewright.isa.tables import instruction_set
 
+    known = places(program)
     bundles = [
         {"address": it.address, "bytes": it.code.hex()}
         | ({} if it.bundle is None else {"instructions": [str(each) for each in it.bundle.instructions]})
         | ({} if it.target is None else {"target": it.target})
+        | ({} if (line := known.line(it.address)) is None else {"file": line.file, "line": line.line})
         for it in listed_bundles(program.data, program.address, instruction_set(program.architecture))
     ]
     symbols = [{"address": at, "name": name} for at, name in sorted(program.symbols.items())]
@@ -104,7 +118,20 @@ def _of_image(cdo: Cdo, prefix: str = "") -> Iterator[ListedProgram]:
     operations = cdo.operations()
     for tile, use in uses(operations, model_of(operations)).items():
         for start, data in _joined(use.program):
-            yield ListedProgram(f"{prefix}core {tile}", ARCHITECTURE, start, data, place=(tile.column, tile.row))
+            yield ListedProgram(f"{prefix}core {tile}", _likely(data), start, data, place=(tile.column, tile.row))
+
+
+@lru_cache(64)  # cores often have the same program
+def _likely(data: bytes) -> str:
+    """The architecture of code in an image, which does not say it: under another one's tables most of it is no code."""
+    from tilewright.isa.listing import listed_bundles
+    from tilewright.isa.tables import ARCHITECTURES, instruction_set
+
+    code = data.rstrip(b"\0")
+    unread = {
+        name: sum(it.bundle is None for it in listed_bundles(code, isa=instruction_set(name))) for name in ARCHITECTURES
+    }
+    return min(ARCHITECTURES, key=unread.__getitem__)
 
 
 def _joined(blocks: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
@@ -120,15 +147,8 @@ def _joined(blocks: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
 
 def _of_elf(elf: ElfFile) -> Iterator[ListedProgram]:
     from tilewright.containers.elf import RELOCATABLE
-    from tilewright.txn.elf import has_bytes
 
-    is_object = elf.header.type == RELOCATABLE
-    for number, section in enumerate(elf.sections):
-        if section.header.flags & EXECUTABLE and has_bytes(section.header) and section.header.size:
-            names = dict[int, str]()
-            for _, name, symbol in elf.symbols():
-                # kind 3 is the section itself, 4 the file
-                if name and symbol.section == number and symbol.info & 0xF < 3:
-                    names.setdefault(symbol.value, name)
-            start = 0 if is_object else section.header.address
-            yield ListedProgram(section.name, elf.arch, start, section.content.write(), names)
+    is_object, found = elf.header.type == RELOCATABLE, elf.source_lines()
+    for section, names in elf.code_sections():
+        start = 0 if is_object else section.header.address
+        yield ListedProgram(section.name, elf.arch, start, section.content.write(), names, found)

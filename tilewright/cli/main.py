@@ -19,6 +19,7 @@ from tilewright import __version__
 COMMANDS = {
     "compile": "lower a design: its configuration, and its runtime sequences once for all sizes",
     "run": "run a design on the simulated NPU",
+    "sweep": "try a design with many values of its parameters, here or on a cluster",
     "exec": "run a program that is written for mlir-aie, unchanged",
     "air": "run and compile AIR programs for GPUs",
     "opt": "read, check, transform and print programs",
@@ -162,6 +163,10 @@ def _explain(error: Exception) -> int:
             return WRONG_INPUT
         case MemoryError():
             print("tilewright: error: out of memory", file=sys.stderr)
+            return WRONG_INPUT
+        case ModuleNotFoundError(name="llvmlite"):
+            text = "this makes native code, for which llvmlite is missing: pip install llvmlite"
+            print(f"tilewright: error: {text}", file=sys.stderr)
             return WRONG_INPUT
         case OSError():
             named = f"{error.filename}: " if error.strerror and error.filename else ""

@@ -39,6 +39,7 @@ from tilewright.cli.files import (
     write_text,
 )
 from tilewright.cli.parsers import GUARD_QUEUES, LOAD_EXPANSIONS, SECTION, arguments, switch, value, values
+from tilewright.cli.run_debugging import DEBUGGING, look_at_cores
 from tilewright.cli.run_values import (
     integer,
     kernel_error,
@@ -84,15 +85,18 @@ add_arguments = arguments(
         "--bytes": values("N=INT", "without DESIGN: the size of argument N"),
         "--judge": values("KIND=LEVEL", "make a hazard fault, note or off (--judge help lists them)"),
         "--model": {
-            "choices": ("fast", "plain"),
+            "choices": ("fast", "words", "plain", "python"),
             "default": "fast",
-            "help": "how to simulate; both give the same (default: fast)",
+            "help": "how to simulate; all give the same, words and plain word by word, python without native code "
+            "(default: fast)",
         },
+        "--jobs": value("N", "threads that library kernels may run in, with the same results (default: 1)"),
         "--timing": value("FILE", "parameters of the clock in a JSON file; none: as little time as there can be"),
         "--max-cycles": value("N", "stop after so many modelled cycles, with status 1"),
         "--out": value("DIR", "write each buffer to DIR/NAME.npy afterwards"),
         "--trace": value("FILE.json", "write a trace for ui.perfetto.dev or chrome://tracing"),
-        "--report": value("FILE.html", "write a page about the run: array, timeline, stalls"),
+        "--report": value("FILE.html", "write a page about the run: array, timeline, stalls, functions of cores"),
+        **DEBUGGING,
         "--guard-queues": GUARD_QUEUES,
         **LOAD_EXPANSIONS,
         "--json": switch("print the outcome for machines, whatever it is"),
@@ -134,6 +138,14 @@ def _refuse(args: Namespace, flags: Sequence[str], reason: str) -> None:
             raise usage(f"--{flag.replace('_', '-')} {reason}")
 
 
+def _jobs(args: Namespace) -> int:
+    from tilewright.errors import ArgumentError
+    from tilewright.sim.models import checked_jobs
+
+    with complaining(ArgumentError, usage):
+        return 1 if args.jobs is None else checked_jobs(integer("--jobs", "N", args.jobs))
+
+
 def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> int:
     from tilewright.cli.run_report import RunOutcome, progress_line, report
     from tilewright.errors import MissingResultsWarning
@@ -142,6 +154,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
     from tilewright.sim.runs import Interrupted
     from tilewright.support.output_files import array_files
 
+    cores = look_at_cores(job.device, args)
     start, runner, notes = time.perf_counter(), job.device.runner, job.device.machine.policy.notes
     diagnostics, name, kind, status, record = [], "finished", None, 0, None
     try:
@@ -163,6 +176,7 @@ def _carry_out(job: SimulatorRun, args: Namespace, max_cycles: int | None) -> in
         write_folder(Path(args.out), array_files(job.buffers))
     if record is not None:
         write_files(record, args, job.sources)
+    cores.write()
     report(outcome, job.sources, args.txn or args.insts, args.json)
     if record is not None and status == 0 and not args.json:
         print_table(record)
@@ -226,7 +240,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     code = _control_code(args.txn, args.section) if args.txn is not None else None
     scalars, specs = pairs("--set", args.set), pairs("--arg", args.arg)
 
-    def needs(numbers: dict[str, int | float]) -> dict[int, int]:
+    def needs(numbers: Mapping[str, int | float]) -> dict[int, int]:
         words = as_control_code(design.txn(args.sequence, **numbers)) if code is None else code
         return needed_bytes(words, design.device(design.device_of(args.sequence)).model)
 
@@ -235,7 +249,7 @@ def _on_design(args: Namespace) -> SimulatorRun:
     kernels = _kernels(design, args)
     try:
         name, levels, clock = design.device_of(args.sequence), _levels(args), _parameters(args)
-        device = design.load(name, kernels, levels, args.model, clock, args.kernels)
+        device = design.load(name, kernels, levels, args.model, clock, args.kernels, _jobs(args))
     except DiagnosedError as error:
         error.sources.update(source.texts)
         raise
@@ -276,7 +290,7 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
 
     if args.txn is None:
         raise usage("give a DESIGN, or a stream to run on a bare device: --txn FILE")
-    _refuse(args, ("sequence", "set", "scratchpad", "kernel", "kernels"), "needs a DESIGN")
+    _refuse(args, ("sequence", "set", "scratchpad", "kernel", "kernels", "jobs"), "needs a DESIGN")
     code = _control_code(args.txn, args.section)
     model = _model(args.device, code)
     arrays = numbered_arguments(needed_bytes(code, model), numbered("--arg", args.arg), numbered("--bytes", args.bytes))
@@ -286,27 +300,22 @@ def _on_bare_device(args: Namespace) -> SimulatorRun:
 
 def _on_package(args: Namespace) -> SimulatorRun:
     """Instructions on a device that a package has configured."""
-    from tilewright.sim.host_needs import needed_bytes
-    from tilewright.xrt.kernels import find_kernel
+    from tilewright.xrt.loaded_package import LoadedPackage
     from tilewright.xrt.packages import XclbinPackage
-    from tilewright.xrt.partition import Partition, Settings, carry_out
+    from tilewright.xrt.partition import Settings
 
     if args.insts is None:
         raise usage("--xclbin needs the instructions that are to run: --insts FILE")
     _refuse(args, ("design", "txn", "device"), "and --xclbin exclude each other")
-    _refuse(args, ("sequence", "set", "scratchpad", "kernel"), "needs a DESIGN")
+    _refuse(args, ("sequence", "set", "scratchpad", "kernel", "jobs"), "needs a DESIGN")
     package = XclbinPackage.read(read_bytes(args.xclbin), args.xclbin)
     if not package.kernels:
         raise InputError(f"{args.xclbin}: error: there is no kernel in it")
-    kernel, _ = find_kernel(package, args.xclbin_kernel_name or package.kernels[0].name)
-    code = _control_code(args.insts, args.section)
-    settings = Settings(_levels(args), args.model, _parameters(args), args.kernels)
-    device = Partition(package, settings).device(kernel, code)
-    needs = needed_bytes(code, device.runner.machine.model)
-    arrays = numbered_arguments(needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    how = Settings(_levels(args), args.model, _parameters(args), args.kernels)
+    loaded = LoadedPackage(package, _control_code(args.insts, args.section), args.xclbin_kernel_name, how)
     # the shapes that were given are kept in what is written: the simulator has the same memory as bytes
-    flat = {n: (str(n), array.reshape(-1).view("uint8")) for n, array in arrays.items()}
-    return SimulatorRun(device, partial(carry_out, device, code, flat), {str(n): a for n, a in arrays.items()})
+    arrays = numbered_arguments(loaded.needs, numbered("--arg", args.arg), numbered("--bytes", args.bytes))
+    return SimulatorRun(loaded.device, partial(loaded.run, arrays), {str(n): a for n, a in arrays.items()})
 
 
 def _control_code(file: str, section: str | None) -> ControlCode:

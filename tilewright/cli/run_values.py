@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
-from math import prod
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from tilewright.cli.errors import CommandLineError, InputError
-from tilewright.errors import near_match
+from tilewright.cli.errors import CommandLineError, InputError, complaining
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+    from tilewright.driver.host_values import Needs
     from tilewright.driver.loaded_device import Array
     from tilewright.ir.diagnostics import DiagnosedError
 
-SPECS = "zeros, arange, random:SEED, FILE.npy"
-MOST_BYTES, MOST_UNASKED_BYTES = 1 << 34, 1 << 29
-"""Of one array; the second is the limit for arrays whose size is not said on the command line."""
+MOST_BYTES = 1 << 34
+"""Of one array whose size is said on the command line."""
 BROKEN_FILE = (SyntaxError, ImportError, NameError, AttributeError, LookupError, TypeError, ValueError, OSError)
 """What reading a Python file raises that has a mistake in it."""
 
@@ -73,103 +68,32 @@ def numbered(flag: str, texts: Iterable[str]) -> dict[int, str]:
     return found
 
 
-def check_known(flag: str, given: Iterable[str], known: list[str]) -> None:
-    if unknown := [name for name in given if name not in known]:
-        raise usage(f"{flag}: no such argument: {unknown[0]}{near_match(unknown[0], known)}; there is {listed(known)}")
-
-
-def listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def typed_buffer(name: str, spec: str, type: Any, needed_bytes: Callable[[], int]) -> Array:
-    """A new array for an argument of a memref type, filled as `spec` says; as large as is needed if that is open."""
-    from xdsl.dialects.builtin import DYNAMIC_INDEX
-
-    from tilewright.native.host_arrays import dtype_of
-
-    try:
-        shape: tuple[int, ...] = type.get_shape()
-        dtype = dtype_of(type.element_type)
-    except TypeError as error:
-        raise InputError(f"argument {name} is {type}: {error}") from error
-    if spec.endswith(".npy"):
-        return read_array(spec)
-    if DYNAMIC_INDEX in shape:
-        shape = (-(-needed_bytes() // dtype.itemsize),)
-        if not shape[0]:
-            raise usage(f"how large {name} must be cannot be told; give it as a file: --arg {name}=FILE.npy")
-    if prod(shape) * dtype.itemsize > MOST_UNASKED_BYTES:
-        size = f"{name} has {prod(shape) * dtype.itemsize} bytes, more than the {MOST_UNASKED_BYTES} that are made here"
-        raise usage(f"{size}; give it as a file: --arg {name}=FILE.npy")
-    return filled(name, spec, shape, dtype)
-
-
-def filled(name: str, spec: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A new array, filled as `spec` says."""
-    import numpy as np
-
-    if dtype.names is not None:  # any bytes are numbers that share an exponent
-        raw = filled(name, spec, (prod(shape) * dtype.itemsize,), np.dtype(np.uint8))
-        return raw.view(dtype).reshape(shape)
-    if spec == "zeros":
-        return np.zeros(shape, dtype)
-    if spec == "arange":
-        return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
-    kind, _, seed = spec.partition(":")
-    if kind != "random" or not seed.isdecimal():
-        raise usage(f"--arg {name}: '{spec}' is none of {SPECS}")
-    generator = np.random.default_rng(int(seed))
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        # all values of the type: kernels show what they do with the largest, too
-        return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
-    return generator.standard_normal(shape).astype(dtype)
-
-
-def read_array(path: str) -> Array:
-    import numpy as np
-
-    try:
-        return np.ascontiguousarray(np.load(path, allow_pickle=False))  # pickles could run code
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"cannot read '{path}': {getattr(error, 'strerror', None) or error}") from error
-
-
 def typed_arguments(
     op: RuntimeSequenceOp,
     scalars: dict[str, str],
     specs: dict[str, str],
     given_words: bool,
-    needs: Callable[[dict[str, int | float]], dict[int, int]],
+    needs: Needs,
 ) -> list[Array | int | float]:
     """Values for the arguments of a sequence, in order. Words that are given have no use for scalars.
 
     `needs` says for some scalars how many bytes of which argument are used.
     """
-    import numpy as np
     from xdsl.dialects.builtin import MemRefType
 
-    named = list(zip(op.argument_names, [argument.type for argument in op.body.block.args], strict=True))
-    buffers = [name for name, type in named if isinstance(type, MemRefType)]
-    others = {name: number for number, (name, _) in enumerate(named) if name not in buffers}
-    check_known("--set", scalars, list(others))
-    check_known("--arg", specs, buffers)
-    given = {name: _scalar(op, number, name, scalars, specs) for name, number in others.items()}
-    if missing := [] if given_words else [name for name, value in given.items() if value is None]:
-        raise usage(f"the sequence takes {listed(missing)}; give it: --set {missing[0]}=NUMBER")
-    # words that are given have their scalars in them, whatever is said here
-    numbers = {name: 0 if value is None else value for name, value in given.items()}
-    found = cache(lambda: needs(numbers))  # makes the whole stream, and only buffers of open size ask
+    from tilewright.driver.host_values import SpecError, argument_values, check_known
 
-    def value(number: int, name: str, type: Any) -> Array | int | float:
-        if name not in buffers:
-            return numbers[name]
-        if name not in specs and op.control_packets is not None and op.control_packets.argument == number:
-            return np.array(op.control_packets.words, np.int32)
-        return typed_buffer(name, specs.get(name, "zeros"), type, lambda: found().get(number, 0))
-
-    return [value(number, name, type) for number, (name, type) in enumerate(named)]
+    with complaining(SpecError, usage):
+        types = [argument.type for argument in op.body.block.args]
+        others = {n: at for at, (n, type) in enumerate(zip(op.argument_names, types, strict=True))
+                  if not isinstance(type, MemRefType)}  # fmt: skip
+        check_known("--set", scalars, others)
+        given = {name: _scalar(op, number, name, scalars, specs) for name, number in others.items()}
+        if missing := [] if given_words else [name for name, value in given.items() if value is None]:
+            raise usage(f"the sequence takes {', '.join(missing)}; give it: --set {missing[0]}=NUMBER")
+        # words that are given have their scalars in them, whatever is said here
+        numbers = {name: 0 if value is None else value for name, value in given.items()}
+        return argument_values(op, numbers, specs, needs)
 
 
 def _scalar(
@@ -177,6 +101,7 @@ def _scalar(
 ) -> int | float | None:
     """The value of a scalar argument: as it is said, or the size of a file where it is that of a buffer."""
     from tilewright.dialects.aie.data_layout import element_bytes
+    from tilewright.driver.host_values import read_array
 
     if name in scalars:
         return (number_text if op.takes_float(number) else integer)("--set", name, scalars[name])
@@ -199,6 +124,8 @@ def numbered_arguments(needs: dict[int, int], specs: dict[int, str], sizes: dict
 def _numbered_array(argument: int, spec: str, needed: int, size: str | None) -> Array:
     import numpy as np
 
+    from tilewright.driver.host_values import MOST_UNASKED_BYTES, SpecError, filled, read_array
+
     if spec.endswith(".npy"):
         if size is not None:
             raise usage(f"argument {argument} is a file; --bytes {argument}={size} has no use")
@@ -209,7 +136,8 @@ def _numbered_array(argument: int, spec: str, needed: int, size: str | None) -> 
         reason = told if size is None else f"{count} is no such size"
         raise usage(f"argument {argument}: {reason}; give it: --bytes {argument}=INT")
     dtype = np.dtype(np.int32 if count % 4 == 0 else np.uint8)  # a stream says nothing of types
-    return filled(str(argument), spec, (count // dtype.itemsize,), dtype)
+    with complaining(SpecError, usage):
+        return filled(str(argument), spec, (count // dtype.itemsize,), dtype)
 
 
 def load_kernel(name: str, where: str) -> Callable[..., Any] | str:

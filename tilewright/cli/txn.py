@@ -11,6 +11,7 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ def _share(text: str) -> float:
     return share
 
 
+LINES_AT_A_TIME = 1 << 12
+"""Of text that is printed: one by one they take as long to print as to make."""
 FOR_ALL = {"--json": switch("for machines"), "--section": SECTION}
 add_arguments = tools(
     {
@@ -140,6 +143,7 @@ add_arguments = tools(
                 {
                     "file": value("FILE"),
                     "-o": value("OUT", "the MLIR to write; stdout without", dest="output", default="-"),
+                    "--zero-unused": switch("give 0 in bits that nothing reads: more is instructions, less is fields"),
                     **FOR_ALL,
                 }
             ),
@@ -195,8 +199,9 @@ def _dis(args: Namespace) -> int:
     if args.json:
         print(json.dumps({"header": vars(stream.header), "operations": [_as_json(op) for op in stream.operations]}))
         return 0
-    for line in disassemble(stream, explained=not args.plain, by_register=args.level == 2):
-        print(line)
+    lines = disassemble(stream, explained=not args.plain, by_register=args.level == 2)
+    while piece := [*islice(lines, LINES_AT_A_TIME)]:
+        print("\n".join(piece))
     return 0
 
 
@@ -294,8 +299,6 @@ def _stat(args: Namespace) -> int:
 
 
 def _diff(args: Namespace) -> int:
-    from itertools import islice
-
     from tilewright.txn.analysis import differences
     from tilewright.txn.intent_diff import compare, meaning_of
 
@@ -455,8 +458,10 @@ def _progress(*, quiet: bool) -> Generator[Callable[[str], None]]:
 def _to_mlir(args: Namespace) -> int:
     from tilewright import txn
     from tilewright.lift import to_mlir
+    from tilewright.txn.codec import without_unread
 
-    text = to_mlir(txn.encode(_decoded(args.file, args.section)))
+    words = txn.encode(_decoded(args.file, args.section))
+    text = to_mlir(without_unread(words) if args.zero_unused else words)
     if args.json:
         print(json.dumps({"sequence": "lifted", "mlir": text}))
         if args.output == "-":

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation
 from tilewright.codegen.core_legalization import VECTOR_ALIGNMENT, legalize
 from tilewright.device import Arch
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
-from tilewright.dialects.func import CallOp, FuncOp
+from tilewright.dialects.func import CallOp, FuncOp, callee_of
 from tilewright.dialects.memref import GetGlobalOp, GlobalOp
 from tilewright.dialects.memref.types import is_ranked, memref_type
 from tilewright.dialects.vector.types import element_type
@@ -33,7 +33,6 @@ from tilewright.ir.escapes import visible
 from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol, symbol_in
 from tilewright.native.access import stored_type
-from tilewright.native.functions import callee_of
 from tilewright.native.lanes import scalar_constant
 from tilewright.native.lowering import Handler, Lowering, Unit
 from tilewright.native.operations import OPERATIONS

@@ -11,33 +11,46 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from tilewright.codegen.txn_words import PackedWord, TxnEmitter, remedy
+from tilewright.codegen.txn_words import PackedWord, TxnEmitter, is_emitted, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_BITS, WORD_MASK
 from tilewright.dialects import arith, scf
 from tilewright.dialects.aie.data_layout import INDEX_BITS
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp, scalar_arguments
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.dialects.arith.meaning import DIVISION_BY_ZERO, DIVISIONS, MEANING, RESIZES
-from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail_op
+from tilewright.ir.diagnostics import DiagnosedError, Diagnostic, fail, fail_op
+from tilewright.ir.limits import MOST_TURNS
+from tilewright.ir.traversal import all_operations
 from tilewright.rewrite.integers import UndefinedResult, integers, mask, signed
 
 Number: TypeAlias = "int | None"
 TO_BINARY = "to a static TXN binary"
 CONTROL_FLOW = f"Cannot translate control flow with non-constant operands {TO_BINARY}"
 TERMINATORS = ("aie.end", "scf.yield", "scf.condition")
+SCALAR_BITS = range(1, 65)
+DESCRIPTOR = "a number of this descriptor"
+"""The subject of a guard that names none."""
+NONE_FREE = "this task needs a buffer descriptor of tile ({}, {}), and none is free"
+NOT_TAKEN = "this gives a buffer descriptor back to tile ({}, {}) that was not taken"
+TURNS, FEWER_TURNS = (
+    "the number of turns of this sequence's loops",
+    f"a sequence can have {MOST_TURNS} at most: let it do less at a time",
+)
 
 
 class Refused(Exception):
     """A guard does not let a value pass; `text` says why."""
 
-    def __init__(self, op: Operation, text: str):
+    def __init__(self, op: Operation, text: str, subject: str = "", demand: str = "", value: int = 0, *about: SSAValue):
+        """What native code says of it: `subject`, what it has to be and is, and the values that this depends on."""
         super().__init__(text)
-        self.op, self.text = op, text
+        self.op, self.text, self.subject, self.value, self.about = op, text, subject, value, about
+        self.demand = demand or text
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,7 @@ class Interpreter:
             self.values[argument] = signed(value, bits(argument.type))
         self.pools: dict[tuple[TileId, Sequence[int]], list[Number]] = {}
         self._computations: dict[Operation, Computation] = {}
+        self._turns = 0
 
     def run(self) -> Iterator[EmittedWords]:
         yield from self._operations(self.sequence.outer_computations)
@@ -140,7 +154,8 @@ class Interpreter:
             self.values[found.result] = None if None in operands else signed(found.compute(*operands), found.width)
         except UndefinedResult:
             if op.name in DIVISIONS and operands[1] == 0:
-                raise Refused(op, f"{DIVISION_BY_ZERO}: a sequence has no words where a divisor is zero") from None
+                text = f"{DIVISION_BY_ZERO}: a sequence has no words where a divisor is zero"
+                raise Refused(op, text, "", text, 0, op.operands[1]) from None
             self.values[found.result] = 0  # as in native code, whatever a processor would give
 
     def known(self, op: Operation, value: SSAValue) -> int:
@@ -149,6 +164,13 @@ class Interpreter:
         if number is None:
             fail_op(op, CONTROL_FLOW)
         return number
+
+    def count_turn(self, loop: Operation) -> None:
+        """Refuse loops that would go round for ever."""
+        self._turns += 1
+        if self._turns > MOST_TURNS:
+            text = f"{TURNS} is {self._turns} but {FEWER_TURNS}"
+            raise Refused(loop, text, TURNS, FEWER_TURNS, self._turns, *loop.operands)
 
     def hand_on(self, targets: Sequence[SSAValue], values: Sequence[Number]) -> None:
         self.values.update(zip(targets, values, strict=True))
@@ -205,10 +227,12 @@ def _run_for(run: Interpreter, op: scf.ForOp) -> Iterator[EmittedWords]:
     if "unsignedCmp" in op.properties or "unsignedCmp" in op.attributes:
         lower, upper, step = (value & mask(bits(op.lb.type)) for value in (lower, upper, step))
     if step <= 0:
-        raise Refused(op, f"loop step {step} must be positive")
+        text = f"loop step {step} must be positive"
+        raise Refused(op, text, "the step of this loop", "must be positive", step, op.step)
     block = op.body.block
     carried: Sequence[Number] = [run.values.get(value) for value in op.iter_args]
     for number in range(lower, upper, step):
+        run.count_turn(op)
         run.hand_on(block.args, [signed(number, bits(op.lb.type)), *carried])
         yield from run.block(block)
         carried = run.yielded(block)
@@ -227,6 +251,7 @@ def _run_while(run: Interpreter, op: scf.WhileOp) -> Iterator[EmittedWords]:
         if not condition:
             run.hand_on(op.results, passed)
             return
+        run.count_turn(op)
         run.hand_on(after.args, passed)
         yield from run.block(after)
         # Nothing but what is carried can change the condition, so this round would repeat for ever.
@@ -253,34 +278,40 @@ _CONTROL: dict[str, Callable[[Interpreter, Any], Iterator[EmittedWords]]] = {
 def _check_field(run: Interpreter, op: guards.NpuAssertBdFieldOp) -> None:
     value, limit = run.values.get(op.value), op.max.value.data & WORD_MASK
     if value is not None and value & WORD_MASK > limit:
-        raise Refused(op, f"constant value {value} exceeds the guarded field range [0:{limit}].")
+        text = f"constant value {value} exceeds the guarded field range [0:{limit}]."
+        raise Refused(op, text, op.subject or DESCRIPTOR, guards.range_requirement(0, limit), value, op.value)
 
 
 def _check_divisible(run: Interpreter, op: guards.NpuAssertBdDivisibleOp) -> None:
     value, divisor = run.values.get(op.value), op.divisor.value.data
     if value is None or (op.allow_unit is not None and value == 1) or value % divisor == 0:
         return
-    text = "(transfer is not a whole number of address-gen granules)"
-    raise Refused(op, f"constant value {value} is not divisible by {divisor} {text}.")
+    why = "(transfer is not a whole number of address-gen granules)"
+    text = f"constant value {value} is not divisible by {divisor} {why}."
+    raise Refused(op, text, op.subject or DESCRIPTOR, op.requirement, value, op.value)
 
 
 def _check_range(run: Interpreter, op: guards.NpuAssertRangeOp) -> None:
     value, (low, high) = run.values.get(op.value), op.limits
     if value is not None and not low <= value <= high:
-        raise Refused(op, f"{op.subject or 'constant value'} is {value} but {op.requirement}")
+        text = f"{op.subject or 'constant value'} is {value} but {op.requirement}"
+        raise Refused(op, text, op.subject or DESCRIPTOR, op.requirement, value, op.value)
 
 
 def _take(run: Interpreter, op: tasks.DmaBdPoolPopOp) -> None:
     free, _ = run.pool(op)
     if not free:
-        raise Refused(op, "needs a free buffer descriptor on tile ({}, {}), and none is left".format(*op.place))
+        text = "needs a free buffer descriptor on tile ({}, {}), and none is left".format(*op.place)
+        # Any argument may decide how many tasks there are at a time.
+        raise Refused(op, text, "", NONE_FREE.format(*op.place), 0, *run.sequence.body.block.args)
     run.values[op.bd_id] = free.pop()
 
 
 def _give_back(run: Interpreter, op: tasks.DmaBdPoolPushOp) -> None:
     free, count = run.pool(op)
     if len(free) >= count:
-        raise Refused(op, "gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place))
+        text = "gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
+        raise Refused(op, text, "", NOT_TAKEN.format(*op.place))
     free.insert(0 if op.last is not None else len(free), run.values.get(op.bd_id))
 
 
@@ -291,3 +322,21 @@ _ACTIONS: dict[type[Operation], Callable[[Interpreter, Any], None]] = {
     tasks.DmaBdPoolPopOp: _take,
     tasks.DmaBdPoolPushOp: _give_back,
 }
+
+
+EXECUTED = frozenset((*COMPUTE, *_CONTROL, *(action.name for action in _ACTIONS), "memref.get_global"))
+"""Operations that a sequence can have beside those that are words; data of block writes is read where it is used."""
+
+
+def check_generator(sequence: RuntimeSequenceOp, names: Sequence[str]) -> None:
+    """Refuse what no generator can be made of: arguments that are no integers, operations that are no instructions."""
+    for argument in scalar_arguments(sequence):
+        type = argument.type
+        if not isinstance(type, IndexType) and not (isinstance(type, IntegerType) and type.bitwidth in SCALAR_BITS):
+            name, wanted = names[argument.index], f"integers of 1 to {SCALAR_BITS[-1]} bits, index, and memrefs"
+            taken = f"@{sequence.sym_name.data} is {argument.type}; a sequence takes {wanted}"
+            fail(argument, f"argument {name} of {taken}")
+    for op in all_operations(sequence):
+        known = op.name in EXECUTED or op.name in TERMINATORS or is_emitted(op)
+        if op is not sequence and not known:
+            fail_op(op, "has no native translation", (op, remedy(op)))

@@ -13,6 +13,8 @@ from llvmlite import ir
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from tilewright.codegen.interpreter import DESCRIPTOR, FEWER_TURNS, TERMINATORS, TURNS
+from tilewright.codegen.sequence_scalars import SequenceGuard, arguments_behind
 from tilewright.codegen.txn_words import PackedWord, TxnEmitter, Word, remedy
 from tilewright.device import TileId
 from tilewright.device.layout import WORD_BYTES
@@ -29,17 +31,6 @@ from tilewright.txn.codec import header_words
 
 MOST_GUARDS = 200
 MOST_PENDING = 256  # words; LLVM takes more than twice as long for a block that is twice as long
-TERMINATORS = ("scf.yield", "scf.condition", "aie.end")
-
-
-@dataclass(frozen=True)
-class NativeGuard:
-    """A check in the generated code: what it is about, what it demands, and the arguments that decide it."""
-
-    subject: str
-    text: str
-    location: LocationAttr
-    arguments: tuple[int, ...] = ()
 
 
 @dataclass
@@ -49,7 +40,7 @@ class Generator:
     function: ir.Function
     arguments: list[BlockArgument]
     location: LocationAttr
-    guards: list[NativeGuard] = field(default_factory=list[NativeGuard])
+    guards: list[SequenceGuard] = field(default_factory=list[SequenceGuard])
 
     @property
     def is_short(self) -> bool:
@@ -104,7 +95,7 @@ class GeneratorBody(Lowering):
             )
             subject, text = f"an argument of {type.bitwidth} bits", guards.range_requirement(low, high)
             number = self.generator.arguments.index(argument)
-            guard = NativeGuard(subject, text, argument.location, (number,))
+            guard = SequenceGuard(subject, text, argument.location, (number,))
             self.fail_unless(fits, value, guard)
 
     def lower(self, op: Operation) -> None:
@@ -147,23 +138,7 @@ class GeneratorBody(Lowering):
         self.pending, self.pending_operations = [], 0
 
     def arguments_behind(self, value: SSAValue) -> tuple[int, ...]:
-        """Which scalar arguments a value is computed from."""
-        found: set[int] = set()
-        seen: set[SSAValue] = set()
-        waiting = [value]
-        while waiting:
-            current = waiting.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            if isinstance(current, BlockArgument) and current in self.generator.arguments:
-                found.add(self.generator.arguments.index(current))
-            owner = current.owner if isinstance(current.owner, Operation) else current.owner.parent_op()
-            if owner is not None and owner.name != "aie.runtime_sequence":
-                waiting += owner.operands
-                last = owner.regions[-1].blocks.last if owner.regions else None
-                waiting += last.last_op.operands if last and last.last_op else ()
-        return tuple(sorted(found))
+        return arguments_behind(value, self.generator.arguments)
 
     def _count_turn(self, loop: Operation) -> None:
         """Refuse loops that would keep a generator busy for ever."""
@@ -171,13 +146,10 @@ class GeneratorBody(Lowering):
         self.builder.store(turns, self.turns)
         fine = self.builder.icmp_signed("<=", turns, index(MOST_TURNS))
         arguments = {n for operand in loop.operands for n in self.arguments_behind(operand)}
-        text = f"a sequence can have {MOST_TURNS} at most: let it do less at a time"
-        guard = NativeGuard(
-            "the number of turns of this sequence's loops", text, loop.location, tuple(sorted(arguments))
-        )
+        guard = SequenceGuard(TURNS, FEWER_TURNS, loop.location, tuple(sorted(arguments)))
         self.fail_unless(fine, turns, guard)
 
-    def fail_unless(self, condition: ir.Value, value: ir.Value, guard: NativeGuard) -> None:
+    def fail_unless(self, condition: ir.Value, value: ir.Value, guard: SequenceGuard) -> None:
         """Leave the function with the guard's number unless the condition holds."""
         with self.aside("failed", condition, "passed", when=False):
             self.builder.store(resize(self.builder, value, I64, unsigned=False), self.failure)
@@ -271,8 +243,8 @@ class GeneratorBody(Lowering):
         if any((value, requirement) in known for known in self._checked):
             return
         self._checked[-1].add((value, requirement))
-        subject = op.subject or "a number of this descriptor"
-        guard = NativeGuard(subject, requirement, op.location, self.arguments_behind(value))
+        subject = op.subject or DESCRIPTOR
+        guard = SequenceGuard(subject, requirement, op.location, self.arguments_behind(value))
         self.fail_unless(fits(self[value]), self[value], guard)
 
 

@@ -9,45 +9,24 @@ guarded value in `*failure`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from llvmlite import ir
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, MemRefType, UnrankedMemRefType
-from xdsl.ir import BlockArgument, Operation
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Operation
 
-from tilewright.codegen.native_body import TERMINATORS, Generator, GeneratorBody, NativeGuard
-from tilewright.codegen.txn_words import TxnEmitter, is_emitted, remedy
+from tilewright.codegen.interpreter import NONE_FREE, NOT_TAKEN
+from tilewright.codegen.native_body import Generator, GeneratorBody
+from tilewright.codegen.sequence_scalars import SequenceGuard
+from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.dialects import arith, scf
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp, scalar_arguments
 from tilewright.dialects.aiex import guards, tasks
 from tilewright.dialects.arith.meaning import DIVISION_BY_ZERO, DIVISIONS, MEANING, RESIZES
-from tilewright.ir.diagnostics import fail, fail_op
-from tilewright.ir.traversal import all_operations
+from tilewright.ir.diagnostics import fail_op
 from tilewright.native import arithmetic, casts, loops
 from tilewright.native.lowering import Handler
 from tilewright.native.values import I32, I64, POINTER, index
-
-SCALAR_BITS = range(1, 65)
-
-
-def scalar_arguments(sequence: RuntimeSequenceOp) -> list[BlockArgument]:
-    """The arguments that a generator takes: all but the host's buffers."""
-    block = sequence.body.block
-    return [arg for arg in block.args if not isinstance(arg.type, MemRefType | UnrankedMemRefType)]
-
-
-def check_generator(sequence: RuntimeSequenceOp, names: Sequence[str]) -> None:
-    """Refuse what no generator can be made of: arguments that are no integers, operations that are no instructions."""
-    for argument in scalar_arguments(sequence):
-        type = argument.type
-        if not isinstance(type, IndexType) and not (isinstance(type, IntegerType) and type.bitwidth in SCALAR_BITS):
-            name, wanted = names[argument.index], f"integers of 1 to {SCALAR_BITS[-1]} bits, index, and memrefs"
-            taken = f"@{sequence.sym_name.data} is {argument.type}; a sequence takes {wanted}"
-            fail(argument, f"argument {name} of {taken}")
-    for op in all_operations(sequence):
-        known = op.name in HANDLERS or op.name in TERMINATORS or is_emitted(op)
-        if op is not sequence and not known:
-            fail_op(op, "has no native translation", (op, remedy(op)))
 
 
 def build_generator(module: ir.Module, sequence: RuntimeSequenceOp, emitter: TxnEmitter, name: str) -> Generator:
@@ -97,10 +76,10 @@ def _pop(body: GeneratorBody, op: tasks.DmaBdPoolPopOp) -> None:
     builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
     some = builder.icmp_signed(">", free, index(0))
-    text = "this task needs a buffer descriptor of tile ({}, {}), and none is free".format(*op.place)
+    text = NONE_FREE.format(*op.place)
     # Any argument may decide how many tasks there are at a time.
     everything = tuple(range(len(body.generator.arguments)))
-    body.fail_unless(some, free, NativeGuard("", text, op.location, everything))
+    body.fail_unless(some, free, SequenceGuard("", text, op.location, everything))
     last = builder.sub(free, index(1))
     builder.store(last, head)
     body.values[op.results[0]] = builder.load(builder.gep(ids, [last], source_etype=I32), typ=I32)
@@ -110,8 +89,8 @@ def _push(body: GeneratorBody, op: tasks.DmaBdPoolPushOp) -> None:
     builder, (ids, head) = body.builder, body.pool(op)
     free = builder.load(head, typ=I64)
     room = builder.icmp_signed("<", free, index(len(op.numbers(body.emitter.model))))
-    text = "this gives a buffer descriptor back to tile ({}, {}) that was not taken".format(*op.place)
-    body.fail_unless(room, free, NativeGuard("", text, op.location))
+    text = NOT_TAKEN.format(*op.place)
+    body.fail_unless(room, free, SequenceGuard("", text, op.location))
     place = free
     if op.last is not None:  # below all others
         body.move_words(builder.gep(ids, [index(1)], source_etype=I32), ids, free)
@@ -126,7 +105,7 @@ def _for(body: GeneratorBody, op: scf.ForOp) -> None:
     if not isinstance(step, ir.Constant):
         positive = body.builder.icmp_signed(">", step, ir.Constant(step.type, 0))
         arguments = body.arguments_behind(op.step)
-        guard = NativeGuard("the step of this loop", "must be positive", op.location, arguments)
+        guard = SequenceGuard("the step of this loop", "must be positive", op.location, arguments)
         body.fail_unless(positive, step, guard)
     loops.for_loop(body, op)
 
@@ -138,7 +117,7 @@ def _divide(body: GeneratorBody, op: Operation) -> None:
         differs = body.builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
         arguments = body.arguments_behind(divisor)
         text = f"{DIVISION_BY_ZERO}: a sequence has no words where a divisor is zero"
-        body.fail_unless(differs, value, NativeGuard("", text, op.location, arguments))
+        body.fail_unless(differs, value, SequenceGuard("", text, op.location, arguments))
     arithmetic.HANDLERS[op.name](body, op)
 
 

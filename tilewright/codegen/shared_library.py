@@ -16,10 +16,11 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.codegen.cpp_names import RESERVED, identifier, unique_name
-from tilewright.codegen.native_body import Generator, NativeGuard, private_constant
-from tilewright.codegen.native_generator import build_generator, scalar_arguments
+from tilewright.codegen.native_body import Generator, private_constant
+from tilewright.codegen.native_generator import build_generator
+from tilewright.codegen.sequence_scalars import SequenceGuard
 from tilewright.codegen.txn_words import TxnEmitter
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp, scalar_arguments
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.emitc.types import wider
 from tilewright.errors import ArgumentError
@@ -150,7 +151,7 @@ def _call_inner(outer: ir.Function, inner: ir.Function, first_code: int) -> None
     builder.ret(result)
 
 
-def _explanation(guard: NativeGuard, function: GeneratorFunction) -> str:
+def _explanation(guard: SequenceGuard, function: GeneratorFunction) -> str:
     """Which number has which limits, where in the source, and which arguments decide it."""
     names = ", ".join(function.parameters[index].name for index in guard.arguments)
     text = f"{guard.subject} {guard.text}" if guard.subject else guard.text

@@ -190,7 +190,7 @@ def _load_pdi(emitter: TxnEmitter, op: firmware.NpuLoadPdiOp) -> list[Word]:
 
 def _operation(emitter: TxnEmitter, op: operation.NpuOperationOp) -> list[Word]:
     try:
-        words = operation_words(emitter.header.version, op.opcode.data, op.fields, op.payload_words)
+        words = operation_words(emitter.header, op.opcode.data, op.fields, op.payload_words)
     except TxnError as error:
         fail_op(op, error.reason)
     return [word if isinstance(word, int) else _word(word) for word in words]

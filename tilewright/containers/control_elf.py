@@ -256,13 +256,12 @@ def _patches(
                     size = int(op.payload[at]) * WORD_BYTES
                     written[op.address + at * WORD_BYTES] = _Descriptor((first + at) * WORD_BYTES, size)
             case txn.Opcode.DDR_PATCH:
-                patch = _AddressPatch.of(op)
                 # the register is a descriptor's first or second word
-                descriptor = written.get(patch.register & ~0xF)
+                descriptor = written.get(op.address & ~0xF)
                 if descriptor is None:
-                    text = f"no block write before the address patch of {patch.register:#x}"
+                    text = f"no block write before the address patch of {op.address:#x}"
                     raise ContainerError(start * WORD_BYTES, text)
-                yield from _argument_patch(patch, descriptor, words, first_argument, names)
+                yield from _argument_patch(op, descriptor, words, first_argument, names)
             case txn.Opcode.LOADPDI:
                 if op.id not in pdis:
                     known = ", ".join(map(str, sorted(pdis))) or "none"
@@ -277,8 +276,6 @@ def _patches(
                 pass
 
 
-LONG_PATCH_WORDS = 7
-"""Of an address patch in the form of version 0.1, behind what version 1.0 takes for its fields."""
 DESCRIPTOR_WORDS = 8
 """Of the descriptors that addresses go into, those of shims and memory tiles."""
 _NPU = DEVICES[DeviceName.npu2]
@@ -291,30 +288,14 @@ _PLACES = {
 """Which field of a descriptor an offset in a tile is; patches do not say the tile, and the offsets are different."""
 
 
-class _AddressPatch(NamedTuple):
-    """A register that gets an address, the argument whose it is, and an offset in two words."""
-
-    register: int
-    argument: int
-    offset: int
-    offset_high: int
-
-    @staticmethod
-    def of(op: txn.Operation) -> _AddressPatch:
-        rest = op.payload.tolist()
-        if len(rest) == LONG_PATCH_WORDS:
-            # the driver writes the long form in version 1.0 too, where mlir-aie has a shorter one
-            return _AddressPatch(rest[1], rest[3], rest[5], rest[6])
-        return _AddressPatch(op.address, op.argument_index, op.argument_offset, rest[0] if rest else 0)
-
-
 def _argument_patch(
-    op: _AddressPatch, descriptor: _Descriptor, words: Words, first_argument: int, names: Mapping[int, str]
+    op: txn.Operation, descriptor: _Descriptor, words: Words, first_argument: int, names: Mapping[int, str]
 ) -> Iterator[Patch]:
-    if op.argument > MOST_ARGUMENTS:
-        raise ContainerError(descriptor.at, f"a patch for argument {op.argument}; there are {MOST_ARGUMENTS}")
-    argument, addend, high = str(op.argument + first_argument), op.offset, op.offset_high
-    kind, name = _PLACES.get(op.register & 0xFFFFF, (None, ""))
+    if op.argument_index > MOST_ARGUMENTS:
+        raise ContainerError(descriptor.at, f"a patch for argument {op.argument_index}; there are {MOST_ARGUMENTS}")
+    argument, addend = str(op.argument_index + first_argument), op.argument_offset
+    high = int(op.payload[0]) if len(op.payload) else 0  # the upper half of the offset, or padding
+    kind, name = _PLACES.get(op.address & 0xFFFFF, (None, ""))
     if kind is TileType.ShimNOCTile and name == "address":
         at = descriptor.at // WORD_BYTES
         words[at + 1] &= 3
@@ -324,7 +305,7 @@ def _argument_patch(
             words[at + 1] |= addend & ~3
             words[at + 2] |= high & 0xFFFF
             addend = 0
-        buffer = names.get(op.argument, argument)
+        buffer = names.get(op.argument_index, argument)
         yield Patch(descriptor.at, PatchKind.SHIM_DMA_48, buffer, addend, descriptor.size)
     elif kind is not None:
         layout = BD_LAYOUTS[kind].fields[name]

@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright import txn
 from tilewright.containers.pdi import Pdi, is_pdi
+from tilewright.support.dwarf_lines import DwarfLine, dwarf_lines
 from tilewright.support.structure import (
     ContainerError,
     Content,
@@ -54,6 +55,10 @@ CONTROL_ABIS = {PAGED_ABI: "aie2ps", TXN_ABI: "aie2", 70: "aie2ps"}
 """Controllers whose code a file has, by its OS/ABI."""
 SEGMENT_TYPES = {0: "NULL", 1: "LOAD", 2: "DYNAMIC", 3: "INTERP", 4: "NOTE", 6: "PHDR", 0x6474E551: "GNU_STACK"}
 FUNCTION, OBJECT = 2, 1
+CODE_SYMBOLS = (0, OBJECT, FUNCTION)
+"""Kinds of symbols that name places; others are the section itself and the file."""
+EXECUTABLE = 4
+"""In the flags of a section."""
 
 
 R = TypeVar("R", bound=Record)
@@ -242,6 +247,22 @@ class ElfFile:
                 for entry in section.content.entries:
                     assert isinstance(entry, SymbolRecord)
                     yield section, strings.name(entry.name, "the name of a symbol"), entry
+
+    def code_sections(self) -> Iterator[tuple[ElfSection, dict[int, str]]]:
+        """Sections of machine code, each with its symbols by address."""
+        for number, section in enumerate(self.sections):
+            if section.header.flags & EXECUTABLE and has_bytes(section.header) and section.header.size:
+                names = dict[int, str]()
+                for _, name, symbol in self.symbols():
+                    if name and symbol.section == number and symbol.info & 0xF in CODE_SYMBOLS:
+                        names.setdefault(symbol.value, name)
+                yield section, names
+
+    def source_lines(self) -> list[DwarfLine]:
+        """Lines that code was compiled from, where the file says it. In an object their addresses are not known yet."""
+        if self.header.type == RELOCATABLE:
+            return []
+        return dwarf_lines({it.name: it.content.write() for it in self.sections if it.name.startswith(".debug")})
 
     def _bytes(self, number: int) -> Span:
         if number >= len(self.sections):

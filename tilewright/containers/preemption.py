@@ -17,7 +17,7 @@ from tilewright.device.stream_switch import SHIM_DMA_PORTS
 from tilewright.support.structure import ContainerError
 from tilewright.txn.codec import encode
 from tilewright.txn.opcodes import Opcode
-from tilewright.txn.stream import Header, Operation, Stream
+from tilewright.txn.stream import Header, Operation, Stream, address_patch
 
 WIDTHS = (1, 2, 4, 8)
 """Columns of partitions that there is code for."""
@@ -25,7 +25,7 @@ SAVED, RESTORED = 0, 1
 """The arguments that the addresses of the host's copy are patched from; loaders give both the same buffer."""
 # aiebu has this code for npu2 alone, and uses it whatever device the instructions are for
 _MODEL = DEVICES[DeviceName.npu2]
-_HEADER = {"major": 1, "minor": 0, "device_generation": 4, "rows": _MODEL.rows}
+_HEADER = {"major": 1, "minor": 0, "device_generation": 4, "rows": _MODEL.rows, "long_patches": 1}
 _CHANNELS = range(2)
 _PIECE_BYTES = _MODEL.mem_tile_bytes // len(_CHANNELS)
 _OWN_MEMORY = _MODEL.mem_tile_bytes
@@ -138,10 +138,8 @@ class _Tile:
         return self.column * _MODEL.mem_tile_bytes + channel * _PIECE_BYTES
 
     def patch(self, channel: int, argument: int) -> Operation:
-        """An address patch in the form of version 0.1, which the driver writes in 1.0 too."""
         register = self._bd_address(channel) + WORD_BYTES * self.registers.bd_address_word
-        rest = [0, register, 0, argument, 0, self._host_offset(channel), 0]
-        return Operation(Opcode.DDR_PATCH, rest)
+        return address_patch(register, argument, self._host_offset(channel))
 
     def start(self, direction: DmaDirection, channel: int, *, has_token: bool) -> Operation:
         queue = self.registers.task_queue(direction)[channel]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from .layout import WORD_BYTES
 
 Addresses = npt.NDArray[np.int64]
 PIECE_WORDS = 1 << 16
-"""How many addresses are made at a time."""
+"""How many addresses are made at a time, and words of a long line in host memory moved."""
 PAD = -1
 """Stands among addresses where a word comes from the padding, not from memory."""
 
@@ -181,6 +182,32 @@ def word_offsets(dimensions: tuple[BdDimension, ...], end: int, first: int = 0) 
         in_memory &= (digit >= 0) & (digit < dimension.wrap)
         offsets += digit * dimension.step
     return np.where(in_memory, offsets, PAD)
+
+
+def word_extent(dimensions: tuple[BdDimension, ...], length: int) -> tuple[int, int]:
+    """The lowest offset of the first words of a pattern and one more than the highest; both 0 if all are padding."""
+    last = next((number for number, level in enumerate(dimensions) if level.wrap == 0), len(dimensions) - 1)
+    levels = dimensions[: last + 1]
+    if not any(level.pad_before or level.pad_after for level in levels):
+        low, high = _extremes(levels, min(length, prod(level.wrap for level in levels) or length))
+        return low, high + 1
+    offsets = word_offsets(dimensions, length)
+    real = offsets[offsets != PAD]
+    return (int(real.min()), int(real.max()) + 1) if len(real) else (0, 0)
+
+
+def _extremes(levels: tuple[BdDimension, ...], count: int) -> tuple[int, int]:
+    """The lowest and the highest offset of the first words: of whole turns of the last level, and of what is left."""
+    if not levels:
+        return 0, 0
+    period = prod(level.wrap for level in levels[:-1])
+    turns, rest = divmod(count, period)
+    found = list[int]()
+    for first, last, words in ((0, turns - 1, period), (turns, turns, rest)):
+        if first <= last and words:
+            low, high = _extremes(levels[:-1], words)
+            found += [end + turn * levels[-1].step for end in (low, high) for turn in (first, last)]
+    return min(found), max(found)
 
 
 _remembered_offsets = lru_cache(maxsize=256)(word_offsets)

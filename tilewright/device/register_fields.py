@@ -50,7 +50,12 @@ def word_fields(layout: type[Layout], word: int, value: int) -> dict[str, int]:
         layout = PacketMasterPort
     words = [0] * layout.words
     words[word] = value
-    return {name: field.get(words) for name, field in layout.fields.items() if field.word == word}
+    return {name: field.get(words) for name, field in _fields_of(layout, word)}
+
+
+@cache
+def _fields_of(layout: type[Layout], word: int) -> list[tuple[str, Field]]:
+    return [(name, field) for name, field in layout.fields.items() if field.word == word]
 
 
 def layout_at(model: DeviceModel, tile_type: TileType, offset: int) -> tuple[type[Layout], int] | None:

@@ -41,7 +41,7 @@ from tilewright.dialects._syntax import (
     split_attributes,
 )
 from tilewright.ir.constraints import described
-from tilewright.ir.diagnostics import VerifyError
+from tilewright.ir.diagnostics import VerifyError, fail_op
 from tilewright.ir.print_operations import print_function
 from tilewright.ir.shown import quoted
 from tilewright.ir.symbols import lookup_symbol
@@ -236,6 +236,14 @@ class CallOp(xdsl_func.CallOp):
     arg_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
     res_attrs = opt_prop_def(ArrayAttr[DictionaryAttr])
     traits = traits_def(CallSymbolUse())
+
+
+def callee_of(op: CallOp) -> FuncOp:
+    """The function that a call names."""
+    found = lookup_symbol(op, op.callee)
+    if not isinstance(found, FuncOp):
+        fail_op(op, f"calls @{op.callee.string_value()}, which is no function")
+    return found
 
 
 @derived_op_definition

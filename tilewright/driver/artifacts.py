@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import MemRefType, UnrankedMemRefType
 from xdsl.ir import BlockArgument
 
 from tilewright.codegen.location_map import location_json
-from tilewright.codegen.native_generator import scalar_arguments
 from tilewright.codegen.static_words import static_words
 from tilewright.codegen.txn_words import TxnEmitter
 from tilewright.device.layout import WORD_BYTES
@@ -29,7 +28,7 @@ from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.flows import ShimDmaAllocationOp
 from tilewright.dialects.aie.locks import LockOp
 from tilewright.dialects.aie.lookup import tile_of
-from tilewright.dialects.aie.sequence import RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import RuntimeSequenceOp, scalar_arguments
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.dialects.aiex.firmware import NpuLoadPdiOp
 from tilewright.driver.compiled_design import Design, design_from_text, devices_in, public_name, sequences_in

@@ -12,23 +12,25 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.aie.core import CoreOp
-from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, FLOAT_ARGUMENTS, RuntimeSequenceOp
+from tilewright.dialects.aie.sequence import ARGUMENT_NAMES, FLOAT_ARGUMENTS, RuntimeSequenceOp, scalar_arguments
 from tilewright.dialects.aie.tiles import DeviceOp
 from tilewright.driver.sources import Compilable, Source, TextSource, source_of
 from tilewright.errors import UnknownNameError
 from tilewright.ir.context import make_context
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
 from tilewright.ir.limits import MOST_DEVICES, MOST_SEQUENCES
-from tilewright.ir.pass_manager import Pipeline, run_pipeline
+from tilewright.ir.pass_manager import Pipeline, Watcher, run_pipeline
 from tilewright.ir.symbols import FreeNames
 from tilewright.ir.traversal import ops_of
 from tilewright.ir.verifier import verify
+from tilewright.native import has_llvm
 from tilewright.passes.pipelines import (
     FULL_GUARDS,
     GUARD_INSTRUCTIONS,
     LOAD_EXPANSIONS,
     QUEUE_GUARDS,
     SEQUENCE_LOWERING,
+    LoadExpansion,
     passes_of,
     pipeline_of,
     with_options,
@@ -37,7 +39,7 @@ from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
-    from tilewright.codegen.native_sequence import NativeSequence, Words
+    from tilewright.codegen.sequence_scalars import ScalarSequence, Words
     from tilewright.codegen.shared_library import SharedLibrary
     from tilewright.driver.loaded_device import Array, Kernels, Levels, LoadedDevice
     from tilewright.driver.run_result import RunResult
@@ -76,10 +78,20 @@ def compile_source(
     if expand_load_pdis not in LOAD_EXPANSIONS:
         known = ", ".join(map(repr, LOAD_EXPANSIONS))
         raise UnknownNameError(f"expand_load_pdis is one of {known}, got {expand_load_pdis!r}")
-    expansion = LOAD_EXPANSIONS[expand_load_pdis]
+    pipeline = _pipeline(order, LOAD_EXPANSIONS[expand_load_pdis])
+    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
+
+
+def compile_watched(source: Source, watch: Watcher | None) -> Design:
+    """Compile as `compile_source` does; `watch` is told of each pass, and what it raises ends the compilation."""
+    pipeline = _pipeline(GUARDED_LOWERING, LOAD_EXPANSIONS[None])
+    return design_of(source, pipeline, is_whole=True, watch=watch)
+
+
+def _pipeline(order: Sequence[str], expansion: LoadExpansion) -> Pipeline:
     pipeline = pipeline_of([*expansion.design, *expansion.gathering])
     pipeline.steps.append(Pipeline(DeviceOp.name, [*passes_of([*expansion.packets, *order])]))
-    return design_of(source_of(source), pipeline, is_whole={*GUARDED_LOWERING} <= {*order}, host=host)
+    return pipeline
 
 
 def compile_text(text: str, name: str, lowering: Sequence[str] | None = None) -> Design:
@@ -92,13 +104,21 @@ def design_from_text(text: str, name: str) -> Design:
     return design_of(TextSource(text, name), Pipeline())
 
 
-def design_of(source: Source, pipeline: Pipeline, is_whole: bool = False, host: HostOptions | None = None) -> Design:
+def design_of(
+    source: Source,
+    pipeline: Pipeline,
+    is_whole: bool = False,
+    host: HostOptions | None = None,
+    watch: Watcher | None = None,
+) -> Design:
     """The design that a pipeline makes; after the whole of it, its sequences can be made into words."""
     with unhurried_collector():
-        return _design_of(source, pipeline, is_whole, host)
+        return _design_of(source, pipeline, is_whole, host, watch)
 
 
-def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None) -> Design:
+def _design_of(
+    source: Source, pipeline: Pipeline, is_whole: bool, host: HostOptions | None, watch: Watcher | None
+) -> Design:
     ctx = make_context()
     try:
         module = source.read(ctx)
@@ -112,11 +132,11 @@ def _design_of(source: Source, pipeline: Pipeline, is_whole: bool, host: HostOpt
             lower_host_programs(ctx, module, host or NO_OPTIONS)
         _keep_argument_names(module)
         # our own passes are trusted in between; what they have made is checked as a whole
-        run_pipeline(ctx, module, pipeline, verify_each=False)
+        run_pipeline(ctx, module, pipeline, verify_each=False, watch=watch)
         _raise_errors(module)
         # those who stop the lowering earlier look at the IR, and ask for no words
         if is_whole:
-            from tilewright.codegen.native_generator import check_generator
+            from tilewright.codegen.interpreter import check_generator
 
             for sequence in _sequences(module):
                 check_generator(sequence, sequence.argument_names)
@@ -176,8 +196,8 @@ class Design:
         """A design whose sequences are lowered, in a `module`."""
         self.module = module
         self._operations = _by_public_name(_sequences(module))
-        self._compiled: dict[str, NativeSequence] = {}
-        self._programs: dict[CoreOp, CoreProgram] = {}
+        self._compiled: dict[str, ScalarSequence] = {}
+        self._programs: dict[tuple[CoreOp, bool], CoreProgram] = {}
         self._lock = threading.Lock()  # several threads may ask one design for words
 
     def __reduce__(self) -> tuple[Callable[[str, str], Design], tuple[str, str]]:
@@ -260,6 +280,7 @@ class Design:
         model: str = "fast",
         timing: Parameters | None = None,
         kernel_mode: str | None = None,
+        jobs: int = 1,
     ) -> LoadedDevice:
         """A simulated device with this design on it; its `run` can be called again without loading anew.
 
@@ -267,10 +288,12 @@ class Design:
             device: the name of one of `devices`; without one the first is meant
             kernels: Python functions, or `FILE.cc[:FUNCTION]`, by the names of external functions that cores call
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
-            model: `fast`, or `plain` for the slow one that says what the fast one has to give
+            model: `fast`; `words` to move every word on its own; `plain` for what they have to give, slowly; `python`,
+                without any native code
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
             kernel_mode: `source` for C++ sources even where the library has a kernel, `library` for the other way
                 round, `checked` for sources whose accesses are checked; without one, what TILEWRIGHT_KERNELS says
+            jobs: threads of this computer that a run may use, with the same results: native kernels run in them
         """
         from tilewright.device.timing import timing_with
         from tilewright.driver.loaded_device import LoadedDevice
@@ -280,7 +303,7 @@ class Design:
         found = self.device(device)
         clock = timing_with(found.model.arch, timing)
         mode = KernelMode.named(kernel_mode)
-        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock, mode)
+        return LoadedDevice(self, found, kernels or {}, levels or {}, Model.named(model), clock, mode, jobs)
 
     @at_user_line
     def run(
@@ -296,6 +319,7 @@ class Design:
         model: str = "fast",
         timing: Parameters | None = None,
         kernel_mode: str | None = None,
+        jobs: int = 1,
         **named: Array | float | None,
     ) -> RunResult:
         """Run a sequence on a freshly loaded simulated device. Arrays are host buffers, results are written in place.
@@ -310,15 +334,17 @@ class Design:
             levels: what is made of hazards: `fault`, `note` or `off`, by their names, such as `unwritten-memory`
             max_cycles: how long it may take; `Stopped` if it takes longer
             progress: called now and then with how far it has come
-            model: `fast`, or `plain` for the slow one that says what the fast one has to give
+            model: `fast`; `words` to move every word on its own; `plain` for what they have to give, slowly; `python`,
+                without any native code
             timing: parameters of `tilewright.device.timing` by name; `none` is for those who only want results
             kernel_mode: which of several kernels of a name is taken: see `load`
+            jobs: threads of this computer that the run may use, with the same results
 
         Raises:
             Hang: where nothing can move any more; the text says what waits for what
             Fault: for what the hardware would do wrong silently
         """
-        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing, kernel_mode)
+        loaded = self.load(self.device_of(sequence), kernels, levels, model, timing, kernel_mode, jobs)
         others: dict[str, Any] = {"max_cycles": max_cycles, "progress": progress, **named}
         return loaded.run(*arguments, sequence=sequence, txn=txn, scratchpad=scratchpad, **others)
 
@@ -327,20 +353,19 @@ class Design:
         device = self.operation(sequence).parent_op()
         return device.sym_name.data if isinstance(device, DeviceOp) else None
 
-    def core_program(self, core: CoreOp) -> CoreProgram:
-        """What a core of this design runs; all simulated devices with the design share its machine code."""
+    def core_program(self, core: CoreOp, *, is_native: bool = True) -> CoreProgram:
+        """What a `core` of this design runs, `is_native` or in Python; devices with the design share it."""
         from tilewright.report.hardware_trace import records_execution
         from tilewright.sim.core import CoreProgram
 
         with self._lock:
-            if core not in self._programs:
-                self._programs[core] = CoreProgram(core, logs_flow=records_execution(core))
-            return self._programs[core]
+            if (core, is_native) not in self._programs:
+                program = CoreProgram(core, logs_flow=records_execution(core), is_native=is_native)
+                self._programs[core, is_native] = program
+            return self._programs[core, is_native]
 
     def scalars(self, sequence: str | None = None) -> list[str]:
         """Names of the scalar arguments of a `sequence`, the first one without a name."""
-        from tilewright.codegen.native_generator import scalar_arguments
-
         found = self.operation(sequence)
         names = found.argument_names
         return [names[argument.index] for argument in scalar_arguments(found)]
@@ -385,27 +410,13 @@ class Design:
 
         return shared_library(name, [NamedSequence(n, op, op.argument_names) for n, op in self._operations.items()])
 
-    def _compile(self, name: str | None) -> NativeSequence:
-        from llvmlite import ir
-
-        from tilewright.codegen.native_generator import build_generator
-        from tilewright.codegen.native_sequence import NativeSequence
-        from tilewright.codegen.txn_words import TxnEmitter
-        from tilewright.native.host import NativeModule
-
-        found = self.operation(name)
+    def _compile(self, name: str | None) -> ScalarSequence:
+        found, names = self.operation(name), self.scalars(name)
         with self._lock:
-            if known := self._compiled.get(name or ""):  # by another thread, meanwhile
-                return known
-            module = ir.Module()
-            device = found.parent_op()
-            assert device is not None
-            generator = build_generator(module, found, TxnEmitter(device), "generate")
-            # of a long one, optimising takes longer than what it saves
-            native = NativeModule(module, all_passes=generator.is_short)
-            compiled = NativeSequence(generator, native.address("generate"), self.scalars(name), native)
-            self._compiled[name or ""] = compiled
-        return compiled
+            # another thread may have been here meanwhile
+            if (name or "") not in self._compiled:
+                self._compiled[name or ""] = (_native if has_llvm() else _interpreted)(found, names)
+            return self._compiled[name or ""]
 
     def operation(self, name: str | None = None) -> RuntimeSequenceOp:
         """The lowered sequence that has this `name`, the first one without."""
@@ -415,6 +426,33 @@ class Design:
             known = ", ".join(self._operations) or "none"
             raise UnknownNameError(f"no runtime sequence {name!r}; there is {known}")
         return self._operations[name]
+
+
+def _native(sequence: RuntimeSequenceOp, names: Sequence[str]) -> ScalarSequence:
+    """A sequence as machine code."""
+    from llvmlite import ir
+
+    from tilewright.codegen.native_generator import build_generator
+    from tilewright.codegen.native_sequence import NativeSequence
+    from tilewright.codegen.txn_words import TxnEmitter
+    from tilewright.native.host import NativeModule
+
+    module, device = ir.Module(), sequence.parent_op()
+    assert device is not None
+    generator = build_generator(module, sequence, TxnEmitter(device), "generate")
+    # of a long one, optimising takes longer than what it saves
+    native = NativeModule(module, all_passes=generator.is_short)
+    return NativeSequence(generator, native.address("generate"), names, native)
+
+
+def _interpreted(sequence: RuntimeSequenceOp, names: Sequence[str]) -> ScalarSequence:
+    """A sequence that is executed in Python."""
+    from tilewright.codegen.interpreted_sequence import InterpretedSequence
+    from tilewright.codegen.txn_words import TxnEmitter
+
+    device = sequence.parent_op()
+    assert device is not None
+    return InterpretedSequence(sequence, TxnEmitter(device), names)
 
 
 def _copy_with(module: ModuleOp, wanted: RuntimeSequenceOp) -> ModuleOp:

@@ -13,7 +13,6 @@ from typing import NoReturn
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.codegen.core_llvm import core_llvm
 from tilewright.codegen.linker_files import linker_script
 from tilewright.device import TileId
 from tilewright.dialects.aie.buffers import BufferOp
@@ -167,6 +166,8 @@ def check_program(data: bytes) -> None:
 
 def core_ir(device: DeviceOp, core: CoreOp) -> str:
     """The LLVM IR of a core, as Peano takes it."""
+    from tilewright.codegen.core_llvm import core_llvm  # llvmlite writes it
+
     place = core.place
     if place is None:
         fail(core.location, "the core is on a tile that is not placed; run --aie-place-tiles first")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 from weakref import finalize
 
@@ -19,8 +21,8 @@ from xdsl.dialects.builtin import LocationAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from tilewright.codegen.native_sequence import integer_of
-from tilewright.device import DeviceModel
+from tilewright.codegen.sequence_scalars import integer_of
+from tilewright.device import DeviceModel, TileId
 from tilewright.device.timing import Timing
 from tilewright.dialects.aie.core import CoreOp
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
@@ -32,7 +34,7 @@ from tilewright.dialects.aiex.scratchpad import ScratchpadParameterOp
 from tilewright.driver.compiled_design import Design
 from tilewright.driver.device_configuration import configuration_stream
 from tilewright.driver.run_result import RunResult
-from tilewright.errors import CallError, InUseError, near_match
+from tilewright.errors import ArgumentError, CallError, InUseError, near_match
 from tilewright.kernels.binding import DeviceKernels, Given, check_kernels
 from tilewright.kernels.sources import KernelMode
 from tilewright.native.host_arrays import check_array, lent
@@ -42,10 +44,11 @@ from tilewright.sim.control_code import as_control_code, bind_stream
 from tilewright.sim.controller import Image, Images
 from tilewright.sim.core import BoundCore, CoreProgram
 from tilewright.sim.core_binding import TileCorePort
+from tilewright.sim.debugged_core import DebuggedCore
 from tilewright.sim.faults import FaultPolicy, environment_levels, levels_of
 from tilewright.sim.host_needs import HostUse, host_uses, stream_uses
 from tilewright.sim.machine import Machine
-from tilewright.sim.models import Model, make_machine
+from tilewright.sim.models import Model, checked_jobs, make_machine
 from tilewright.sim.runs import HostArrays, LocatedStream, Progress, Runner, Watch
 from tilewright.sim.scratchpad import host_entries
 from tilewright.sim.tile import Tile
@@ -70,12 +73,15 @@ class SimulatedDevice:
 
     def __init__(self, make_machine: Callable[[], Machine]):
         self._make_machine = make_machine
+        self._debugged = dict[TileId, DebuggedCore]()
         self._use = threading.Lock()  # a run in another thread, or inside a kernel of this one, is refused
         self._begin()
 
     def _begin(self) -> None:
         """Have a machine that is loaded afresh. Its memory goes with this object: it has parts that know each other."""
-        self.runner = self.load(self._make_machine())
+        machine = self._make_machine()
+        machine.debugged_cores = self._debugged
+        self.runner = self.load(machine)
         self._close = finalize(self, self.runner.machine.close)
         self._close.atexit = False  # at the end of the process its memory goes anyway
 
@@ -88,6 +94,34 @@ class SimulatedDevice:
         """The simulated hardware, as the last run left it."""
         self._close.detach()  # it may be looked at when this object is gone
         return self.runner.machine
+
+    def core(self, column: int, row: int, elf: str | PathLike[str] | None = None) -> DebuggedCore:
+        """A core that runs machine code, to halt it, to look at it and to count what it does; see `DebuggedCore`.
+
+        Cores of packages of others run machine code, those of designs what they were compiled from. A core is seen from
+        its start: ask before the first run.
+
+        Args:
+            column: of its tile
+            row: of its tile
+            elf: the file that its program was loaded from, for names of functions and lines; packages bring none
+        """
+        place, machine = TileId(column, row), self.runner.machine
+        tile = machine.tiles.get(place)
+        if tile is None or tile.table.program_memory is None:
+            raise ArgumentError(f"there is no core at ({column}, {row}) of {machine.model}")
+        if not machine.runs_machine_code:
+            text = f"the core of tile ({column}, {row}) runs what it was compiled from, no machine code: "
+            raise ArgumentError(f"{text}cores of a package that was made by others can be debugged so")
+        found = self._debugged.setdefault(place, DebuggedCore(place))
+        if elf is not None:
+            _name_places(found, Path(elf), tile.machine_code() or b"")
+        return found
+
+    def machine_code_cores(self) -> list[TileId]:
+        """Places of the cores that have machine code to run."""
+        machine = self.runner.machine
+        return [place for place, tile in machine.tiles.items() if machine.runs_machine_code and tile.machine_code()]
 
     def __repr__(self) -> str:
         spent = ", to be loaded afresh" if self.runner.is_spent else ""
@@ -109,6 +143,25 @@ class SimulatedDevice:
             self._use.release()
 
 
+def _name_places(core: DebuggedCore, file: Path, program: bytes) -> None:
+    """Give a core the names in the ELF file of its program."""
+    from tilewright import containers
+
+    try:
+        elf = containers.read(file.read_bytes())
+        if not isinstance(elf, containers.ElfFile) or elf.kind != "core-elf":
+            raise containers.ContainerError(None, "no ELF file of a core's program")
+        names = dict[int, str]()
+        for section, symbols in elf.code_sections():
+            at, data = section.header.address, section.content.write()
+            if program[at : at + len(data)] != data:
+                raise containers.ContainerError(None, f"{section.name} is not what the core has at {at:#x}")
+            names |= symbols
+        core.name_places(names, elf.source_lines())
+    except containers.ContainerError as error:
+        raise error.with_file(str(file)) from None
+
+
 class LoadedDevice(SimulatedDevice):
     """A device that was configured once; `run` can be called on it again and again."""
 
@@ -121,9 +174,10 @@ class LoadedDevice(SimulatedDevice):
         model: Model | str = Model.FAST,
         timing: Timing | None = None,
         kernel_mode: KernelMode | None = None,
+        jobs: int = 1,
     ):
-        """`Design.load` makes one: a `device` of a `design`, with `kernels` by `kernel_mode`, `levels`, a `model`
-        and its `timing`."""
+        """`Design.load` makes one: a `device` of a `design`, with `kernels` by `kernel_mode`, `levels`, a `model`,
+        its `timing` and the `jobs` that it may use."""
         check_kernels(kernels, design.module)
         self.design = design
         self.kernels = kernels
@@ -132,7 +186,7 @@ class LoadedDevice(SimulatedDevice):
         self._last: tuple[tuple[RuntimeSequenceOp, tuple[tuple[int, int], ...]], LocatedStream] | None = None
         # trace units are modelled by the plain model alone
         chosen = Model.PLAIN if trace_setups(device) else Model.named(model)
-        super().__init__(lambda: make_machine(device.model, policy_of(levels), timing, chosen))
+        super().__init__(lambda: make_machine(device.model, policy_of(levels), timing, chosen, jobs=checked_jobs(jobs)))
 
     def load(self, machine: Machine) -> Runner:
         numbers = pdi_numbers(self.design.module)
@@ -221,7 +275,7 @@ def bind_cores(machine: Machine, design: Design, kernels: KernelsOf, device: Dev
     of_device = kernels(device)
     for op in device.body.ops:
         if isinstance(op, CoreOp) and op.place is not None:
-            _bind_core(design.core_program(op), machine.tiles[op.place], of_device)
+            _bind_core(design.core_program(op, is_native=machine.runs_native_cores), machine.tiles[op.place], of_device)
         # for messages: the words only have numbers
         elif isinstance(op, LockOp) and op.sym_name and op.place is not None and op.number is not None:
             machine.tiles[op.place].locks[op.number].name = op.sym_name.data

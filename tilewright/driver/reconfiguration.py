@@ -27,7 +27,7 @@ from tilewright.sim.models import Model
 from tilewright.support.tracebacks import at_user_line
 
 if TYPE_CHECKING:
-    from tilewright.codegen.native_sequence import Words
+    from tilewright.codegen.sequence_scalars import Words
 
 METHODS = ("loadpdi", "write32", "ctrlpkt")
 """Ways to bring a configuration to the array; the first one loads images, as sequences say."""

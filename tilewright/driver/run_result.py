@@ -13,6 +13,7 @@ from tilewright.sim.record import RunRecord
 
 if TYPE_CHECKING:
     from tilewright.ir.diagnostics import Diagnostic
+    from tilewright.report.film import Film
     from tilewright.sim.trace import Printed, Rows
 
 SUMMARY_WIDTH = 100
@@ -86,6 +87,12 @@ class RunResult:
 
         write_file(path, page_html(self.record, title or self._name(), texts_of(self.record.locations)).encode())
         return Path(path)
+
+    def film(self, frames: int = 24) -> Film:
+        """The run as pictures of the array, one for each of so many `frames`; a notebook shows them one at a time."""
+        from tilewright.report.film import Film
+
+        return Film(self.record, frames)
 
     def _name(self) -> str:
         from tilewright.ir.diagnostics import file_position

@@ -81,12 +81,16 @@ def texts_of(locations: Iterable[LocationAttr]) -> dict[str, str]:
     return {file: text for file in files if (text := "".join(linecache.getlines(file)))}
 
 
+def is_text(given: str) -> bool:
+    """Whether a string is a program: a path has neither line breaks nor braces as a rule, a program at least one."""
+    return "\n" in given or "{" in given
+
+
 def source_of(given: Compilable) -> Source:
     """The source in what a user hands over; a string with a line break or a brace is text itself."""
     if isinstance(given, TextSource | BuiltSource):
         return given
-    # a path has neither as a rule, a program at least one
-    if isinstance(given, str) and ("\n" in given or "{" in given):
+    if isinstance(given, str) and is_text(given):
         return TextSource(given, "<text>")
     if not isinstance(given, str | PathLike):
         # text needs no front end

@@ -62,6 +62,12 @@ def load_script(path: Path, entry: str | None = None) -> Source:
     _fail_to_choose(path, programs, len(modules))
 
 
+def script_names(path: Path) -> Mapping[str, Any]:
+    """What a file defines, by name; it is run for that."""
+    with _running, collect_modules():
+        return vars(_run(path, path.stem))
+
+
 def _is_program(value: Any) -> bool:
     return isinstance(value, Module | ModuleContext) or is_program(value)
 

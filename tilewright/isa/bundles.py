@@ -17,11 +17,6 @@ from tilewright.isa.tables import (
     placeholders,
 )
 
-LARGEST_BUNDLE = 16
-"""In bytes."""
-_SIZES = {0b0001: 2, 0b1001: 4, 0b0101: 6, 0b1101: 6, 0b0011: 8, 0b1011: 10, 0b0111: 12, 0b1111: 14}
-"""Bytes of a bundle by its lowest four bits; 16 if the lowest is 0."""
-
 
 class DecodeError(Error, ValueError):
     """Bytes that are no bundle; `address` is where."""
@@ -87,9 +82,9 @@ def operand_code(kind: RegisterClass | ImmediateKind, value: CoreRegister | int)
     return kind.code_by_name.get(value.name) if isinstance(value, CoreRegister) else None
 
 
-def bundle_size(first_byte: int) -> int:
+def bundle_size(first_byte: int, isa: InstructionSet | None = None) -> int:
     """How many bytes a bundle has that begins so."""
-    return _SIZES[first_byte & 0b1111] if first_byte & 1 else LARGEST_BUNDLE
+    return (isa or instruction_set()).bundle_size(first_byte)
 
 
 def decode_bundle(
@@ -100,7 +95,7 @@ def decode_bundle(
     address = at if address is None else address
     if not 0 <= at < len(data):
         raise DecodeError(address, "a bundle begins behind the end of the program")
-    size = bundle_size(data[at])
+    size = isa.bundle_size(data[at])
     if at + size > len(data):
         raise DecodeError(address, f"a bundle of {size} bytes, of which {len(data) - at} are there")
     code = int.from_bytes(data[at : at + size], "little")

@@ -8,33 +8,33 @@ same. A core that waits for a lock stands still as a whole, with all that is und
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilewright.errors import Error
-from tilewright.isa.bundles import CoreInstruction, bundle_size, decode_bundle
-from tilewright.isa.meaning import (
-    ADDRESS,
-    JUMPS,
-    Meaning,
-    UnknownMeaningError,
-    Values,
-    access_bytes,
-    meaning_of,
-    signed,
-)
+from tilewright.isa.meaning import ADDRESS, JUMPS, Values, access_bytes, next_place
+from tilewright.isa.numbers import PLAIN, signed
+from tilewright.isa.product_meaning import lookup_addresses
 from tilewright.isa.registers import CoreRegister
+from tilewright.isa.schedule import (
+    DELAY_SLOTS,
+    LOCK_CYCLE,
+    WIDE,
+    BundlePlan,
+    ExecutionError,
+    InstructionPlan,
+    PipelineStep,
+    address_behind_slots,
+    offset_of,
+    planned_at,
+)
 from tilewright.isa.tables import InstructionSet, instruction_set
 
-DELAY_SLOTS = 5
-"""Bundles behind a jump that are issued before it shows."""
-LOCK_CYCLE = 5
-"""In which a lock is asked for or given back: after stores that were issued before it reached memory."""
-COUNT_OF = (3, 7)
-"""Where a modifier's counts stand among its parts."""
-WIDE = 64
-"""Units of so many bits and more hold bytes, others whole numbers."""
+COUNT = (1 << 32) - 1
+"""Of a loop."""
 
 
 class CorePorts(Protocol):
@@ -56,6 +56,11 @@ class FlatMemory:
 
     def __init__(self) -> None:
         self.memory = bytearray(1 << ADDRESS.bit_length())
+
+    def windows(self) -> dict[int, NDArray[np.uint8]]:
+        """The memory itself, in pieces of 64 KiB."""
+        memory = np.frombuffer(self.memory, np.uint8)
+        return {at >> 16: memory[at : at + (1 << 16)] for at in range(0, len(memory), 1 << 16)}
 
     def load(self, address: int, size: int) -> bytes:
         return bytes(self.memory[address : address + size])
@@ -85,14 +90,6 @@ class FlatMemory:
         pass
 
 
-class ExecutionError(Error):
-    """A core that cannot go on: the bundle's address, and why."""
-
-    def __init__(self, address: int, reason: str):
-        self.address, self.reason = address, reason
-        super().__init__(f"{address:#x}: {reason}")
-
-
 class EarlyRead(NamedTuple):
     """A register that was read while a newer value was under way."""
 
@@ -101,46 +98,11 @@ class EarlyRead(NamedTuple):
     register: str
 
 
-class _Read(NamedTuple):
-    cycle: int
-    name: str
-    register: CoreRegister
-    bypass: str | None
-
-
-class _Write(NamedTuple):
-    cycle: int
-    register: CoreRegister
-    bypass: str | None
-
-
-class _Step(NamedTuple):
-    """A cycle of an instruction: what it reads then, and what follows from it."""
-
-    reads: tuple[_Read, ...]
-    moves_pointer: bool
-    loads: bool
-    computes: bool
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """An instruction, prepared: what happens in each of its cycles."""
-
-    instruction: CoreInstruction
-    key: tuple[str, ...]
-    constants: Values
-    steps: dict[int, _Step]
-    writes: dict[str, _Write]
-    store_cycle: int
-    meaning: Meaning = field(repr=False)
-
-
 @dataclass
 class _Flight:
     """An instruction under way."""
 
-    plan: _Plan
+    plan: InstructionPlan
     issued: int
     address: int
     values: dict[str, Any]
@@ -180,11 +142,12 @@ class MachineCore:
             for name, bits in self.isa.registers.units.items()
         }
         self.early_reads: list[EarlyRead] | None = [] if watches_reads else None
-        self._under_way = dict[int, list[tuple[_Flight, _Step]]]()
+        self._under_way = dict[int, list[tuple[_Flight, PipelineStep]]]()
         self._commits = dict[int, list[_Commit]]()
         self._stores = dict[int, list[tuple[int, bytes]]]()
         self._locks = dict[int, list[tuple[str, int, int]]]()
-        self._jump: tuple[int, int] | None = None
+        self._jump: tuple[int, int | None] | None = None
+        """When it shows, and where it leads if it is taken."""
         self._promised = list[_Promise]()
         self._moved = dict[str, dict[str, Any]]()
         """Words of streams that the next bundle has moved already, by instruction."""
@@ -197,17 +160,12 @@ class MachineCore:
         return self._joined(self.isa.registers.named(name))
 
     def set_register(self, name: str, value: Any) -> None:
-        for unit, part in _parts(self.isa.registers.named(name), value, self.isa.registers.units):
+        for unit, part in unit_parts(self.isa.registers.named(name), value, self.isa.registers.units):
             self.units[unit] = part
 
     def _joined(self, register: CoreRegister, newer: dict[str, Any] | None = None) -> Any:
         units = self.units if not newer else self.units | newer
-        if len(register.units) == 1:
-            return units[register.units[0]]
-        values = [units[unit] for unit in register.units]
-        if isinstance(values[0], bytes):
-            return b"".join(values)
-        return values[0] | values[1] << 32 if register.file == "l" else tuple(values)
+        return joined_units(register, [units[unit] for unit in register.units])
 
     # ---- running ----
 
@@ -219,6 +177,13 @@ class MachineCore:
                 raise ExecutionError(self.pc, f"waits for {self.waiting_for() or 'nothing'}")
             if self.cycle >= end:
                 raise ExecutionError(self.pc, f"no end after {limit} cycles")
+
+    def run_until(self, cycle: int) -> bool:
+        """Go on to a cycle, or to the end; False if the core has to wait."""
+        while self.cycle < cycle and not self.is_done:
+            if not self.step():
+                return False
+        return True
 
     def waiting_for(self) -> str:
         """What a core that stands still waits for."""
@@ -252,15 +217,18 @@ class MachineCore:
             self.is_done = True
         return True
 
-    def _bundle(self) -> _Prepared:
-        return _prepared(self.program, self.pc, self.isa)
+    def _bundle(self) -> BundlePlan:
+        return planned_at(self.program, self.pc, self.isa)
 
     def _advance(self, size: int, loops: bool) -> None:
         self.pc += size
+        target = None
         if self._jump is not None and self._jump[0] == self.cycle:
-            self.pc, self._jump = self._jump[1], None
+            target, self._jump = self._jump[1], None
+        if target is not None:
+            self.pc = target
         elif loops:
-            self.units["lc"] -= 1
+            self.units["lc"] = (self.units["lc"] - 1) & COUNT
             if self.units["lc"]:
                 self.pc = self.units["ls"]
 
@@ -269,24 +237,24 @@ class MachineCore:
         while waiting:
             kind, lock, value = waiting[0]
             ask = self.ports.release if kind == "rel" else self.ports.acquire
-            if not ask(lock, signed(value)):
+            if kind and not ask(lock, signed(value)):
                 return False
             waiting.pop(0)
         self._locks.pop(now, None)
         return True
 
-    def _move_streams(self, bundle: _Prepared) -> bool:
+    def _move_streams(self, bundle: BundlePlan) -> bool:
         """Read and write the words of a bundle; False if one has to wait. None is moved twice."""
         for plan in bundle.streams:
             if plan.instruction.row.record not in self._moved:
                 values = {it.name: self._joined(it.register) for step in plan.steps.values() for it in step.reads}
-                word = STREAMS[plan.key[0]](self, plan, values)
+                word = STREAM_ACTIONS[plan.key[0]](self.ports, plan, values)
                 if word is None and "nb" not in plan.key:
                     return False
                 self._moved[plan.instruction.row.record] = {"word": word or 0, "moved": int(word is not None)}
         return True
 
-    def _issue(self, bundle: _Prepared) -> None:
+    def _issue(self, bundle: BundlePlan) -> None:
         for plan in bundle.plans:
             flight = _Flight(plan, self.cycle, self.pc, dict(plan.constants))
             if bundle.streams:
@@ -330,13 +298,13 @@ class MachineCore:
         if write is None:
             return
         due = self._commits.setdefault(flight.issued + write.cycle, [])
-        for unit, part in _parts(write.register, value, self.isa.registers.units):
+        for unit, part in unit_parts(write.register, value, self.isa.registers.units):
             due.append(_Commit(unit, part, write.bypass))
 
     def _compute(self, flight: _Flight) -> None:
         plan, values = flight.plan, flight.values
         try:
-            results = plan.meaning(values)
+            results = plan.definition(PLAIN, values)
         except Error as error:
             raise ExecutionError(flight.address, f"`{plan.instruction}`: {error}") from None
         for name, value in results.items():
@@ -352,13 +320,12 @@ class MachineCore:
     # ---- memory ----
 
     def _move_pointer(self, flight: _Flight) -> None:
-        values = flight.values
-        name = "p" if "p" in values else "sp"
-        pointer, step = values[name], _offset(values)
-        if "[p]," in flight.plan.instruction.row.syntax or flight.plan.key == ("padd",):
+        values, name = flight.values, flight.plan.pointer
+        pointer, step = values[name], offset_of(values)
+        if flight.plan.moves_on:
             flight.place = pointer
             if isinstance(step, tuple):
-                step, counts = _next_place(step)
+                step, counts = next_place(PLAIN, cast("tuple[int, ...]", step))
                 modifier = flight.plan.writes["m"].register
                 due = self._commits.setdefault(flight.issued + 1, [])
                 due += [_Commit(modifier.units[at], count, None) for at, count in counts.items()]
@@ -372,36 +339,23 @@ class MachineCore:
     def _load(self, flight: _Flight) -> bytes:
         key = flight.plan.key
         if key[0] == "load4":
-            from tilewright.isa.vector_meaning import lookup_addresses
-
-            places = lookup_addresses(int(key[1]), key[2], flight.values["a"])
+            places = lookup_addresses(PLAIN, int(key[1]), key[2], flight.values["a"])
             return b"".join(self.ports.load(place & ADDRESS & -4, 8) for place in places)
         size = access_bytes(key)
         # the lowest bits of an address count for nothing
         return self.ports.load(flight.place & -size, size)
 
 
-def _offset(values: Values) -> int | tuple[int, ...]:
-    for name in ("i", "j", "m"):
-        if name in values:
-            return values[name]
-    return 0
+def joined_units(register: CoreRegister, values: list[Any]) -> Any:
+    """The value of a register whose units hold these."""
+    if len(values) == 1:
+        return values[0]
+    if isinstance(values[0], bytes):
+        return b"".join(values)
+    return values[0] | values[1] << 32 if register.file == "l" else tuple(values)
 
 
-def _next_place(modifier: tuple[int, ...]) -> tuple[int, dict[int, int]]:
-    """The step of a pointer that walks a matrix, and the counts after it, by their place in the modifier."""
-    m, dn, dj, dc, *upper = modifier
-    if dc < dn:
-        return dj, {COUNT_OF[0]: dc + 1}
-    if not upper:
-        return m, {COUNT_OF[0]: 0}
-    _, size, step, count = upper
-    if count < size:
-        return step, {COUNT_OF[0]: 0, COUNT_OF[1]: count + 1}
-    return m, {COUNT_OF[0]: 0, COUNT_OF[1]: 0}
-
-
-def _parts(register: CoreRegister, value: Any, widths: dict[str, int]) -> list[tuple[str, Any]]:
+def unit_parts(register: CoreRegister, value: Any, widths: dict[str, int]) -> list[tuple[str, Any]]:
     """What each unit of a register gets of a value; of bytes that are too many the first."""
     if isinstance(value, bytes):
         found, at = list[tuple[str, Any]](), 0
@@ -419,80 +373,21 @@ def _parts(register: CoreRegister, value: Any, widths: dict[str, int]) -> list[t
     return [(unit, value & ((1 << widths[unit]) - 1))]
 
 
-class _Prepared(NamedTuple):
-    """A bundle with how its instructions run; those that do nothing are left out."""
-
-    size: int
-    plans: tuple[_Plan, ...]
-    streams: tuple[_Plan, ...]
-
-
-@lru_cache(1 << 12)
-def _prepared(program: bytes, pc: int, isa: InstructionSet) -> _Prepared:
-    bundle = decode_bundle(program, pc, isa)
-    try:
-        plans = tuple(plan for it in bundle.instructions if (plan := _plan(it)) is not None)
-    except UnknownMeaningError as error:
-        raise ExecutionError(pc, str(error)) from None
-    return _Prepared(bundle.size, plans, tuple(it for it in plans if it.key[0] in STREAMS))
-
-
-def _plan(instruction: CoreInstruction) -> _Plan | None:
-    """How an instruction runs; None for one that does nothing."""
-    row = instruction.row
-    if row.meaning == ("nop",):
-        return None
-    constants = dict[str, Any]()
-    reads = list[_Read]()
-    writes = dict[str, _Write]()
-    for it in row.operands:
-        value = instruction.operands[it.letter] if it.letter else it.kind
-        if isinstance(value, int):
-            constants[it.letter] = value
-            continue
-        assert isinstance(value, CoreRegister)
-        name = it.letter or value.name
-        if it.read is not None:
-            reads.append(_Read(it.read, name, value, it.bypass_of(value)))
-        if it.written is not None:
-            writes[name] = _Write(it.written, value, it.bypass_of(value))
-    # masks of exceptions are read after the result is there, which does not depend on them
-    first_result = min((it.cycle for it in writes.values() if it.cycle > 1), default=99)
-    reads = [it._replace(cycle=min(it.cycle, first_result)) for it in reads]
-    is_memory = row.meaning[0] in ("load", "store", "padd", "load4")
-    has_pointer = is_memory and row.meaning[0] != "load4"
-    load_cycle = row.memory[0] if row.memory and row.meaning[0] in ("load", "load4") else 0
-    last = max([it.cycle for it in reads] + [load_cycle, 1])
-    cycles = sorted({it.cycle for it in reads} | {1, last} | ({load_cycle} if load_cycle else set()))
-    steps = {
-        cycle: _Step(
-            tuple(it for it in reads if it.cycle == cycle),
-            has_pointer and cycle == 1,
-            cycle == load_cycle,
-            cycle == last,
-        )
-        for cycle in cycles
-    }
-    store_cycle = row.memory[-1] if row.memory else 0
-    return _Plan(instruction, row.meaning, constants, steps, writes, store_cycle, meaning_of(row.meaning))
-
-
 def _jump(core: MachineCore, flight: _Flight) -> None:
     kind, values = flight.plan.key[0], flight.values
     if kind == "jl":
-        at = flight.address
-        for _ in range(DELAY_SLOTS + 1):
-            at += bundle_size(core.program[at])
-        core._commit(flight, "lr", at)
-    if JUMPS[kind](values):
-        core._jump = flight.issued + DELAY_SLOTS + 1, values["lr"] if kind == "ret" else values["t"]
+        core._commit(flight, "lr", address_behind_slots(core.program, flight.address))
+    if core._jump is not None:
+        raise ExecutionError(flight.address, "a jump in the slots behind another")
+    target = values["lr"] if kind == "ret" else values["t"]
+    core._jump = flight.issued + DELAY_SLOTS + 1, target if JUMPS[kind](values) else None
 
 
 def _lock(core: MachineCore, flight: _Flight) -> None:
     kind, *condition = flight.plan.key
-    if not condition or flight.values["r26"]:
-        due = core._locks.setdefault(flight.issued + LOCK_CYCLE, [])
-        due.append((kind, flight.values["n"], flight.values["b"]))
+    is_wanted = not condition or flight.values["r26"] != 0
+    due = core._locks.setdefault(flight.issued + LOCK_CYCLE, [])
+    due.append((kind if is_wanted else "", flight.values["n"], flight.values["b"]))
 
 
 def _event(core: MachineCore, flight: _Flight) -> None:
@@ -513,25 +408,25 @@ ACTIONS: dict[str, Callable[[MachineCore, _Flight], None]] = {
 """What instructions do beside their results."""
 
 
-def _read_word(core: MachineCore, plan: _Plan, values: Values) -> int | None:
-    return core.ports.read_stream("nb" not in plan.key)
+def _read_word(ports: CorePorts, plan: InstructionPlan, values: Values) -> int | None:
+    return ports.read_stream("nb" not in plan.key)
 
 
-def _write_word(core: MachineCore, plan: _Plan, values: Values) -> int | None:
+def _write_word(ports: CorePorts, plan: InstructionPlan, values: Values) -> int | None:
     is_last = "tlast" in plan.key or ("tlast_reg" in plan.key and bool(values["r28"]))
-    moved = core.ports.write_stream(values["a"], is_last, "nb" not in plan.key)
+    moved = ports.write_stream(values["a"], is_last, "nb" not in plan.key)
     return values["a"] if moved else None
 
 
-def _read_cascade(core: MachineCore, plan: _Plan, values: Values) -> bytes | None:
-    return core.ports.read_cascade()
+def _read_cascade(ports: CorePorts, plan: InstructionPlan, values: Values) -> bytes | None:
+    return ports.read_cascade()
 
 
-def _write_cascade(core: MachineCore, plan: _Plan, values: Values) -> bytes | None:
-    return values["a"] if core.ports.write_cascade(values["a"]) else None
+def _write_cascade(ports: CorePorts, plan: InstructionPlan, values: Values) -> bytes | None:
+    return values["a"] if ports.write_cascade(values["a"]) else None
 
 
-STREAMS: dict[str, Callable[[MachineCore, _Plan, Values], int | bytes | None]] = {
+STREAM_ACTIONS: dict[str, Callable[[CorePorts, InstructionPlan, Values], int | bytes | None]] = {
     "stream_read": _read_word,
     "stream_write": _write_word,
     "cascade_read": _read_cascade,

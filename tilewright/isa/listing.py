@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tilewright.isa.bundles import CoreBundle, DecodeError, decode_bundle
 from tilewright.isa.tables import InstructionSet
+
+if TYPE_CHECKING:
+    from tilewright.isa.program_places import ProgramPlaces
 
 SMALLEST_BUNDLE = 2
 """Bundles begin at multiples of so many bytes."""
@@ -53,23 +56,16 @@ def _target(bundle: CoreBundle) -> int | None:
     return None
 
 
-def place_name(address: int, symbols: Mapping[int, str]) -> str:
-    """An address by the symbol at or before it; empty if there is none before."""
-    known = sorted(symbols)
-    before = known[bisect_right(known, address) - 1] if known and known[0] <= address else None
-    if before is None:
-        return ""
-    return symbols[before] if before == address else f"{symbols[before]}+{address - before:#x}"
-
-
-def listing(
-    data: bytes, address: int = 0, symbols: Mapping[int, str] | None = None, isa: InstructionSet | None = None
-) -> Iterator[str]:
-    """The lines of a listing, a line each for bundles and for the symbols that stand at them."""
-    symbols = symbols or {}
+def listing(data: bytes, address: int, places: ProgramPlaces, isa: InstructionSet | None = None) -> Iterator[str]:
+    """The lines of a listing, a line each for bundles, for the functions that begin at them, and for their sources."""
+    last = None
     for it in listed_bundles(data, address, isa):
-        if it.address in symbols:
-            yield f"{symbols[it.address]}:"
-        name = "" if it.target is None else place_name(it.target, symbols)
+        if it.address in places.functions:
+            yield f"{places.functions[it.address]}:"
+        source = places.line(it.address)
+        if source is not None and source[1:3] != last:
+            yield f"// {source.file}:{source.line}"
+            last = source[1:3]
+        name = "" if it.target is None else places.name(it.target)
         comment = f"  // {name}" if name else ""
         yield f"{it.address:6x}  {it.code.hex(' '):47}  {it.text}{comment}"

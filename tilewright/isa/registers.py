@@ -75,7 +75,8 @@ def read_registers(lines: Iterable[str]) -> RegisterTable:
             case "named":
                 bits, *names = words
                 for number, each in enumerate(names):
-                    table.add(CoreRegister(name, number, each, int(bits), (each,)))
+                    each, _, own = each.partition(":")
+                    table.add(CoreRegister(name, number, each, int(own or bits), (each,)))
             case "class":
                 table.classes[name] = _class(table, name, words)
             case _:

@@ -11,13 +11,17 @@ from importlib.resources import files
 from tilewright.errors import UnknownNameError
 from tilewright.isa.registers import CoreRegister, RegisterClass, RegisterTable, read_registers
 
-ARCHITECTURES = ("aie2",)
+ARCHITECTURES = ("aie2", "aie2p")
 _IMMEDIATE = re.compile(r"(?P<kind>[sun])(?P<bits>\d+)(?:x(?P<step>\d+))?$")
 _OPERAND = re.compile(
     r"(?P<letter>[a-z]?)(?P<io>[<>=]+)(?P<kind>\w+)(?:@(?P<cycle>\d+))?(?:~(?P<bypass>\w+)(?::(?P<only>\w+))?)?$"
 )
-_WORD = re.compile(r"(?<![\w.])[a-z](?![\w.])")
+_WORD = re.compile(r"(?<![\w.])[a-z](?!\w)")
 MEMORY = "memory@"
+SIZE_BITS = 4
+"""So many of the lowest bits of a bundle say how long it is."""
+UNKNOWN_CYCLE = 0
+"""Of operands in tables that give no cycles; those that are given begin with 1."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,18 @@ class InstructionSet:
         for row in self.rows:
             self.by_mnemonic.setdefault(row.mnemonic, []).append(row)
         self.nops = {row.slot: row for row in self.rows if row.meaning == ("nop",)}
+        self.has_cycles = all(UNKNOWN_CYCLE not in (it.read, it.written) for row in self.rows for it in row.operands)
+        """Whether the tables say when registers are read and written, without which code can be listed, not run."""
+        self._sizes = {
+            code: form.size
+            for form in self.formats
+            for code in range(1 << SIZE_BITS)
+            if not (code ^ form.fixed) & form.mask & (1 << SIZE_BITS) - 1
+        }
+
+    def bundle_size(self, first_byte: int) -> int:
+        """How many bytes a bundle has that begins so."""
+        return self._sizes[first_byte & (1 << SIZE_BITS) - 1]
 
     def _row(self, line: str) -> InstructionRow:
         slot, record, bits, syntax, operands, meaning = re.split(r"  +", line)
@@ -132,7 +148,7 @@ class InstructionSet:
         io, kind = found["io"], found["kind"]
         if io == "=":
             return OperandRow(found["letter"], _immediate(kind), None, None)
-        cycle = int(found["cycle"])
+        cycle = int(found["cycle"] or UNKNOWN_CYCLE)
         is_register = not found["letter"]
         return OperandRow(
             found["letter"],

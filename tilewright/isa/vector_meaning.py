@@ -1,43 +1,19 @@
-"""Meaning of vector instructions, over bytes of registers as NumPy reads them.
+"""Meaning of vector instructions, over the bytes of registers.
 
 Types in keys: `s16` is a signed element of 16 bits, `d16` one whose sign a control register says, `16` one whose sign
-does not matter. Sources: the AI Engine-ML intrinsics guide (UG1583) for what operations do; the layout of a product's
-configuration is that of `aiev2_vmult.h` in llvm-aie.
+does not matter. Source: the AI Engine-ML intrinsics guide (UG1583).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from tilewright.isa.meaning import MAKERS, Definition, Maker, Results, Values, define
+from tilewright.isa.numbers import Data, Flag, Lanes, Numbers, UnknownMeaningError, Word
 
-from tilewright.isa.meaning import Maker, Meaning, Results, UnknownMeaningError, Values
-
-Lanes: TypeAlias = NDArray[Any]
-MAKERS = dict[str, Maker]()
 REGISTER = 64
 """Bytes of an x register."""
-SATURATE, SYMMETRIC = 1, 3
-
-
-def define(*names: str) -> Callable[[Maker], Maker]:
-    def add(make: Maker) -> Maker:
-        for name in names:
-            MAKERS[name] = make
-        return make
-
-    return add
-
-
-def lanes(data: bytes, bits: int, is_signed: bool) -> Lanes:
-    """Elements of bytes; those of 4 bits as bytes of their own."""
-    if bits == 4:
-        pairs = np.frombuffer(data, np.uint8)
-        low = np.stack([pairs & 15, pairs >> 4], axis=-1).reshape(-1).astype(np.int8)
-        return np.where(low > 7, low - 16, low).astype(np.int8) if is_signed else low
-    return np.frombuffer(data, np.dtype(f"<{'i' if is_signed else 'u'}{bits // 8}"))
 
 
 class LaneType(NamedTuple):
@@ -51,24 +27,21 @@ class LaneType(NamedTuple):
     def of(cls, text: str) -> LaneType:
         return cls(int(text.lstrip("sd")), text[0] if text[0] in "sd" else "")
 
-    def read(self, data: bytes, control: int) -> Lanes:
-        return lanes(data, self.bits, self.is_signed(control))
-
-    def is_signed(self, control: int) -> bool:
-        return self.sign == "s" or (self.sign == "d" and bool(control))
-
-
-def as_bytes(values: Lanes, bits: int) -> bytes:
-    """Elements as the bytes of a register, cut to their bits."""
-    if bits == 4:
-        halves = (values.astype(np.uint8) & 15).reshape(-1, 2)
-        return (halves[:, 0] | halves[:, 1] << 4).astype(np.uint8).tobytes()
-    return values.astype(np.int64).astype(np.dtype(f"<i{bits // 8}")).tobytes()
+    def read(self, n: Numbers, data: Data, control: Word, wide: int = 0) -> Lanes:
+        """The elements with their signs, in lanes of more bits."""
+        lanes = n.cast(n.lanes(data, self.bits, self.sign == "s"), wide or (64 if self.bits >= 32 else 32), True)
+        return with_sign(n, lanes, self.bits, control) if self.sign == "d" else lanes
 
 
-def as_mask(flags: Lanes) -> int:
-    """A bit for each lane, the first lowest."""
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+def with_sign(n: Numbers, lanes: Lanes, bits: int, is_signed: Word) -> Lanes:
+    """Lanes of more bits, whose lowest have a sign if the word is not 0."""
+    sign = n.choose(is_signed != 0, 1 << (bits - 1), 0)
+    return (lanes ^ sign) - sign
+
+
+def as_data(n: Numbers, lanes: Lanes, bits: int) -> Data:
+    """The lowest bits of each lane."""
+    return n.nibbles(n.cast(lanes, 8, False)) if bits == 4 else n.data(n.cast(lanes, bits, False))
 
 
 # ---- lanes of two vectors ---------------------------------------------------------------------------------------
@@ -78,9 +51,9 @@ ARITHMETIC: dict[str, Callable[[Lanes, Lanes], Lanes]] = {"vadd": lambda a, b: a
 
 
 def _arithmetic(compute: Callable[[Lanes, Lanes], Lanes]) -> Maker:
-    def make(text: str) -> Meaning:
+    def make(text: str) -> Definition:
         bits = int(text)
-        return lambda v: {"d": as_bytes(compute(lanes(v["a"], bits, False), lanes(v["b"], bits, False)), bits)}
+        return lambda n, v: {"d": n.data(compute(n.lanes(v["a"], bits, False), n.lanes(v["b"], bits, False)))}
 
     return make
 
@@ -89,89 +62,110 @@ MAKERS.update({name: _arithmetic(compute) for name, compute in ARITHMETIC.items(
 
 
 @define("vaddsub")
-def _vaddsub(text: str) -> Meaning:
+def _vaddsub(text: str) -> Definition:
     bits = int(text)
 
-    def compute(v: Values) -> Results:
-        a, b = lanes(v["a"], bits, False), lanes(v["b"], bits, False)
-        return {"d": as_bytes(np.where(_chosen(v["s"], len(a)), a - b, a + b), bits)}
+    def compute(n: Numbers, v: Values) -> Results:
+        a, b = n.lanes(v["a"], bits, False), n.lanes(v["b"], bits, False)
+        return {"d": n.data(n.choose(n.flags(v["s"], REGISTER * 8 // bits), a - b, a + b))}
 
     return compute
 
 
-def _chosen(mask: int, count: int) -> Lanes:
-    data = np.frombuffer(mask.to_bytes(8, "little"), np.uint8)
-    return np.unpackbits(data, bitorder="little")[:count].astype(bool)
-
-
 @define("vsel")
-def _vsel(text: str) -> Meaning:
+def _vsel(text: str) -> Definition:
     bits = int(text)
 
-    def compute(v: Values) -> Results:
-        a, b = lanes(v["a"], bits, False), lanes(v["b"], bits, False)
-        return {"d": np.where(_chosen(v["s"], len(a)), b, a).tobytes()}
+    def compute(n: Numbers, v: Values) -> Results:
+        a, b = n.lanes(v["a"], bits, False), n.lanes(v["b"], bits, False)
+        return {"d": n.data(n.choose(n.flags(v["s"], REGISTER * 8 // bits), b, a))}
 
     return compute
 
 
 @define("vband")
-def _vband() -> Meaning:
-    return lambda v: {"d": (lanes(v["a"], 8, False) & lanes(v["b"], 8, False)).tobytes()}
+def _vband() -> Definition:
+    return lambda n, v: {"d": n.data(n.lanes(v["a"], 8, False) & n.lanes(v["b"], 8, False))}
 
 
 @define("vbor")
-def _vbor() -> Meaning:
-    return lambda v: {"d": (lanes(v["a"], 8, False) | lanes(v["b"], 8, False)).tobytes()}
+def _vbor() -> Definition:
+    return lambda n, v: {"d": n.data(n.lanes(v["a"], 8, False) | n.lanes(v["b"], 8, False))}
 
 
-COMPARISONS: dict[str, tuple[Callable[[Lanes, Lanes], Lanes] | None, Callable[[Lanes, Lanes], Lanes]]] = {
-    "vlt": (None, np.less),
-    "vge": (None, np.greater_equal),
-    "vmax_lt": (np.maximum, np.less),
-    "vmin_ge": (np.minimum, np.greater_equal),
-    "vmaxdiff_lt": (lambda a, b: np.maximum(a - b, 0), np.less),
-    "vsub_lt": (lambda a, b: a - b, np.less),
-    "vsub_ge": (lambda a, b: a - b, np.greater_equal),
+def _largest(n: Numbers, a: Lanes, b: Lanes) -> Lanes:
+    return n.choose(a < b, b, a)
+
+
+def _smallest(n: Numbers, a: Lanes, b: Lanes) -> Lanes:
+    return n.choose(a < b, a, b)
+
+
+Combine = Callable[[Numbers, Lanes, Lanes], Lanes]
+COMPARISONS: dict[str, tuple[Combine | None, Callable[[Lanes, Lanes], Flag]]] = {
+    "vlt": (None, lambda a, b: a < b),
+    "vge": (None, lambda a, b: a >= b),
+    "vmax_lt": (_largest, lambda a, b: a < b),
+    "vmin_ge": (_smallest, lambda a, b: a >= b),
+    "vmaxdiff_lt": (lambda n, a, b: n.choose(a < b, 0, a - b), lambda a, b: a < b),
+    "vsub_lt": (lambda n, a, b: a - b, lambda a, b: a < b),
+    "vsub_ge": (lambda n, a, b: a - b, lambda a, b: a >= b),
 }
 """What a lane becomes, if anything, and the bit that it gives."""
 
 
-def _comparison(result: Callable[[Lanes, Lanes], Lanes] | None, test: Callable[[Lanes, Lanes], Lanes]) -> Maker:
-    def make(text: str) -> Meaning:
+def _comparison(result: Combine | None, test: Callable[[Lanes, Lanes], Flag]) -> Maker:
+    def make(text: str) -> Definition:
         if text == "bf16":
-            raise UnknownMeaningError("comparisons of bf16 are not known")
+            return _float_comparison(result is not None, test)
         element = LaneType.of(text)
 
-        def compute(v: Values) -> Results:
+        def compute(n: Numbers, v: Values) -> Results:
             sign = v.get("crVaddSign", 1)
-            a, b = element.read(v["a"], sign).astype(np.int64), element.read(v["b"], sign).astype(np.int64)
-            made: Results = {"c": as_mask(test(a, b))}
-            return made if result is None else made | {"d": as_bytes(result(a, b), element.bits)}
+            a, b = element.read(n, v["a"], sign), element.read(n, v["b"], sign)
+            made: Results = {"c": n.mask(test(a, b))}
+            return made if result is None else made | {"d": as_data(n, result(n, a, b), element.bits)}
 
         return compute
 
     return make
 
 
+def _float_comparison(gives_lane: bool, test: Callable[[Lanes, Lanes], Flag]) -> Definition:
+    """Of bf16, which are in the order of whole numbers once those below zero are turned around; zeros are equal."""
+
+    def compute(n: Numbers, v: Values) -> Results:
+        a, b = (n.cast(n.lanes(v[name], 16, False), 32, True) for name in ("a", "b"))
+        flag = test(_in_order(n, a), _in_order(n, b))
+        made: Results = {"c": n.mask(flag)}
+        return made | {"d": as_data(n, n.choose(flag, b, a), 16)} if gives_lane else made
+
+    return compute
+
+
+def _in_order(n: Numbers, bits: Lanes) -> Lanes:
+    magnitude = bits & 0x7FFF
+    return n.choose(bits > 0x7FFF, 0 - magnitude, magnitude)
+
+
 MAKERS.update({name: _comparison(*parts) for name, parts in COMPARISONS.items()})
-UNARY: dict[str, tuple[Callable[[Lanes], Lanes] | None, Callable[[Lanes], Lanes]]] = {
+UNARY: dict[str, tuple[Callable[[Numbers, Lanes], Lanes] | None, Callable[[Lanes], Flag]]] = {
     "veqz": (None, lambda a: a == 0),
-    "vabs_gtz": (np.abs, lambda a: a > 0),
-    "vneg_gtz": (np.negative, lambda a: a > 0),
-    "vbneg_ltz": (np.invert, lambda a: a < 0),
+    "vabs_gtz": (lambda n, a: n.choose(a < 0, 0 - a, a), lambda a: a > 0),
+    "vneg_gtz": (lambda n, a: 0 - a, lambda a: a > 0),
+    "vbneg_ltz": (lambda n, a: a ^ -1, lambda a: a < 0),
 }
 
 
-def _unary(result: Callable[[Lanes], Lanes] | None, test: Callable[[Lanes], Lanes]) -> Maker:
-    def make(text: str) -> Meaning:
+def _unary(result: Callable[[Numbers, Lanes], Lanes] | None, test: Callable[[Lanes], Flag]) -> Maker:
+    def make(text: str) -> Definition:
         element = LaneType.of(text)
 
-        def compute(v: Values) -> Results:
+        def compute(n: Numbers, v: Values) -> Results:
             # `veqz` calls its operand the second
-            a = element.read(v["a"] if "a" in v else v["b"], v.get("crVaddSign", 1)).astype(np.int64)
-            made: Results = {"c": as_mask(test(a))}
-            return made if result is None else made | {"d": as_bytes(result(a), element.bits)}
+            a = element.read(n, v["a"] if "a" in v else v["b"], v.get("crVaddSign", 1))
+            made: Results = {"c": n.mask(test(a))}
+            return made if result is None else made | {"d": as_data(n, result(n, a), element.bits)}
 
         return compute
 
@@ -184,71 +178,70 @@ MAKERS.update({name: _unary(*parts) for name, parts in UNARY.items()})
 # ---- elements and order -------------------------------------------------------------------------------------------
 
 
-def _scalar(value: int, bits: int) -> bytes:
-    return (value & ((1 << bits) - 1)).to_bytes(bits // 8, "little")
+def _copies(n: Numbers, word: Word, bits: int) -> Data:
+    return n.data(n.fill(word, bits, REGISTER * 8 // bits))
 
 
 @define("vbcst")
-def _vbcst(text: str) -> Meaning:
+def _vbcst(text: str) -> Definition:
     bits = int(text)
-    return lambda v: {"d": _scalar(v["a"], bits) * (REGISTER * 8 // bits)}
+    return lambda n, v: {"d": _copies(n, v["a"], bits)}
 
 
-def _element(data: bytes, bits: int, index: int) -> bytes:
+def _element(n: Numbers, data: Data, bits: int, index: Word) -> Word:
     """An element by its number, which counts around the register."""
-    size = bits // 8
-    at = index * size % len(data)
-    return data[at : at + size]
+    return n.word(n.window(data, (index * (bits // 8)) & (REGISTER - 1), bits // 8))
 
 
 @define("vextbcst")
-def _vextbcst(text: str) -> Meaning:
+def _vextbcst(text: str) -> Definition:
     bits = int(text)
-    return lambda v: {"d": _element(v["a"], bits, v["n"]) * (REGISTER * 8 // bits)}
+    return lambda n, v: {"d": _copies(n, _element(n, v["a"], bits, v["n"]), bits)}
 
 
 @define("vextract")
-def _vextract(text: str) -> Meaning:
+def _vextract(text: str) -> Definition:
     element = LaneType.of(text)
 
-    def compute(v: Values) -> Results:
-        found = _element(v["a"], element.bits, v["n"])
-        is_signed = element.is_signed(v.get("crVaddSign", 1))
-        return {"d": int.from_bytes(found, "little", signed=is_signed) & ((1 << max(32, element.bits)) - 1)}
+    def compute(n: Numbers, v: Values) -> Results:
+        found = _element(n, v["a"], element.bits, v["n"])
+        if element.bits == 64:
+            return {"d": found}
+        is_signed = v.get("crVaddSign", 1) if element.sign == "d" else 1
+        return {"d": with_sign(n, found, element.bits, is_signed) & 0xFFFFFFFF}
 
     return compute
 
 
 @define("vinsert")
-def _vinsert(text: str) -> Meaning:
-    bits = int(text)
+def _vinsert(text: str) -> Definition:
+    size = int(text) // 8
 
-    def compute(v: Values) -> Results:
-        made, at = bytearray(v["a"]), v["r29"] * (bits // 8) % REGISTER
-        made[at : at + bits // 8] = _scalar(v["b"], bits)
-        return {"d": bytes(made)}
+    def compute(n: Numbers, v: Values) -> Results:
+        return {"d": n.replaced(v["a"], (v["r29"] * size) & (REGISTER - 1), n.word_data(v["b"], size))}
 
     return compute
 
 
 @define("vpush")
-def _vpush(side: str, text: str) -> Meaning:
-    bits = int(text)
+def _vpush(side: str, text: str) -> Definition:
+    size = int(text) // 8
     if side == "lo":
-        return lambda v: {"d": _scalar(v["a"], bits) + v["b"][: -(bits // 8)]}
-    return lambda v: {"d": v["a"][bits // 8 :] + _scalar(v["b"], bits)}
+        return lambda n, v: {"d": n.join(n.word_data(v["a"], size), n.part(v["b"], 0, REGISTER - size))}
+    return lambda n, v: {"d": n.join(n.part(v["a"], size, REGISTER - size), n.word_data(v["b"], size))}
 
 
 @define("vshift")
-def _vshift(kind: str = "") -> Meaning:
+def _vshift(kind: str = "") -> Definition:
     if kind:
         raise UnknownMeaningError("the meaning of `vshift.align` is not known")
+    return _shift_bytes
 
-    def compute(v: Values) -> Results:
-        at = v["s"] & (REGISTER - 1)
-        return {"d": (v["a"] + v["b"])[at : at + REGISTER]}
 
-    return compute
+def _shift_bytes(n: Numbers, v: Values) -> Results:
+    """64 bytes of both registers from one on; there are zeros behind them."""
+    start = n.choose(v["s"] < 2 * REGISTER, v["s"], 2 * REGISTER)
+    return {"d": n.window(n.join(v["a"], v["b"], n.zeros(REGISTER)), start, REGISTER)}
 
 
 class Transpose(NamedTuple):
@@ -292,302 +285,46 @@ SHUFFLES: list[Transpose] = [
 """By the number in the mode's register."""
 
 
-@define("vshuffle")
-def _vshuffle() -> Meaning:
-    sources = np.array([it.sources() for it in SHUFFLES])
-    sources[FLIP] = np.arange(REGISTER) ^ 2
+def _orders() -> list[list[int]]:
+    orders = [it.sources() for it in SHUFFLES]
+    orders[FLIP] = [byte ^ 2 for byte in range(REGISTER)]
+    return orders
 
-    def compute(v: Values) -> Results:
-        if v["m"] >= len(SHUFFLES):
-            raise UnknownMeaningError(f"shuffle mode {v['m']} is not known")
-        return {"d": np.frombuffer(v["a"] + v["b"], np.uint8)[sources[v["m"]]].tobytes()}
+
+ORDERS = _orders()
+"""The bytes of both operands that a mode takes."""
+
+
+def shuffled(n: Numbers, a: Data, b: Data, mode: Word) -> Data:
+    """Six bits of the mode count; of modes that are none a device gives the first byte, and zeros."""
+    number = mode & 63
+    is_known = number < len(ORDERS)
+    first = n.join(n.part(a, 0, 1), n.zeros(REGISTER - 1))
+    return n.choose(is_known, n.arranged(n.join(a, b), ORDERS, n.choose(is_known, number, 0)), first)
+
+
+@define("vshuffle")
+def _vshuffle() -> Definition:
+    return lambda n, v: {"d": shuffled(n, v["a"], v["b"], v["m"])}
+
+
+@define("vbcstshfl")
+def _broadcast_and_shuffle(text: str) -> Definition:
+    """A shuffle of a register of copies with zeros."""
+    bits = int(text)
+
+    def compute(n: Numbers, v: Values) -> Results:
+        copies = _copies(n, v["a"], bits)
+        return {"d": shuffled(n, copies, n.zeros(REGISTER), v["r29"])}
 
     return compute
 
 
 @define("vmove")
-def _vmove() -> Meaning:
-    return lambda v: {"d": v["a"]}
+def _vmove() -> Definition:
+    return lambda n, v: {"d": v["a"]}
 
 
 @define("vclr")
-def _vclr() -> Meaning:
-    return lambda v: {"d": bytes(4 * VECTOR_LIMIT)}
-
-
-VECTOR_LIMIT = 32
-"""Bytes of the smallest part of an accumulator; four are a whole one, and a smaller one takes the first of them."""
-
-
-# ---- widths -------------------------------------------------------------------------------------------------------
-
-
-def _limits(bits: int, is_signed: bool, saturation: int) -> tuple[int, int]:
-    if not is_signed:
-        return 0, (1 << bits) - 1
-    top = (1 << (bits - 1)) - 1
-    return (-top if saturation == SYMMETRIC else -top - 1), top
-
-
-def _is_odd(values: Lanes) -> Lanes:
-    return (values & 1).astype(bool)
-
-
-# Whether a value whose bits behind the point are `rest` (of `half` * 2) is rounded up from its floor.
-ROUNDINGS: dict[int, Callable[[Lanes, Lanes, int], Lanes]] = {
-    0: lambda floor, rest, half: rest < 0,
-    1: lambda floor, rest, half: rest > 0,
-    2: lambda floor, rest, half: (rest > 0) & (floor < 0),
-    3: lambda floor, rest, half: (rest > 0) & (floor >= 0),
-    8: lambda floor, rest, half: rest > half,
-    9: lambda floor, rest, half: rest >= half,
-    10: lambda floor, rest, half: (rest > half) | ((rest == half) & (floor < 0)),
-    11: lambda floor, rest, half: (rest > half) | ((rest == half) & (floor >= 0)),
-    12: lambda floor, rest, half: (rest > half) | ((rest == half) & _is_odd(floor)),
-    13: lambda floor, rest, half: (rest > half) | ((rest == half) & ~_is_odd(floor)),
-}
-"""By crRnd: floor, ceiling, towards zero, away from zero, and to the nearest with ties to minus infinity, plus
-infinity, zero, away from zero, even, odd."""
-
-
-def shift_amount(value: int) -> int:
-    """Of six bits, -4 to 59."""
-    value &= 63
-    return value - 64 if value >= 60 else value
-
-
-@define("vsrs", "vsrsm")
-def _vsrs(narrow: str, wide: str) -> Meaning:
-    to, element = LaneType.of(narrow), LaneType.of(wide)
-
-    def compute(v: Values) -> Results:
-        shift = shift_amount(v["s"])
-        values = lanes(v["a"], element.bits, True).astype(object if element.bits == 64 else np.int64)
-        if shift <= 0:
-            rounded = values << -shift
-        else:
-            floor, rest = values >> shift, values & ((1 << shift) - 1)
-            up = ROUNDINGS.get(v["crRnd"])
-            if up is None:
-                raise UnknownMeaningError(f"rounding mode {v['crRnd']} is not known")
-            rounded = floor + up(floor, rest, 1 << (shift - 1))
-        return _narrowed(rounded, to, v["crSat"], to.is_signed(v.get("crSRSSign", 1))) | {"srSRS_of": 0}
-
-    return compute
-
-
-def _narrowed(values: Lanes, to: LaneType, saturation: int, is_signed: bool) -> Results:
-    if saturation & SATURATE:
-        values = np.clip(values, *_limits(to.bits, is_signed, saturation))
-    else:
-        values = values & ((1 << to.bits) - 1)
-    wrapped = values.astype(object) & ((1 << to.bits) - 1)
-    if to.bits == 4:
-        return {"d": as_bytes(wrapped.astype(np.int64), 4)}
-    return {"d": wrapped.astype(np.uint64).astype(np.dtype(f"<u{to.bits // 8}")).tobytes()}
-
-
-@define("vups")
-def _vups(wide: str, narrow: str) -> Meaning:
-    to, element = LaneType.of(wide), LaneType.of(narrow)
-
-    def compute(v: Values) -> Results:
-        shift = v["s"] & 63
-        values = element.read(v["a"], v.get("crUPSSign", 1)).astype(object)
-        if v["crSat"] & SATURATE:
-            low, high = _limits(to.bits, True, v["crSat"])
-            values = np.clip(values, low >> shift, high >> shift)
-        made = (values << shift) & ((1 << to.bits) - 1)
-        return {"d": made.astype(np.uint64).astype(np.dtype(f"<u{to.bits // 8}")).tobytes(), "srUPS_of": 0}
-
-    return compute
-
-
-@define("vunpack")
-def _vunpack(wide: str, narrow: str) -> Meaning:
-    to, element = LaneType.of(wide), LaneType.of(narrow)
-    return lambda v: {"d": as_bytes(element.read(v["a"], v.get("crUnpackSign", 1)), to.bits)}
-
-
-@define("vpack")
-def _vpack(narrow: str, wide: str) -> Meaning:
-    to, element = LaneType.of(narrow), LaneType.of(wide)
-
-    def compute(v: Values) -> Results:
-        is_signed = to.is_signed(v.get("crPackSign", 1))
-        values = lanes(v["a"], element.bits, True).astype(np.int64)
-        return _narrowed(values, to, v["crSat"], is_signed)
-
-    return compute
-
-
-# Whether a number of 32 bits whose lowest 16 are `rest` is rounded away from zero on its way to bf16.
-_HALF = 1 << 15
-FLOAT_ROUNDINGS: dict[int, Callable[[Lanes, Lanes, Lanes], Lanes]] = {
-    0: lambda rest, is_negative, is_odd: (rest > 0) & is_negative,
-    1: lambda rest, is_negative, is_odd: (rest > 0) & ~is_negative,
-    2: lambda rest, is_negative, is_odd: rest < 0,
-    3: lambda rest, is_negative, is_odd: rest > 0,
-    8: lambda rest, is_negative, is_odd: (rest > _HALF) | ((rest == _HALF) & is_negative),
-    9: lambda rest, is_negative, is_odd: (rest > _HALF) | ((rest == _HALF) & ~is_negative),
-    10: lambda rest, is_negative, is_odd: rest > _HALF,
-    11: lambda rest, is_negative, is_odd: rest >= _HALF,
-    12: lambda rest, is_negative, is_odd: (rest > _HALF) | ((rest == _HALF) & is_odd),
-    13: lambda rest, is_negative, is_odd: (rest > _HALF) | ((rest == _HALF) & ~is_odd),
-}
-"""By crRnd, as `ROUNDINGS`."""
-QUIET_NAN = 0x7FC0
-
-
-@define("vconv")
-def _vconv(to: str, of: str) -> Meaning:
-    if to == "fp32":
-        return lambda v: {"d": (lanes(v["a"], 16, False).astype(np.uint32) << 16).tobytes()}
-    return _to_bf16
-
-
-def _to_bf16(v: Values) -> Results:
-    bits = lanes(v["a"], 32, False).astype(np.int64)
-    away = FLOAT_ROUNDINGS.get(v["crRnd"])
-    if away is None:
-        raise UnknownMeaningError(f"rounding mode {v['crRnd']} is not known")
-    kept = bits >> 16
-    made = kept + away(bits & 0xFFFF, (bits >> 31).astype(bool), _is_odd(kept))
-    is_nan = (bits & 0x7FFFFFFF) > 0x7F800000
-    return {"d": as_bytes(np.where(is_nan, kept & 0x8000 | QUIET_NAN, made), 16), "srF2FFlags": 0}
-
-
-# ---- products -----------------------------------------------------------------------------------------------------
-
-
-class ProductMode(NamedTuple):
-    """A shape of a product: bits of elements and of sums; in each channel rows x inner times inner x columns."""
-
-    bits_x: int
-    bits_y: int
-    bits_sum: int
-    rows: int
-    inner: int
-    columns: int
-    channels: int = 1
-    is_convolution: bool = False
-    """Row r takes elements r to r + inner - 1 of the first operand."""
-
-
-PRODUCTS: dict[tuple[int, int, int], ProductMode] = {
-    (0, 0, 0): ProductMode(8, 4, 32, 4, 16, 8),
-    (0, 1, 0): ProductMode(8, 8, 32, 4, 8, 8),
-    (0, 1, 1): ProductMode(8, 8, 32, 1, 2, 1, 32),
-    (0, 1, 2): ProductMode(8, 8, 32, 4, 4, 1, 8, True),
-    (0, 1, 3): ProductMode(8, 8, 32, 8, 8, 1, 4, True),
-    (0, 1, 4): ProductMode(8, 8, 32, 32, 8, 1, 1, True),
-    (0, 2, 0): ProductMode(16, 8, 32, 4, 4, 8),
-    (0, 2, 1): ProductMode(16, 8, 32, 4, 4, 4, 2),
-    (0, 3, 0): ProductMode(16, 16, 32, 4, 2, 8),
-    (0, 3, 1): ProductMode(16, 16, 32, 1, 1, 1, 32),
-    (1, 0, 0): ProductMode(32, 16, 64, 4, 2, 4),
-    (1, 2, 0): ProductMode(16, 8, 64, 2, 8, 8),
-    (1, 2, 1): ProductMode(16, 8, 64, 4, 8, 4),
-    (1, 3, 0): ProductMode(16, 16, 64, 2, 4, 8),
-    (1, 3, 1): ProductMode(16, 16, 64, 4, 4, 4),
-    (1, 3, 2): ProductMode(16, 16, 64, 1, 2, 1, 16),
-    (1, 3, 3): ProductMode(16, 16, 64, 16, 4, 1, 1, True),
-}
-"""By amode, bmode and variant of the configuration."""
-
-
-class ProductConfiguration(NamedTuple):
-    """The fields of the register that says what a product is."""
-
-    zeroes: bool
-    mode: tuple[int, int, int]
-    is_y_signed: bool
-    is_x_signed: bool
-    rest: int
-    """Bits for shifted and subtracted parts."""
-
-    @classmethod
-    def of(cls, word: int) -> ProductConfiguration:
-        mode = (word >> 1 & 3, word >> 3 & 3, word >> 5 & 7)
-        return cls(bool(word & 1), mode, bool(word >> 8 & 1), bool(word >> 9 & 1), word >> 10)
-
-
-def _sums(mode: ProductMode, x: Lanes, y: Lanes) -> Lanes:
-    """The products of one instruction, a sum for each lane of the accumulator; channels lie closest together."""
-    c = mode.channels
-    if mode.is_convolution:
-        first = x[: (mode.rows + mode.inner - 1) * c].reshape(-1, c)
-        rows = np.stack([first[at : at + mode.inner] for at in range(mode.rows)])
-        return np.einsum("ric,ic->rc", rows, y[: mode.inner * c].reshape(mode.inner, c)).reshape(-1)
-    a = x[: mode.rows * mode.inner * c].reshape(mode.rows, mode.inner, c)
-    b = y[: mode.inner * mode.columns * c].reshape(mode.inner, mode.columns, c)
-    return np.einsum("ric,ijc->rjc", a, b).reshape(-1)
-
-
-def _signs(name: str) -> tuple[int, int, int]:
-    """Of the first accumulator, the second, and the product."""
-    first = -1 if name.startswith("neg") else 1
-    other = -1 if name.startswith("sub") else 1
-    product = -1 if name.endswith("msc") or name == "negmul" else 1
-    return first, other, product
-
-
-@define("product")
-def _product(name: str, kind: str, number: str = "") -> Meaning:
-    if kind != "dense" or number:
-        raise UnknownMeaningError(f"products with {'floats' if number else 'sparse operands'} are not known")
-    sign, other_sign, product_sign = _signs(name)
-
-    def compute(v: Values) -> Results:
-        what = ProductConfiguration.of(v["c"])
-        mode = PRODUCTS.get(what.mode)
-        if mode is None or what.rest:
-            raise UnknownMeaningError(f"a product with the configuration {v['c']:#x} is not known")
-        x = lanes(v["a"], mode.bits_x, what.is_x_signed).astype(np.int64)
-        y = lanes(v["b"], mode.bits_y, what.is_y_signed).astype(np.int64)
-        total = product_sign * _sums(mode, x, y)
-        if "e" in v and not what.zeroes:
-            total = total + sign * lanes(v["e"], mode.bits_sum, True).astype(np.int64)
-        if "f" in v:
-            total = total + other_sign * lanes(v["f"], mode.bits_sum, True).astype(np.int64)
-        made = as_bytes(total, mode.bits_sum)
-        return {"e" if "f" in v else "d": made}
-
-    return compute
-
-
-@define("acc")
-def _accumulators(name: str, number: str = "") -> Meaning:
-    if number:
-        raise UnknownMeaningError("sums of floats are not known")
-    sign = -1 if name.startswith("neg") else 1
-    other_sign = -1 if name.endswith("sub") else 1
-
-    def compute(v: Values) -> Results:
-        what = ProductConfiguration.of(v["c"])
-        bits = 64 if what.mode[0] == 1 else 32
-        if what.rest:
-            raise UnknownMeaningError(f"a sum with the configuration {v['c']:#x} is not known")
-        total = sign * lanes(v["e"], bits, True).astype(np.int64) * (not what.zeroes)
-        if "f" in v:
-            total = total + other_sign * lanes(v["f"], bits, True).astype(np.int64)
-        return {"d": as_bytes(total, bits)}
-
-    return compute
-
-
-@define("load4")
-def _load4(*_: str) -> Meaning:
-    return lambda v: {"d": v["memory"]}
-
-
-LOOKUPS = 4
-ODD_BANK = 0x10
-"""Of four lookups the second and the fourth go to the other half of a row of 256 bits."""
-
-
-def lookup_addresses(bits: int, half: str, pointers: bytes) -> list[int]:
-    """Where four lookups read 64 bits each; an entry is aligned to twice its size."""
-    found = lanes(pointers, 32, False)[LOOKUPS * (half == "hi") :][:LOOKUPS]
-    aligned = [int(it) & ~(bits // 4 - 1) for it in found]
-    return [at | ODD_BANK if number % 2 else at for number, at in enumerate(aligned)]
+def _vclr() -> Definition:
+    return lambda n, v: {"d": n.zeros(2 * REGISTER)}

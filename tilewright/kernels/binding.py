@@ -199,7 +199,8 @@ def _kernel(definition: Definition, call: Call) -> Kernel:
         if code is None:
             return PreparedCall(partial(definition.function, call, *given), cycles)
         _check_memory(definition, call, given)
-        return PreparedCall(partial(code, *(array.ctypes.data for array in given)), cycles, given)
+        made = code.call(*given)
+        return PreparedCall(made.make, cycles, made)
 
     @prepares(ready)
     def kernel(*arguments: Any) -> Any:

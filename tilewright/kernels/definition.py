@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tilewright.device.vector_unit import VectorUnit
 from tilewright.dialects.aiex.attributes import BlockFloatType
 from tilewright.native.host_arrays import dtype_of
-from tilewright.sim.kernels import KernelError
+from tilewright.sim.kernels import KernelError, NativeKernel
 
 Array: TypeAlias = npt.NDArray[Any]
 Function: TypeAlias = Callable[..., Any]
@@ -97,9 +97,8 @@ class Definition:
     """Macros of the C++ source that change what the kernel does."""
     on_core: bool = False
     """Uses the cascade or the streams of its core."""
-    native: Callable[[Call], Callable[..., None] | None] = _no_native
-    """The function as machine code, for declarations that there is such for: it takes the addresses of all memory
-    and writes the last."""
+    native: Callable[[Call], NativeKernel | None] = _no_native
+    """The function as machine code, for declarations that there is such for: it writes the last of its memories."""
 
     @property
     def memories(self) -> list[MemoryArg]:
@@ -123,7 +122,7 @@ def define(
     check: Check | None = None,
     macros: Iterable[str] = (),
     on_core: bool = False,
-    native: Callable[[Call], Callable[..., None] | None] = _no_native,
+    native: Callable[[Call], NativeKernel | None] = _no_native,
 ) -> Callable[[Function], Function]:
     """Put a function into the library."""
 

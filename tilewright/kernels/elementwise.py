@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.kernels import cost
-from tilewright.kernels.definition import Array, Call, Check, Function, MemoryArg, ScalarArg, define
+from tilewright.kernels.definition import DTYPES, Array, Call, Check, Function, MemoryArg, ScalarArg, define
 from tilewright.kernels.numbers import bf16, f32, wide, wrapped
+from tilewright.sim.kernels import NativeKernel
 
 TILE = 1024
 """Elements that the kernels without a length work on: it is written into their C++ sources."""
@@ -117,11 +118,24 @@ def _zero_cost(call: Call, c: Array) -> int:
     return cost.moves(call, 0, c.nbytes)
 
 
+def _define_zero(element: str) -> None:
+    def native(call: Call) -> NativeKernel | None:
+        # the size of a memref may be known to the program alone
+        if not call.sizes[0]:
+            return None
+        # few programs clear memory
+        from tilewright.kernels.native_product import native_zero
+
+        return native_zero(call.sizes[0] * DTYPES[element].itemsize)
+
+    parameters = [MemoryArg("c_out", element)]
+    define(f"zero_{element}", parameters, _zero_cost, "c = 0", native=native)(_zero)
+    define(f"zero_vectorized_{element}", parameters, _zero_cost, "c = 0", native=native)(_zero)
+    define(f"zero_scalar_{element}", parameters, cost.scalar_loop, "c = 0")(_zero)
+
+
 for _element in ("i8", "i16", "i32", "bf16", "f32"):
-    _parameters = [MemoryArg("c_out", _element)]
-    define(f"zero_{_element}", _parameters, _zero_cost, "c = 0")(_zero)
-    define(f"zero_vectorized_{_element}", _parameters, _zero_cost, "c = 0")(_zero)
-    define(f"zero_scalar_{_element}", _parameters, cost.scalar_loop, "c = 0")(_zero)
+    _define_zero(_element)
 
 
 def _check_bias(call: Call) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -12,7 +12,8 @@ from tilewright.device.vector_unit import Blocks
 from tilewright.kernels import cost
 from tilewright.kernels.definition import Array, Call, MemoryArg, ScalarArg, define
 from tilewright.kernels.numbers import rounded_blocks, wide, wrapped
-from tilewright.sim.kernels import CallingCore, KernelError
+from tilewright.native import has_llvm
+from tilewright.sim.kernels import CallingCore, KernelError, NativeKernel
 
 COMBINATIONS = (
     ("i8", "i8"),
@@ -137,8 +138,8 @@ def _define_vector(pair: tuple[str, str]) -> None:
     def check(call: Call) -> str | None:
         return _check_blocks(call, pair)
 
-    def native(call: Call) -> Callable[[int, int, int], None] | None:
-        if EMULATED in call.macros:
+    def native(call: Call) -> NativeKernel | None:
+        if EMULATED in call.macros or not has_llvm():
             return None
         # few programs multiply matrices
         from tilewright.kernels.native_product import ProductShape, native_product

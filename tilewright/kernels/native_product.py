@@ -1,35 +1,34 @@
 """Products of matrices in blocks as machine code of this computer: c += a * b as the functions of `matmul` define it.
 
-Operands are put into plain rows of floats, in which their products and sums are exact, and multiplied there: integers
-of 8 bits as f32, all others as f64.
+A vector of sums stands for a row of some blocks of c. It takes a group of products for each sum at a time: two of 16
+bits or four of 8 bits where the computer adds those up in one instruction, else one. Operands of bf16 are multiplied as
+f64, in which the sum of a block is exact.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from itertools import product as pairs_of
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from llvmlite import ir
 
 from tilewright.native.host import NativeObject, host_key, host_object
 from tilewright.native.object_cache import cached_object
 from tilewright.native.types import declared
+from tilewright.sim.kernels import NativeKernel
 
 I8, I16, I32, I64, POINTER = (*(ir.IntType(width) for width in (8, 16, 32, 64)), ir.PointerType())
 F32, F64 = ir.FloatType(), ir.DoubleType()
 INTEGERS = {"i8": I8, "i16": I16, "i32": I32}
-EXACT_IN_F32 = 1 << 10
-"""So many products of eight bits add up exactly in an f32."""
 LINE = 64
 """Bytes of the widest vector, at multiples of which operands begin."""
-REGISTERS = {16: 14, 32: 28}
-"""By how many vector registers a computer has: those that sums may take, the rest being for operands."""
+MOST_ROWS = 8
+"""Sums of so many rows are in registers; more of them take no less time, as the instructions are the limit."""
+SIGN = -128
+"""Turns a signed byte into an unsigned one that is 128 more."""
 
 
 class ProductShape(NamedTuple):
@@ -47,84 +46,104 @@ class ProductShape(NamedTuple):
     c_turned: bool = False
 
     @property
-    def number(self) -> ir.Type:
-        return F32 if self.operand == "i8" and self.k <= EXACT_IN_F32 else F64
-
-    @property
-    def number_bytes(self) -> int:
-        return 4 if self.number is F32 else 8
-
-    @property
     def is_integer(self) -> bool:
         return self.total in INTEGERS
 
+
+class Dots(NamedTuple):
+    """Instructions that add products of a group to each sum."""
+
+    group: int
+    factor: ir.Type
+    vector_bytes: int
+    name: str = ""
+    """LLVM's, for vectors of so many bits as stand in for {}; without one, plain operations."""
+    adds: bool = False
+    """Whether it adds to a sum, or gives products to be added."""
+
     @property
-    def scratch_bytes(self) -> int:
-        """Of the three matrices in plain rows."""
-        return sum(_lines(size * self.number_bytes) for size in (self.m * self.k, self.k * self.n, self.m * self.n))
+    def sum_bytes(self) -> int:
+        return 8 if self.factor is F64 else 4
 
 
-def _lines(size: int) -> int:
-    return -(-size // LINE) * LINE
+def native_product(shape: ProductShape, features: str | None = None) -> NativeKernel:
+    """A function of the addresses of a, b and c, for this computer; or as if it had only some features."""
+    dots = _dots(shape, host_key() if features is None else features)
+    key = sha256(repr((*shape, dots, host_key(), Path(__file__).read_bytes())).encode()).hexdigest()
+    native = NativeObject(cached_object(key, lambda: host_object(_Builder(shape, dots).build())))
+    return NativeKernel(native.address("product"), native)
 
 
-def native_product(shape: ProductShape) -> Callable[[int, int, int], None]:
-    """A function of the addresses of a, b and c. It keeps the interpreter's lock, under which its scratch memory is."""
-    key = sha256(repr((*shape, host_key(), Path(__file__).read_bytes())).encode()).hexdigest()
-    native = NativeObject(cached_object(key, lambda: host_object(_Builder(shape).build())))
-    code = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 4)(native.address("product"))
-    memory = np.zeros(shape.scratch_bytes + LINE, np.uint8)
-    scratch = memory.ctypes.data + -memory.ctypes.data % LINE
-
-    def call(a: int, b: int, c: int) -> None:
-        code(a, b, c, scratch)
-
-    # machine code and memory stay as long as something can call it
-    setattr(call, "kept", (native, memory))  # noqa: B010
-    return call
+def native_zero(size: int) -> NativeKernel:
+    """What a product begins with: a function that clears so many bytes of its memory."""
+    key = sha256(repr((size, host_key(), Path(__file__).read_bytes())).encode()).hexdigest()
+    native = NativeObject(cached_object(key, lambda: host_object(_zero_module(size))))
+    return NativeKernel(native.address("zero"), native)
 
 
-class _Matrix(NamedTuple):
-    """A matrix in blocks of `rows` x `columns` of elements at `data`, and in plain rows of numbers at `plain`."""
+def _zero_module(size: int) -> ir.Module:
+    module = ir.Module("zero")
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "zero")
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    clear = declared(module, "llvm.memset.p0.i64", ir.VoidType(), [POINTER, I8, I64, ir.IntType(1)])
+    b.call(
+        clear, [b.load(function.args[0], typ=POINTER), ir.Constant(I8, 0), _number(size), ir.Constant(ir.IntType(1), 0)]
+    )
+    b.ret_void()
+    return module
 
-    data: ir.Value
-    element: str
-    plain: ir.Value
-    height: int
-    width: int
-    rows: int
-    columns: int
-    turned: bool
+
+def _dots(shape: ProductShape, features: str) -> Dots:
+    """The best instructions of a computer for a type."""
+    is_wide = "+avx512f" in features or "+sve" in features
+    size = LINE if is_wide else LINE // 2
+    if not shape.is_integer:
+        return Dots(1, F64, size)
+    if shape.operand == "i8" and "+avx512vnni" in features and "+avx512vl" in features:
+        return Dots(4, I8, size, "llvm.x86.avx512.vpdpbusd.{}", adds=True)
+    if "+avx512vnni" in features and "+avx512vl" in features:
+        return Dots(2, I16, size, "llvm.x86.avx512.vpdpwssd.{}", adds=True)
+    if "+avx2" in features:
+        return Dots(2, I16, LINE // 2, "llvm.x86.avx2.pmadd.wd")
+    return Dots(2, I16, LINE // 2)
 
 
 class _Builder:
-    def __init__(self, shape: ProductShape):
-        self.shape = shape
+    def __init__(self, shape: ProductShape, dots: Dots):
+        self.shape, self.dots = shape, dots
         self.module = ir.Module("product")
-        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), "product")
+        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [POINTER]), "product")
         function.attributes.add("nounwind")
         self.function = function
         self.b = ir.IRBuilder(function.append_basic_block("entry"))
-        self.lanes, self.registers = _vectors(shape)
-        self.vector = ir.VectorType(shape.number, self.lanes)
+        self.lanes = _lanes(shape, dots)
+        self.sums = ir.VectorType(F64 if dots.factor is F64 else I32, self.lanes)
 
     def build(self) -> ir.Module:
-        """The function in LLVM's language."""
-        shape = self.shape
-        a_data, b_data, c_data, scratch = self.function.args
-        sizes = [_lines(size * shape.number_bytes) for size in (shape.m * shape.k, shape.k * shape.n)]
-        plain = [self._byte(scratch, _number(sum(sizes[:before]))) for before in range(3)]
-        a = _Matrix(a_data, shape.operand, plain[0], shape.m, shape.k, shape.r, shape.s, False)
-        b = _Matrix(b_data, shape.operand, plain[1], shape.k, shape.n, shape.s, shape.t, shape.b_turned)
-        c = _Matrix(c_data, shape.total, plain[2], shape.m, shape.n, shape.r, shape.t, shape.c_turned)
-        self._runs(a, self._take)
-        self._runs(b, self._take)
-        if not shape.is_integer:
-            self._runs(c, self._take)
-        self._multiply(a, b, c)
-        self._runs(c, self._add if shape.is_integer else self._put)
+        """The function in LLVM's language. Its argument is the address of three addresses."""
+        shape, factor = self.shape, self.dots.factor
+        a, b, c = (self._load(self._at(self.function.args[0], POINTER, _number(n)), POINTER) for n in range(3))
+        # unsigned bytes are 128 too large, so their products are 128 times the sum of a column too large
+        excess = self._room(I32, shape.n) if self._is_unsigned else None
+        left, right = a, self._room(factor, shape.k * shape.n)
+        if factor is not INTEGERS.get(shape.operand) or self._is_unsigned:
+            left = self._room(factor, shape.m * shape.k)
+            self._pack_a(a, left)
+        self._pack_b(b, right, excess)
+        self._multiply(left, right, c, excess)
         self.b.ret_void()
         return self.module
+
+    @property
+    def _is_unsigned(self) -> bool:
+        """Whether the instruction takes the left operand as unsigned bytes."""
+        return self.dots.factor is I8
+
+    def _room(self, type: ir.Type, count: int) -> ir.Value:
+        room = self.b.alloca(type, ir.Constant(I32, count))
+        room.align = LINE
+        room.type = POINTER  # as all others are, not one to an element
+        return room
 
     @contextmanager
     def _loop(self, end: int, step: int = 1) -> Generator[ir.Value]:
@@ -141,86 +160,176 @@ class _Builder:
         self.b.cbranch(self.b.icmp_signed("<", following, _number(end)), body, after)
         self.b.position_at_end(after)
 
-    # Blocks and plain rows.
+    # Operands as the instructions take them.
 
-    def _runs(self, matrix: _Matrix, move: Callable[[_Matrix, ir.Value, Sequence[ir.Value]], None]) -> None:
-        """Go through a matrix by runs of elements that follow each other in its blocks.
+    def _pack_a(self, a: ir.Value, packed: ir.Value) -> None:
+        """In the order of its blocks, in which the elements of a group stand side by side."""
+        shape, factor = self.shape, self.dots.factor
+        size = shape.m * shape.k
+        count = LINE if size % LINE == 0 else shape.r * shape.s
+        with self._loop(size, count) as at:
+            elements = self._load(self._element(a, at), ir.VectorType(_stored(shape.operand), count))
+            values = self._factors(elements, count)
+            if self._is_unsigned:
+                values = self.b.xor(values, _splat(I8, count, SIGN))
+            self._store(values, self._at(packed, factor, at))
 
-        `move` gets the place of the first one, and those of all of them in plain rows.
-        """
-        height, width, rows, columns = matrix.height, matrix.width, matrix.rows, matrix.columns
-        if matrix.turned:
-            height, width, rows, columns = width, height, columns, rows
-        with self._loop(height // rows) as i, self._loop(width // columns) as j, self._loop(rows) as row:
-            block = self._plus(self._times(i, width // columns), j)
-            run = self._times(self._plus(self._times(block, rows), row), columns)
-            y, x = self._plus(self._times(i, rows), row), self._times(j, columns)
-            places = [
-                self._plus(self._times(here, matrix.width), there)
-                for here, there in (
-                    (self._plus(x, _number(at)), y) if matrix.turned else (y, self._plus(x, _number(at)))
-                    for at in range(columns)
-                )
-            ]
-            move(matrix, run, places)
+    def _pack_b(self, b: ir.Value, packed: ir.Value, excess: ir.Value | None) -> None:
+        """For each vector of columns the groups of all rows, one after the other."""
+        shape, lanes, group = self.shape, self.lanes, self.dots.group
+        s, t, turned = shape.s, shape.t, shape.b_turned
+        order = [
+            column // t * s * t + (column % t * s + row if turned else row * t + column % t)
+            for first in range(0, s, group)
+            for column in range(lanes)
+            for row in range(first, first + group)
+        ]
+        block_type = ir.VectorType(_stored(shape.operand), s * t)
+        with self._loop(shape.n // lanes) as vector:
+            here = None if excess is None else self._at(excess, I32, self._times(vector, lanes))
+            if here is not None:
+                self._store(_splat(I32, lanes, 0), here)
+            with self._loop(shape.k // s) as depth:
+                blocks = list[ir.Value]()
+                for number in range(lanes // t):
+                    column = self._plus(self._times(vector, lanes // t), number)
+                    block = self._block(depth, column, shape.k // s, shape.n // t, turned)
+                    blocks.append(self._load(self._element(b, self._times(block, s * t)), block_type))
+                values = self._factors(self._shuffled(_joined(self.b, blocks), order), len(order))
+                at = self._plus(self._times(vector, shape.k * lanes), self._times(depth, s * lanes))
+                self._store(values, self._at(packed, self.dots.factor, at))
+                if here is not None:
+                    total, step = self._load(here, self.sums), lanes * group
+                    for first in range(0, len(order), step):
+                        part = self._shuffled(values, range(first, first + step))
+                        total = self._dot(total, _splat(I8, step, SIGN), part)
+                    self._store(total, here)
 
-    def _take(self, matrix: _Matrix, run: ir.Value, places: Sequence[ir.Value]) -> None:
-        """From blocks to rows."""
-        elements = self._load_elements(matrix, run, len(places))
-        self._store_numbers(matrix, places, self._numbers(elements, len(places), matrix.element))
+    def _factors(self, elements: ir.Value, count: int) -> ir.Value:
+        factor = self.dots.factor
+        if self.shape.is_integer:
+            is_wider = factor is not INTEGERS[self.shape.operand]
+            return self.b.sext(elements, ir.VectorType(factor, count)) if is_wider else elements
+        return self.b.fpext(self._singles(elements, count), ir.VectorType(factor, count))
 
-    def _put(self, matrix: _Matrix, run: ir.Value, places: Sequence[ir.Value]) -> None:
-        """From rows to blocks; numbers are rounded to the nearest, or of two that are as near the even one."""
-        numbers = self._load_numbers(matrix, places)
-        singles = self.b.fptrunc(numbers, ir.VectorType(F32, len(places)))
-        self._store_elements(matrix, run, self._bf16(singles, len(places)) if matrix.element == "bf16" else singles)
+    def _singles(self, halves: ir.Value, count: int) -> ir.Value:
+        """Numbers of bf16 as f32."""
+        bits = self.b.zext(halves, ir.VectorType(I32, count))
+        return self.b.bitcast(self.b.shl(bits, _splat(I32, count, 16)), ir.VectorType(F32, count))
 
-    def _add(self, matrix: _Matrix, run: ir.Value, places: Sequence[ir.Value]) -> None:
-        """To integers in blocks; what does not fit wraps around."""
-        count, element = len(places), INTEGERS[matrix.element]
-        wide = I32 if self.shape.number is F32 else I64
-        sums = self.b.fptosi(self._load_numbers(matrix, places), ir.VectorType(wide, count))
-        cut = sums if element is wide else self.b.trunc(sums, ir.VectorType(element, count))
-        self._store_elements(matrix, run, self.b.add(self._load_elements(matrix, run, count), cut))
+    # The product.
 
-    def _load_elements(self, matrix: _Matrix, run: ir.Value, count: int) -> ir.Value:
-        return self.b.load(self._element(matrix, run), typ=ir.VectorType(_stored(matrix.element), count), align=1)
+    def _multiply(self, left: ir.Value, right: ir.Value, c: ir.Value, excess: ir.Value | None) -> None:
+        shape, lanes = self.shape, self.lanes
+        rows = _rows(shape)
+        with self._loop(shape.n // lanes) as column, self._loop(shape.m, rows) as i:
+            strips = [self._strip(c, i, first, column) for first in range(0, rows, shape.r)]
+            first = [sum for strip in strips for sum in self._first_sums(strip, column, excess)]
+            entered = self.b.block
+            body, after = (self.function.append_basic_block(name) for name in ("products", "summed"))
+            self.b.branch(body)
+            self.b.position_at_end(body)
+            depth = self.b.phi(I64)
+            sums = [self.b.phi(self.sums) for _ in range(rows)]
+            added = list[ir.Value](sums) if shape.is_integer else [_splat(F64, lanes, 0.0)] * rows
+            for step in range(0, shape.s, self.dots.group):
+                factors = self._right(right, column, depth, step)
+                added = [self._dot(added[row], self._left(left, i, row, depth, step), factors) for row in range(rows)]
+            totals = added if shape.is_integer else list(map(self._rounded_sum, sums, added))
+            following = self.b.add(depth, _number(1))
+            depth.add_incoming(_number(0), entered)
+            depth.add_incoming(following, self.b.block)
+            for phi, start, total in zip(sums, first, totals, strict=True):
+                phi.add_incoming(start, entered)
+                phi.add_incoming(total, self.b.block)
+            self.b.cbranch(self.b.icmp_signed("<", following, _number(shape.k // shape.s)), body, after)
+            self.b.position_at_end(after)
+            for number, strip in enumerate(strips):
+                self._put_sums(strip, totals[number * shape.r : (number + 1) * shape.r])
 
-    def _store_elements(self, matrix: _Matrix, run: ir.Value, values: ir.Value) -> None:
-        self.b.store(values, self._element(matrix, run), align=1)
+    def _right(self, right: ir.Value, column: ir.Value, depth: ir.Value, step: int) -> ir.Value:
+        """Groups of a vector of columns."""
+        shape, lanes, dots = self.shape, self.lanes, self.dots
+        at = self._plus(self._times(column, shape.k * lanes), self._times(depth, shape.s * lanes))
+        type = ir.VectorType(dots.factor, lanes * dots.group)
+        return self._load(self._at(right, dots.factor, self._plus(at, step * lanes)), type)
 
-    def _element(self, matrix: _Matrix, place: ir.Value) -> ir.Value:
-        return self.b.gep(matrix.data, [place], source_etype=_stored(matrix.element))
+    def _left(self, left: ir.Value, i: ir.Value, row: int, depth: ir.Value, step: int) -> ir.Value:
+        """A group of a row, in each lane of a vector."""
+        shape, dots = self.shape, self.dots
+        inside = row // shape.r * shape.r * shape.k + row % shape.r * shape.s + step
+        at = self._plus(self._times(i, shape.k), self._times(depth, shape.r * shape.s))
+        lane = F64 if dots.factor is F64 else I32
+        one = self._load(self._at(left, dots.factor, self._plus(at, inside)), lane)
+        empty = ir.Constant(ir.VectorType(lane, self.lanes), ir.Undefined)
+        spread = self._shuffled(self.b.insert_element(empty, one, ir.Constant(I32, 0)), [0] * self.lanes)
+        return spread if lane is F64 else self.b.bitcast(spread, ir.VectorType(dots.factor, self.lanes * dots.group))
 
-    def _load_numbers(self, matrix: _Matrix, places: Sequence[ir.Value]) -> ir.Value:
-        type = ir.VectorType(self.shape.number, len(places))
-        if not matrix.turned:
-            return self.b.load(self._plain(matrix, places[0]), typ=type, align=self.shape.number_bytes)
-        found: ir.Value = ir.Constant(type, ir.Undefined)
-        for lane, place in enumerate(places):
-            one = self.b.load(self._plain(matrix, place), typ=self.shape.number)
-            found = self.b.insert_element(found, one, ir.Constant(I32, lane))
+    def _dot(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
+        """Sums with the products of a group each."""
+        dots, lanes = self.dots, self.lanes
+        if dots.factor is F64:
+            return self._call(f"llvm.fma.v{lanes}f64", self.sums, [left, right, total])
+        if dots.name and dots.adds:
+            words = [self.b.bitcast(value, self.sums) for value in (left, right)]
+            return self._call(dots.name.format(32 * lanes), self.sums, [total, *words])
+        if dots.name and 4 * lanes == dots.vector_bytes:
+            return self.b.add(total, self._call(dots.name, self.sums, [left, right]))
+        wide = ir.VectorType(I32, lanes * dots.group)
+        products = self.b.mul(self.b.sext(left, wide), self.b.sext(right, wide))
+        even, odd = (self._shuffled(products, range(first, lanes * dots.group, 2)) for first in range(2))
+        return self.b.add(total, self.b.add(even, odd))
+
+    def _rounded_sum(self, total: ir.Value, added: ir.Value) -> ir.Value:
+        """An accumulator takes the products of a block at once, and is an f32 after it."""
+        singles = self.b.fptrunc(self.b.fadd(total, added), ir.VectorType(F32, self.lanes))
+        return self.b.fpext(singles, self.sums)
+
+    # Strips of c: the blocks side by side that `r` vectors of sums are.
+
+    def _strip(self, c: ir.Value, i: ir.Value, first: int, column: ir.Value) -> list[ir.Value]:
+        """The addresses of its blocks; it begins some rows below `i`."""
+        shape, count = self.shape, self.lanes // self.shape.t
+        row = self._plus(self.b.udiv(i, _number(shape.r)), first // shape.r)
+        size, height, width = shape.r * shape.t, shape.m // shape.r, shape.n // shape.t
+        columns = [self._plus(self._times(column, count), number) for number in range(count)]
+        blocks = [self._block(row, column, height, width, shape.c_turned) for column in columns]
+        return [self._at(c, _stored(shape.total), self._times(block, size)) for block in blocks]
+
+    def _first_sums(self, strip: Sequence[ir.Value], column: ir.Value, excess: ir.Value | None) -> list[ir.Value]:
+        """What the sums of each row begin with: those of floats with what is in c, which is rounded with each block."""
+        shape, lanes = self.shape, self.lanes
+        r, t, block = shape.r, shape.t, ir.VectorType(_stored(shape.total), shape.r * shape.t)
+        if excess is not None:
+            return [self.b.neg(self._load(self._at(excess, I32, self._times(column, lanes)), self.sums))] * r
+        if shape.is_integer:
+            return [_splat(I32, lanes, 0)] * r
+        joined = _joined(self.b, [self._load(address, block) for address in strip])
+        found = list[ir.Value]()
+        for row in range(r):
+            inside = [lane % t * r + row if shape.c_turned else row * t + lane % t for lane in range(lanes)]
+            values = self._shuffled(joined, [lane // t * r * t + at for lane, at in enumerate(inside)])
+            singles = self._singles(values, lanes) if shape.total == "bf16" else values
+            found.append(self.b.fpext(singles, self.sums))
         return found
 
-    def _store_numbers(self, matrix: _Matrix, places: Sequence[ir.Value], values: ir.Value) -> None:
-        if not matrix.turned:
-            self.b.store(values, self._plain(matrix, places[0]), align=self.shape.number_bytes)
-            return
-        for lane, place in enumerate(places):
-            self.b.store(self.b.extract_element(values, ir.Constant(I32, lane)), self._plain(matrix, place))
+    def _put_sums(self, strip: Sequence[ir.Value], totals: Sequence[ir.Value]) -> None:
+        shape, lanes = self.shape, self.lanes
+        r, t, type = shape.r, shape.t, ir.VectorType(_stored(shape.total), shape.r * shape.t)
+        joined = _joined(self.b, list(map(self._elements, totals)))
+        for number, address in enumerate(strip):
+            inside = [(at % r, at // r) if shape.c_turned else (at // t, at % t) for at in range(r * t)]
+            values = self._shuffled(joined, [row * lanes + number * t + column for row, column in inside])
+            self._store(self.b.add(self._load(address, type), values) if shape.is_integer else values, address)
 
-    def _plain(self, matrix: _Matrix, place: ir.Value) -> ir.Value:
-        return self.b.gep(matrix.plain, [place], source_etype=self.shape.number)
-
-    def _numbers(self, elements: ir.Value, count: int, element: str) -> ir.Value:
-        numbers = ir.VectorType(self.shape.number, count)
-        if element in INTEGERS:
-            return self.b.sitofp(elements, numbers)
-        if element == "bf16":
-            bits = self.b.zext(elements, ir.VectorType(I32, count))
-            shifted = self.b.shl(bits, _splat(I32, count, 16))
-            elements = self.b.bitcast(shifted, ir.VectorType(F32, count))
-        return self.b.fpext(elements, numbers)
+    def _elements(self, total: ir.Value) -> ir.Value:
+        """Sums in the type of c: integers wrap around, floats are rounded to the nearest, of two to the even one."""
+        shape, lanes = self.shape, self.lanes
+        if shape.is_integer:
+            element = INTEGERS[shape.total]
+            return total if element is I32 else self.b.trunc(total, ir.VectorType(element, lanes))
+        singles = self.b.fptrunc(total, ir.VectorType(F32, lanes))
+        return self._bf16(singles, lanes) if shape.total == "bf16" else singles
 
     def _bf16(self, singles: ir.Value, count: int) -> ir.Value:
         """Rounded in its bits: the upper half, one more if the lower half is more than half, or half of an odd one."""
@@ -233,102 +342,55 @@ class _Builder:
         is_number = self.b.fcmp_ordered("ord", singles, singles)
         return self.b.trunc(self.b.select(is_number, rounded, none), ir.VectorType(I16, count))
 
-    # The product.
+    # Addresses and vectors.
 
-    def _multiply(self, a: _Matrix, b: _Matrix, c: _Matrix) -> None:
-        shape, lanes = self.shape, self.lanes
-        rows, vectors = _tile(shape, lanes, self.registers if shape.is_integer else self.registers // 2)
-        places = list(pairs_of(range(rows), range(vectors)))
-        with self._loop(shape.m, rows) as i, self._loop(shape.n, vectors * lanes) as j:
-            targets = [
-                self._at(c, self._plus(i, _number(row)), self._plus(j, _number(vector * lanes)))
-                for row, vector in places
-            ]
-            before = self.b.block
-            zero = _splat(shape.number, lanes, 0.0)
-            first = [zero if shape.is_integer else self._aligned(target) for target in targets]
-            entered = self.b.block
-            assert entered is before, "loads do not branch"
-            body, after = (self.function.append_basic_block(name) for name in ("products", "summed"))
-            self.b.branch(body)
-            self.b.position_at_end(body)
-            p = self.b.phi(I64)
-            sums = [self.b.phi(self.vector) for _ in places]
-            added = [zero] * len(places)
-            for step in range(shape.s):
-                at = self._plus(p, _number(step))
-                right = [
-                    self._aligned(self._at(b, at, self._plus(j, _number(vector * lanes)))) for vector in range(vectors)
-                ]
-                left = [self._spread(self._at(a, self._plus(i, _number(row)), at)) for row in range(rows)]
-                added = [
-                    self._fma(left[row], right[vector], value)
-                    for (row, vector), value in zip(
-                        places, added if step or not shape.is_integer else sums, strict=True
-                    )
-                ]
-            totals = added if shape.is_integer else list(map(self._rounded_sum, sums, added))
-            following = self.b.add(p, _number(shape.s))
-            p.add_incoming(_number(0), entered)
-            p.add_incoming(following, self.b.block)
-            for phi, start, total in zip(sums, first, totals, strict=True):
-                phi.add_incoming(start, entered)
-                phi.add_incoming(total, self.b.block)
-            self.b.cbranch(self.b.icmp_signed("<", following, _number(shape.k)), body, after)
-            self.b.position_at_end(after)
-            for target, total in zip(targets, totals, strict=True):
-                self.b.store(total, target, align=self.shape.number_bytes)
+    def _block(self, row: ir.Value, column: ir.Value, height: int, width: int, turned: bool) -> ir.Value:
+        """The number of a block of a matrix that is so many blocks high and wide."""
+        return self.b.add(self._times(column, height), row) if turned else self.b.add(self._times(row, width), column)
 
-    def _rounded_sum(self, total: ir.Value, added: ir.Value) -> ir.Value:
-        """An accumulator takes the products of a block at once, and is an f32 after it."""
-        singles = self.b.fptrunc(self.b.fadd(total, added), ir.VectorType(F32, self.lanes))
-        return self.b.fpext(singles, self.vector)
+    def _element(self, data: ir.Value, place: ir.Value) -> ir.Value:
+        return self._at(data, _stored(self.shape.operand), place)
 
-    def _fma(self, left: ir.Value, right: ir.Value, total: ir.Value) -> ir.Value:
-        name = f"llvm.fma.v{self.lanes}{'f32' if self.shape.number is F32 else 'f64'}"
-        return self.b.call(declared(self.module, name, self.vector, [self.vector] * 3), [left, right, total])
+    def _at(self, base: ir.Value, type: ir.Type, place: ir.Value) -> ir.Value:
+        return self.b.gep(base, [place], source_etype=type)
 
-    def _spread(self, address: ir.Value) -> ir.Value:
-        one = self.b.load(address, typ=self.shape.number)
-        empty = ir.Constant(self.vector, ir.Undefined)
-        first = self.b.insert_element(empty, one, ir.Constant(I32, 0))
-        return self.b.shuffle_vector(first, empty, _splat(I32, self.lanes, 0))
+    def _load(self, address: ir.Value, type: ir.Type) -> ir.Value:
+        return self.b.load(address, typ=type, align=1)
 
-    def _aligned(self, address: ir.Value) -> ir.Value:
-        return self.b.load(address, typ=self.vector, align=self.shape.number_bytes)
+    def _store(self, value: ir.Value, address: ir.Value) -> None:
+        self.b.store(value, address, align=1)
 
-    def _at(self, matrix: _Matrix, row: ir.Value, column: ir.Value) -> ir.Value:
-        return self._plain(matrix, self._plus(self._times(row, matrix.width), column))
+    def _shuffled(self, vector: ir.Value, order: Iterable[int]) -> ir.Value:
+        return self.b.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), _mask(order))
 
-    # Numbers of the machine.
+    def _call(self, name: str, type: ir.Type, arguments: Sequence[ir.Value]) -> ir.Value:
+        return self.b.call(declared(self.module, name, type, [value.type for value in arguments]), arguments)
 
-    def _byte(self, base: ir.Value, offset: ir.Value) -> ir.Value:
-        return self.b.gep(base, [offset], source_etype=I8)
-
-    def _plus(self, one: ir.Value, other: ir.Value) -> ir.Value:
-        return self.b.add(one, other)
+    def _plus(self, value: ir.Value, number: ir.Value | int) -> ir.Value:
+        return self.b.add(value, _number(number) if isinstance(number, int) else number)
 
     def _times(self, value: ir.Value, factor: int) -> ir.Value:
         return self.b.mul(value, _number(factor))
 
 
-def _vectors(shape: ProductShape) -> tuple[int, int]:
-    """Lanes of a vector that N is whole vectors of, and registers for sums, on this computer."""
-    is_wide = "+avx512f" in host_key() or "+sve" in host_key()
-    widest = (64 if is_wide else 32) // shape.number_bytes
-    lanes = next(count for count in (widest, widest // 2, widest // 4, 1) if shape.n % count == 0)
-    return lanes, REGISTERS[32 if is_wide else 16]
+def _joined(b: ir.IRBuilder, vectors: Sequence[ir.Value]) -> ir.Value:
+    """Vectors, a power of two of them, one after the other in one."""
+    while len(vectors) > 1:
+        type, pairs = vectors[0].type, zip(vectors[::2], vectors[1::2], strict=True)
+        assert isinstance(type, ir.VectorType)
+        vectors = [b.shuffle_vector(one, other, _mask(range(2 * type.count))) for one, other in pairs]
+    return vectors[0]
 
 
-def _tile(shape: ProductShape, lanes: int, registers: int) -> tuple[int, int]:
-    """Rows and vectors of sums that are kept in registers at a time: such that each operand is used most often."""
-    vectors = shape.n // lanes
-    fitting = [
-        (rows, count)
-        for rows, count in pairs_of(range(1, registers + 1), range(1, 5))
-        if shape.m % rows == 0 and vectors % count == 0 and rows * count + count <= registers
-    ]
-    return max(fitting, key=lambda tile: tile[0] * tile[1] / (tile[0] + tile[1]))
+def _lanes(shape: ProductShape, dots: Dots) -> int:
+    """Sums in a vector: as many blocks of t columns side by side as fit, of which N has whole vectors."""
+    most = dots.vector_bytes // dots.sum_bytes
+    return max(t for t in (shape.t << n for n in range(5)) if t == shape.t or (t <= most and shape.n % t == 0))
+
+
+def _rows(shape: ProductShape) -> int:
+    """Rows whose sums are kept in registers at a time."""
+    return shape.r * next(count for count in (MOST_ROWS // shape.r, 1) if count and shape.m % (shape.r * count) == 0)
 
 
 def _stored(element: str) -> ir.Type:
@@ -337,6 +399,11 @@ def _stored(element: str) -> ir.Type:
 
 def _splat(type: ir.Type, count: int, value: float) -> ir.Constant:
     return ir.Constant(ir.VectorType(type, count), [value] * count)
+
+
+def _mask(order: Iterable[int]) -> ir.Constant:
+    lanes = list(order)
+    return ir.Constant(ir.VectorType(I32, len(lanes)), lanes)
 
 
 def _number(value: int) -> ir.Constant:

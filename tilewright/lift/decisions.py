@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise, starmap
 from typing import TypeAlias
 
 import numpy as np
@@ -27,15 +27,15 @@ class ShapeBranch:
 Decision: TypeAlias = "ShapeBranch | int"
 
 
-def decide(columns: Columns, kinds: Column, turns: Iterable[ShapeExpression] = ()) -> Decision:
+def decide(columns: Columns, kinds: Column, telling: Iterable[ShapeExpression] = ()) -> Decision:
     """A tree that gives the kind of each file; where parameters do not tell, the most frequent one.
 
-    `turns` are expressions of few values that are likely to tell.
+    `telling` are expressions that are likely to tell.
     """
     if (kinds == kinds[0]).all():
         return int(kinds[0])
-    candidates = list(_candidates(columns, [*turns][:MOST_BOUNDS]))
-    return _grow(candidates, kinds, np.arange(len(kinds)))
+    candidates = list(_candidates(columns, [*telling][:MOST_BOUNDS]))
+    return _grow(candidates, kinds, np.arange(len(kinds)), frozenset())
 
 
 def follow(decision: Decision, columns: Columns) -> Column:
@@ -49,7 +49,10 @@ def follow(decision: Decision, columns: Columns) -> Column:
 Candidate: TypeAlias = "tuple[Condition, npt.NDArray[np.bool_]]"
 
 
-def _grow(candidates: Sequence[Candidate], kinds: Column, rows: npt.NDArray[np.int64]) -> Decision:
+def _grow(
+    candidates: Sequence[Candidate], kinds: Column, rows: npt.NDArray[np.int64], asked: frozenset[ShapeExpression]
+) -> Decision:
+    """The tree for some files; what was `asked` of them before costs less to ask again, with another bound."""
     found, counts = np.unique(kinds[rows], return_counts=True)
     usual = int(found[np.argmax(counts)])
     if len(found) == 1:
@@ -60,13 +63,15 @@ def _grow(candidates: Sequence[Candidate], kinds: Column, rows: npt.NDArray[np.i
         if inside.all() or not inside.any():
             continue
         # a condition has to earn what it costs to say
-        score = _entropy(kinds[rows[inside]]) + _entropy(kinds[rows[~inside]]) + 1.0 * condition.cost
+        cost = condition.cost - (condition.expression.cost if condition.expression in asked else 0)
+        score = _entropy(kinds[rows[inside]]) + _entropy(kinds[rows[~inside]]) + cost
         if best is None or score < best[0]:
             best = score, condition, inside
     if best is None:
         return usual
     _, condition, inside = best
-    then, otherwise = _grow(candidates, kinds, rows[inside]), _grow(candidates, kinds, rows[~inside])
+    asked |= {condition.expression}
+    then, otherwise = (_grow(candidates, kinds, rows[side], asked) for side in (inside, ~inside))
     return then if then == otherwise else ShapeBranch(condition, then, otherwise)
 
 
@@ -76,9 +81,9 @@ def _entropy(kinds: Column) -> float:
     return float(-(counts * np.log2(counts / len(kinds))).sum())
 
 
-def _candidates(columns: Columns, turns: Sequence[ShapeExpression]) -> Iterator[Candidate]:
+def _candidates(columns: Columns, telling: Sequence[ShapeExpression]) -> Iterator[Candidate]:
     seen = set[bytes]()
-    for condition in (*_conditions(columns), *(it for turn in turns for it in _bounded(turn, columns, ("==", "<=")))):
+    for condition in (*_conditions(columns), *(it for part in telling for it in _bounded(part, columns, ("==", "<=")))):
         holds = condition.holds(columns)
         if holds.tobytes() not in seen and not holds.all() and holds.any():
             seen.add(holds.tobytes())
@@ -109,4 +114,13 @@ def _bounded(expression: ShapeExpression, columns: Columns, relations: Sequence[
     if len(values) > MOST_BOUNDS:
         values = values[np.linspace(0, len(values) - 1, MOST_BOUNDS).astype(np.int64)]
     for relation in relations:
-        yield from (Condition(expression, relation, value) for value in values.tolist())
+        bounds = values.tolist() if relation == "==" else starmap(roundest, pairwise(values.tolist()))
+        yield from (Condition(expression, relation, bound) for bound in bounds)
+
+
+def roundest(least: int, end: int) -> int:
+    """The number from `least` on and below `end` with most zeros behind: limits of programs are of that kind."""
+    for bit in range(max(abs(least), abs(end)).bit_length(), 0, -1):
+        if (number := -(-least >> bit) << bit) < end:
+            return number
+    return least

@@ -57,6 +57,11 @@ class ShapeExpression(ABC):
     def cost(self) -> int:
         """How much there is to say: the simplest of all that fit is wanted."""
 
+    @property
+    def parts(self) -> tuple[ShapeExpression, ...]:
+        """The expressions that it is made of."""
+        return ()
+
     @abstractmethod
     def evaluate(self, columns: Columns) -> Column: ...
 
@@ -150,6 +155,10 @@ class Binary(ShapeExpression):
     def cost(self) -> int:
         return self.left.cost + self.right.cost + (1 if self.operation in "+*" else 2)
 
+    @property
+    def parts(self) -> tuple[ShapeExpression, ...]:
+        return self.left, self.right
+
     def __str__(self) -> str:
         if self.operation in ("min", "max", "ceildiv"):
             return f"{self.operation}({self.left}, {self.right})"
@@ -224,6 +233,10 @@ class ShapeChoice(ShapeExpression):
     def cost(self) -> int:
         return self.condition.cost + self.then.cost + self.otherwise.cost
 
+    @property
+    def parts(self) -> tuple[ShapeExpression, ...]:
+        return self.condition.expression, self.then, self.otherwise
+
     def __str__(self) -> str:
         return f"{self.then} if {self.condition} else {self.otherwise}"
 
@@ -235,6 +248,50 @@ class ShapeChoice(ShapeExpression):
         condition = scope.holds(self.condition)
         assert condition.type == i1
         return scope.emitter.select(condition, then, otherwise)
+
+
+MOST_PIECES = 16
+
+
+@dataclass(frozen=True)
+class LargestDivisor(ShapeExpression):
+    """A number divided by the smallest of 1 to 16 that leaves no rest and no more than a limit; else the number itself.
+
+    That is how programs cut sizes into pieces of equal length, so that each fits into a buffer.
+    """
+
+    of: ShapeExpression
+    limit: int
+
+    @property
+    def cost(self) -> int:
+        return self.of.cost + 2
+
+    def __str__(self) -> str:
+        return f"divisor({self.of}, {self.limit})"
+
+    @property
+    def parts(self) -> tuple[ShapeExpression, ...]:
+        return (self.of,)
+
+    def evaluate(self, columns: Columns) -> Column:
+        whole = self.of.evaluate(columns)
+        result = whole
+        for pieces in range(MOST_PIECES, 0, -1):
+            part = np.floor_divide(whole, pieces)
+            result = np.where((part * pieces == whole) & (part <= self.limit), part, result)
+        return result
+
+    def emit(self, scope: Scope) -> SSAValue:
+        emitter, whole, limit = scope.emitter, scope.value(self.of), scope.constant(self.limit)
+        result = whole
+        for pieces in range(MOST_PIECES, 0, -1):
+            count = scope.constant(pieces)
+            part = emitter.binary(arith.FloorDivSIOp, whole, count)
+            has_no_rest = emitter.compare("eq", emitter.binary(arith.MuliOp, part, count), whole)
+            fits = emitter.compare("sle", part, limit)
+            result = emitter.select(emitter.binary(arith.AndIOp, has_no_rest, fits), part, result)
+        return result
 
 
 @dataclass(frozen=True)
@@ -249,6 +306,10 @@ class ReciprocalBits(ShapeExpression):
 
     def __str__(self) -> str:
         return f"float_bits(1/({self.of}))"
+
+    @property
+    def parts(self) -> tuple[ShapeExpression, ...]:
+        return (self.of,)
 
     def evaluate(self, columns: Columns) -> Column:
         values = np.clip(self.of.evaluate(columns), 1, 1 << 30)
@@ -274,26 +335,30 @@ class ReciprocalBits(ShapeExpression):
 class Fields(ShapeExpression):
     """A word of several fields: each an expression, and where its lowest bit lies, upwards."""
 
-    parts: tuple[tuple[int, ShapeExpression], ...]
+    fields: tuple[tuple[int, ShapeExpression], ...]
 
     @property
     def cost(self) -> int:
-        return sum(1 + part.cost for _, part in self.parts)
+        return sum(1 + part.cost for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[ShapeExpression, ...]:
+        return tuple(part for _, part in self.fields)
 
     def __str__(self) -> str:
-        ends = [*(shift for shift, _ in self.parts[1:]), 32]
-        named = [f"bits {end - 1}:{shift} = {part}" for (shift, part), end in zip(self.parts, ends, strict=True)]
+        ends = [*(shift for shift, _ in self.fields[1:]), 32]
+        named = [f"bits {end - 1}:{shift} = {part}" for (shift, part), end in zip(self.fields, ends, strict=True)]
         return f"[{'; '.join(reversed(named))}]"
 
     def evaluate(self, columns: Columns) -> Column:
         word = np.zeros(_length(columns), dtype=np.int64)
-        for shift, part in self.parts:
+        for shift, part in self.fields:
             word += part.evaluate(columns) << shift
         return word
 
     def emit(self, scope: Scope) -> SSAValue:
         emitter, word = scope.emitter, scope.constant(0)
-        for shift, part in self.parts:
+        for shift, part in self.fields:
             value = scope.value(part)
             if shift:
                 value = emitter.binary(arith.ShLIOp, value, scope.constant(shift))

@@ -24,7 +24,7 @@ from tilewright.lift.model import (
 )
 from tilewright.lift.parameters import ParameterError, ShapeParameters
 from tilewright.lift.sequence import FIELD_BY_FIELD, LIFTED, SEQUENCE, model_text, stream_text
-from tilewright.txn.codec import decode, unread_mask
+from tilewright.txn.codec import decode, unread_mask, without_unread
 from tilewright.txn.stream import TxnError, Words
 
 MOST_SHOWN = 400
@@ -129,7 +129,7 @@ def lift(
         reasons = "".join(f"; {name}: {reason}" for name, reason in [*parameters.left_out.items()][:3])
         raise ParameterError(f"a family has {LEAST_FILES} files at least, with parameters{reasons}")
     if zero_unused:
-        streams = {name: words & ~unread_mask(decode(words)) for name, words in streams.items()}
+        streams = {name: without_unread(words) for name, words in streams.items()}
     prediction = _predict(streams, parameters, hold_out, seed, progress) if hold_out else None
     model = learn(streams, parameters, progress)
     progress("compiling the sequence")

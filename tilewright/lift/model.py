@@ -23,7 +23,7 @@ from tilewright.lift.expressions import (
 )
 from tilewright.lift.loops import Leaf, Matrix, Node, RolledLoop, joined, roll
 from tilewright.lift.parameters import ShapeParameters
-from tilewright.lift.search import Explainer, turns_of
+from tilewright.lift.search import Explainer, telling_parts
 from tilewright.txn.codec import decode, header_words, lay_out, unread_mask
 from tilewright.txn.stream import HEADER_WORDS, Header, Stream, Words
 
@@ -342,8 +342,8 @@ def _settle(model: FamilyModel, trusted: Iterable[ShapeExpression]) -> None:
         return
     kinds = np.array([number for number, group in enumerate(model.groups) for _ in group.files], dtype=np.int64)
     columns = varying(model.parameters.take(kept).columns)
-    turns = dict.fromkeys(turn for expression in trusted for turn in turns_of(expression))
-    model.decision = decide(columns, kinds, turns) if columns else int(kinds[0])
+    telling = dict.fromkeys(part for expression in trusted for part in telling_parts(expression))
+    model.decision = decide(columns, kinds, telling) if columns else int(kinds[0])
     found = follow(model.decision, columns) if columns else np.full(len(kept), kinds[0])
     for index, kind, wanted in zip(kept, found.tolist(), kinds.tolist(), strict=True):
         if kind != wanted:

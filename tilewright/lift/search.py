@@ -22,6 +22,7 @@ from tilewright.lift.expressions import (
     Columns,
     Condition,
     Fields,
+    LargestDivisor,
     Parameter,
     ReciprocalBits,
     ShapeChoice,
@@ -43,9 +44,13 @@ FIELD_BORDERS = 20, 24, 8, 10, 12, 30
 FILES_OF_ENTRY = 4
 """Shapes that each entry of a table stands for, on average: with fewer it would be a memory, not an explanation."""
 MOST_KEY_COST = 5
+SHORT_TABLE = 20
+"""Cost of a table up to which nothing simpler is looked for."""
+MOST_CUT = 12
+"""Products of other expressions whose divisors are looked at."""
 TURNS = 2, 4, 8
 """Buffers of a kind that take turns."""
-MOST_ON_PARTS = 800
+MOST_ON_PARTS = 1600
 MOST_TRUSTED = 3000
 CERTAINTY_BITS = 2.0
 """Evidence beyond what choosing the expression took."""
@@ -112,8 +117,7 @@ class Explainer:
             self._direct(column, self._all)
             or self._sum(column)
             or self._split(column, self._fitting, range(1, 32))
-            or self._table(column)
-            or self._listed(column, self._all, 0)
+            or self._by_cases(column)
             or self._split(column, self._pieced, FIELD_BORDERS)
         )
 
@@ -121,7 +125,15 @@ class Explainer:
         return self._direct(column, self._all)
 
     def _pieced(self, column: Column) -> ShapeExpression | None:
-        return self._direct(column, self._all) or self._table(column) or self._listed(column, self._all, 1)
+        return self._direct(column, self._all) or self._by_cases(column)
+
+    def _by_cases(self, column: Column) -> ShapeExpression | None:
+        """A table, or conditions with an expression each where these say it in less."""
+        table = self._table(column)
+        if table is not None and table.cost <= SHORT_TABLE:
+            return table
+        found = [it for it in (table, self._listed(column, self._all, 0)) if it is not None]
+        return min(found, key=lambda it: it.cost, default=None)
 
     # One expression for all rows
 
@@ -290,7 +302,8 @@ class Explainer:
         # Where a count has proved itself, buffers that take turns with it are the next thing to look at.
         turns = dict.fromkeys(turn for expression in self.trusted for turn in turns_of(expression))
         self._turns = set[int]()
-        for expression in (*self.trusted, *turns, *_candidates(self._varying)):
+        cut = dict.fromkeys(part for expression in self.trusted for part in parts_of(expression) if _is_size(part))
+        for expression in (*self.trusted, *turns, *_candidates(self._varying, [*cut][:MOST_CUT])):
             values = expression.evaluate(self.columns)
             if len(values) == 0 or (values == values[0]).all() or np.abs(values).max() > LARGEST:
                 continue
@@ -309,15 +322,32 @@ class Explainer:
 
 def turns_of(expression: ShapeExpression) -> Iterator[ShapeExpression]:
     """Remainders of the counts in an expression."""
-    if isinstance(expression, Binary):
-        if expression.operation == "ceildiv":
-            yield from (Binary("%", expression, ShapeConstant(number)) for number in TURNS)
-        yield from turns_of(expression.left)
-        yield from turns_of(expression.right)
+    for part in parts_of(expression):
+        if isinstance(part, Binary) and part.operation == "ceildiv":
+            yield from (Binary("%", part, ShapeConstant(number)) for number in TURNS)
 
 
-def _candidates(columns: Columns) -> Iterator[ShapeExpression]:
-    """Expressions that shapes are turned into sizes by, simple ones first."""
+def telling_parts(expression: ShapeExpression) -> Iterator[ShapeExpression]:
+    """What in an expression is likely to tell kinds of streams from each other."""
+    yield from turns_of(expression)
+    yield from (part for part in parts_of(expression) if isinstance(part, LargestDivisor))
+
+
+def parts_of(expression: ShapeExpression) -> Iterator[ShapeExpression]:
+    """An expression, and all that it is made of."""
+    yield expression
+    for part in expression.parts:
+        yield from parts_of(part)
+
+
+def _is_size(part: ShapeExpression) -> bool:
+    """Whether it is a product with a count in it, such as rows that are filled up to whole blocks."""
+    counts = [it for it in part.parts if isinstance(it, Binary) and it.operation == "ceildiv"]
+    return isinstance(part, Binary) and part.operation == "*" and bool(counts)
+
+
+def _candidates(columns: Columns, cut: Iterable[ShapeExpression] = ()) -> Iterator[ShapeExpression]:
+    """Expressions that shapes are turned into sizes by, simple ones first; `cut` are others to look for parts of."""
     parameters: list[ShapeExpression] = [Parameter(name) for name in columns]
     largest = max((int(np.abs(column).max(initial=0)) for column in columns.values()), default=0)
     powers = [1 << k for k in range(1, 17) if 1 << k <= max(largest, 2)]
@@ -335,6 +365,10 @@ def _candidates(columns: Columns) -> Iterator[ShapeExpression]:
     )
     yield from (Binary("*", q, p) for q in quotients for p in parameters if q.operation != "%")
     yield from (Binary("*", product, p) for product in products for p in parameters)
+    limits = [size - less for size in (1 << k for k in range(5, 17)) for less in (0, 1)]
+    divisors = [LargestDivisor(whole, limit) for limit in limits for whole in (*parameters, *products, *cut)]
+    yield from divisors
+    yield from (Binary("//", divisor.of, divisor) for divisor in divisors)
     yield from (Binary(op, p, ShapeConstant(c)) for c in others for p in parameters for op in ("ceildiv", "//", "%"))
     shares = [Binary("//", ShapeConstant(1 << k), p) for k in range(8, 21) for p in parameters]
     yield from shares

@@ -40,8 +40,8 @@ from tilewright.rewrite.emitter import Emitter, SharedConstants
 from tilewright.rewrite.folding.constants import INDEX
 from tilewright.txn.codec import lay_out
 from tilewright.txn.fields import WHOLE_WORD
-from tilewright.txn.opcodes import LAYOUTS, VERSION, Opcode, address_offset, largest_offset, opcode_name
-from tilewright.txn.stream import Header, Stream, TxnError, Words
+from tilewright.txn.opcodes import VERSION, Opcode, address_offset, largest_offset, opcode_name
+from tilewright.txn.stream import Header, Stream, TxnError, Words, layouts_of
 from tilewright.txn.text import model_of
 
 SEQUENCE = "lifted"
@@ -88,8 +88,9 @@ class SequenceWriter:
         self.model = device_for(header)
         self.device = DeviceOp(self.model.name)
         if header != Header.of(self.model):
-            numbers = (*header.version, header.device_generation, header.rows, header.columns, header.mem_tile_rows)
-            self.device.attributes[operation.TXN_HEADER] = integer_array(i64, (*numbers, header.pad))
+            numbers = tuple(vars(header).values())
+            given = numbers if header.long_patches else numbers[:-1]
+            self.device.attributes[operation.TXN_HEADER] = integer_array(i64, given)
         self.sequence = RuntimeSequenceOp([i32 for _ in parameters], style.sequence)
         if location is not None:
             self.device.location = self.sequence.location = location
@@ -210,7 +211,7 @@ def _signed(word: int) -> int:
 
 def insert(writer: SequenceWriter, emitter: Emitter, opcode: int, words: Sequence[Entry]) -> None:
     """One operation of the stream: as an instruction where that gives these very words, else field by field."""
-    layout = LAYOUTS[writer.header.version][opcode]
+    layout = layouts_of(writer.header)[opcode]
     fields, payload = dict[str, Entry](), list(words[layout.fixed_words :])
     by_word: dict[int, list[str]] = {}
     for name, bits in layout.fields.items():

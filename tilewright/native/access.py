@@ -24,6 +24,7 @@ from tilewright.native.floats import suffix
 from tilewright.native.loops import counted_loop
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.ranges import Range, exactly
+from tilewright.native.traps import FAR, FARTHEST, LARGEST_BYTES, LOST, OUTSIDE
 from tilewright.native.types import declared
 from tilewright.native.values import (
     I1,
@@ -40,8 +41,6 @@ from tilewright.native.values import (
     with_element,
 )
 
-LARGEST_BYTES = 1 << 20
-"""More than the memory of a core and its neighbours."""
 _NAMES = {
     AtomicKind.MAXS: "maxsi",
     AtomicKind.MAXU: "maxui",
@@ -49,11 +48,6 @@ _NAMES = {
     AtomicKind.MINU: "minui",
 }
 """Where `arith` has another name for it."""
-OUTSIDE = "accesses bytes {} up to {} of a buffer that has {}"
-FAR = "accesses element {} of a buffer that has {} bytes"
-LOST = "names an element by a number that does not fit into 64 bits"
-FARTHEST = 1 << 55
-"""Elements whose distance from a buffer's begin, in bytes, is sure to fit into 64 bits."""
 
 
 def times(builder: ir.IRBuilder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:

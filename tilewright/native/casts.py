@@ -14,7 +14,8 @@ from tilewright.native import floats
 from tilewright.native.floats import intrinsic, widen
 from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.values import I64, Untranslatable, element_of, value_type, with_element
+from tilewright.native.traps import Untranslatable
+from tilewright.native.values import I64, element_of, value_type, with_element
 
 NEAREST_EVEN = 0
 """The rounding mode that `arith.truncf` has by default."""

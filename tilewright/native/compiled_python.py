@@ -29,6 +29,7 @@ from tilewright.native.types import declared
 from tilewright.support.lazy import once
 
 I1, I8, I32, I64, POINTER = (*(ir.IntType(width) for width in (1, 8, 32, 64)), ir.PointerType())
+MASK = (1 << 64) - 1
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
@@ -62,9 +63,32 @@ def store64(address: int, value: int) -> None:
     ctypes.c_int64.from_address(address).value = value
 
 
+def copy_bytes(target: int, source: int, count: int) -> None:
+    """Copy memory to where it does not overlap."""
+    ctypes.memmove(target, source, count)
+
+
 def lowest_bit(bits: int) -> int:
     """The number of the lowest bit that is set; there has to be one."""
     return (bits & -bits).bit_length() - 1
+
+
+def rotated_right(bits: int, count: int) -> int:
+    """The 64 bits of a number, those that leave it at the lower end put in at the upper one."""
+    whole = bits & MASK
+    found = (whole >> count | whole << 64 - count) & MASK
+    return found - (1 << 64) if found >> 63 else found
+
+
+def post(semaphore: int) -> None:
+    """Let one who waits for a semaphore of POSIX go on."""
+    ctypes.CDLL(None).sem_post(ctypes.c_void_p(semaphore))
+
+
+def take_post(semaphore: int) -> None:
+    """Wait for a semaphore of POSIX."""
+    while ctypes.CDLL(None).sem_wait(ctypes.c_void_p(semaphore)) != 0:
+        pass
 
 
 def call_address(function: int, argument: int) -> None:
@@ -428,6 +452,15 @@ class _FunctionCompiler:
         self.builder.store(stored, self.builder.inttoptr(address, POINTER), align=1)
         return _number(0)
 
+    def copy_memory(self, target: ir.Value, source: ir.Value, count: ir.Value) -> ir.Value:
+        function = declared(self.module, "llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
+        pointers = [self.builder.inttoptr(address, POINTER) for address in (target, source)]
+        self.builder.call(function, [*pointers, count, ir.Constant(I1, 0)])
+        return _number(0)
+
+    def rotate_right(self, bits: ir.Value, count: ir.Value) -> ir.Value:
+        return self.builder.call(declared(self.module, "llvm.fshr.i64", I64, [I64] * 3), [bits, bits, count])
+
     def trailing_zeros(self, bits: ir.Value) -> ir.Value:
         # The 1 says that there is a bit: of 0 it gives anything.
         return self.builder.call(declared(self.module, "llvm.cttz.i64", I64, [I64, I1]), [bits, ir.Constant(I1, 1)])
@@ -437,6 +470,22 @@ class _FunctionCompiler:
 
     def maximum(self, first: ir.Value, second: ir.Value) -> ir.Value:
         return self.builder.select(self.builder.icmp_signed(">", first, second), first, second)
+
+    def post_semaphore(self, semaphore: ir.Value) -> ir.Value:
+        function = declared(self.module, "sem_post", I32, [POINTER])
+        self.builder.call(function, [self.builder.inttoptr(semaphore, POINTER)])
+        return _number(0)
+
+    def wait_for_semaphore(self, semaphore: ir.Value) -> ir.Value:
+        function = declared(self.module, "sem_wait", I32, [POINTER])
+        again, after = (self.function.append_basic_block(name) for name in ("wait", "after"))
+        self.builder.branch(again)
+        self.builder.position_at_end(again)
+        code = self.builder.call(function, [self.builder.inttoptr(semaphore, POINTER)])
+        # A signal ends the wait too early.
+        self.builder.cbranch(self.builder.icmp_signed("==", code, ir.Constant(I32, 0)), after, again)
+        self.builder.position_at_end(after)
+        return _number(0)
 
     def call_pointer(self, function: ir.Value, argument: ir.Value) -> ir.Value:
         pointer = self.builder.inttoptr(function, ir.PointerType(ir.FunctionType(ir.VoidType(), [POINTER])))
@@ -451,9 +500,13 @@ INTRINSICS: dict[str, Callable[..., ir.Value]] = {
     "store8": _FunctionCompiler.store8,
     "store32": _FunctionCompiler.store32,
     "store64": _FunctionCompiler.store64,
+    "copy_bytes": _FunctionCompiler.copy_memory,
+    "rotated_right": _FunctionCompiler.rotate_right,
     "lowest_bit": _FunctionCompiler.trailing_zeros,
     "min": _FunctionCompiler.minimum,
     "max": _FunctionCompiler.maximum,
+    "post": _FunctionCompiler.post_semaphore,
+    "take_post": _FunctionCompiler.wait_for_semaphore,
     "call_address": _FunctionCompiler.call_pointer,
 }
 

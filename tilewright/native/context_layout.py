@@ -3,6 +3,11 @@
 CODE, CYCLES, DETAIL, DEPTH, HEADER_BYTES = 0, 8, 16, 40, 48
 """A context begins with why the code returned, the cycles that passed, three numbers about a trap, and how
 deep in itself a function is."""
+FINISHED, PAUSED, IDLE, FIRST_WAIT = 0, 1, 2, 3
+"""Why a core's program returned, if not for a trap: it is over, it lets others have the machine, it will do nothing any
+more, or it is at the wait number `code - FIRST_WAIT`."""
+PAUSE_CYCLES, POLL_CYCLES = 4096, 64
+"""A loop of unknown length lets others have the machine after so many cycles, sooner if it seems to wait for them."""
 SLOT_BYTES = 8
 MOST_FLOW = 1 << 16
 """Entries of a log of branches, 64 bits each behind their number: 0 and 1 for a branch not taken and one that is,

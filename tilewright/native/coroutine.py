@@ -18,15 +18,13 @@ from typing import ClassVar
 from llvmlite import ir
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.native.context_layout import FINISHED, FIRST_WAIT, IDLE, PAUSE_CYCLES, PAUSED, POLL_CYCLES
 from tilewright.native.functions import FunctionLowering, run
 from tilewright.native.lowering import CODE, CYCLES, Lowering, Unit
 from tilewright.native.types import declared
 from tilewright.native.values import I1, I8, I32, I64, POINTER, Value, all_parts, index, with_parts
 
 LOOPS = frozenset({"scf.for", "scf.parallel", "affine.for", "memref.copy"})
-FINISHED, PAUSED, IDLE, FIRST_WAIT = 0, 1, 2, 3
-PAUSE_CYCLES, POLL_CYCLES = 4096, 64
-"""A loop of unknown length lets others have the machine after so many cycles, sooner if it seems to wait for them."""
 
 
 class _Token(ir.Type):

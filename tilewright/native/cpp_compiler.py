@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -21,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tilewright.errors import Error
-from tilewright.native.host import host_key
+from tilewright.native import has_llvm
 from tilewright.native.object_cache import CacheFolder
 from tilewright.support.lazy import KeyedLocks
 
@@ -71,6 +72,21 @@ class Compiler:
             raise NoCompilerError(f"{self.command[0]} cannot be run: {error.strerror}") from error
         said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
         return (said or f"it ends with status {done.returncode}") if done.returncode else ""
+
+
+@cache
+def _processor() -> str:
+    """What code that is compiled for just this computer depends on."""
+    if has_llvm():
+        from tilewright.native.host import host_key
+
+        return host_key()
+    try:
+        described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:  # no Linux
+        return f"{platform.machine()} {platform.processor()}"
+    lines = [line for line in described.splitlines() if line.startswith(("model name", "flags", "CPU ", "Features"))]
+    return "\n".join((platform.machine(), *sorted(set(lines))))
 
 
 def find_compiler(language: str) -> Compiler:
@@ -133,7 +149,7 @@ class Translation:
     @property
     def key(self) -> str:
         environment = [os.environ.get(variable) for variable in _ALSO_READ]
-        parts = (self.compiler.command, self.compiler.version, environment, self.name, self.flags, host_key())
+        parts = (self.compiler.command, self.compiler.version, environment, self.name, self.flags, _processor())
         digest = sha256(repr(parts).encode("utf-8", "surrogateescape"))
         beside = [part for name, data in self.beside for part in (name.encode(), data)]
         for part in (self.text, *self.inputs, *beside):

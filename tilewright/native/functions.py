@@ -13,10 +13,10 @@ from contextlib import contextmanager, nullcontext
 from llvmlite import ir
 from xdsl.ir import Attribute, Operation
 
-from tilewright.dialects.func import CallOp, FuncOp
+from tilewright.dialects.func import CallOp, FuncOp, callee_of
 from tilewright.ir.diagnostics import fail_op
-from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.lowering import DEPTH, Handler, Lowering, Unit
+from tilewright.native.traps import DEEPEST_CALL, TOO_DEEP
 from tilewright.native.types import declared
 from tilewright.native.values import I32, I64, POINTER, Value, index, part_types, parts, rebuild
 
@@ -28,8 +28,6 @@ INTERRUPTED = "is interrupted"
 ENDLESS_CYCLES = 1 << 33
 """Seconds of the device's time, and of the host's."""
 ENDLESS = f"runs for more than {ENDLESS_CYCLES} cycles without waiting for anything: a bound of a loop may be wrong"
-DEEPEST_CALL = 1000
-TOO_DEEP = f"calls itself more than {DEEPEST_CALL} times"
 
 
 class FunctionLowering(Lowering):
@@ -91,14 +89,6 @@ def parts_of_all(types: Iterable[Attribute], values: Iterable[Value]) -> list[ir
 def rebuild_all(types: Iterable[Attribute], pieces: Iterable[ir.Value]) -> list[Value]:
     left = iter(pieces)
     return [rebuild(type, [next(left) for _ in part_types(type)]) for type in types]
-
-
-def callee_of(op: CallOp) -> FuncOp:
-    """The function that a call names."""
-    found = lookup_symbol(op, op.callee)
-    if not isinstance(found, FuncOp):
-        fail_op(op, f"calls @{op.callee.string_value()}, which is no function")
-    return found
 
 
 def call(lowering: Lowering, op: CallOp) -> None:

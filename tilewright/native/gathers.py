@@ -10,15 +10,15 @@ from typing import cast
 from llvmlite import ir
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 
 from tilewright.dialects.aie.data_layout import type_bytes
 from tilewright.dialects.memref.types import memref_type
 from tilewright.dialects.vector.memory import GatherOp, ScatterOp
+from tilewright.dialects.vector.orders import all_coordinates, walked_dimensions
 from tilewright.dialects.vector.types import vector_type
 from tilewright.ir.diagnostics import fail_op
 from tilewright.native.access import (
-    FARTHEST,
     as_stored,
     check_near,
     from_stored,
@@ -32,6 +32,7 @@ from tilewright.native.floats import suffix
 from tilewright.native.integers import resize
 from tilewright.native.lanes import constant_like, splat
 from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.traps import FARTHEST
 from tilewright.native.types import declared
 from tilewright.native.values import (
     I1,
@@ -44,7 +45,7 @@ from tilewright.native.values import (
     value_type,
     with_element,
 )
-from tilewright.native.vectors import all_coordinates, count_of
+from tilewright.native.vectors import count_of
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,6 @@ def _near_position(
     if known is None or not is_near(known):
         check_near(lowering, op, start, memref.limit)
     return start
-
-
-def walked_dimensions(map: AffineMap) -> list[int | None]:
-    """The dimension of the buffer that each dimension of the vector walks along; None for one that repeats."""
-    return [result.position if isinstance(result, AffineDimExpr) else None for result in map.results]
 
 
 def all_set(type: Attribute) -> ir.Value:

@@ -22,7 +22,8 @@ from tilewright.native.host_buffers import aligned_pointer
 from tilewright.native.lowering import Handler
 from tilewright.native.pointers import HANDLERS as POINTER_HANDLERS
 from tilewright.native.pointers import alignment_of, ordering_of, update_name
-from tilewright.native.values import I32, I64, POINTER, Untranslatable, bit_width, size_of, value_type
+from tilewright.native.traps import Untranslatable
+from tilewright.native.values import I32, I64, POINTER, bit_width, size_of, value_type
 
 ADDRESS = "memref.extract_aligned_pointer_as_index"
 SHARED_NUMBERS = (3, 5)

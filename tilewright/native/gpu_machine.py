@@ -13,8 +13,9 @@ from llvmlite import ir
 
 from tilewright.device.gpu_targets import GpuTarget
 from tilewright.native.gpu_instructions import written
+from tilewright.native.traps import Untranslatable
 from tilewright.native.types import declared
-from tilewright.native.values import I32, I64, Untranslatable, index, natural_alignment, number_of
+from tilewright.native.values import I32, I64, index, natural_alignment, number_of
 
 if TYPE_CHECKING:
     from tilewright.native.gpu_kernel import KernelLowering

@@ -18,7 +18,8 @@ from tilewright.native.gpu_machine import call
 from tilewright.native.lanes import constant_like, each_lane
 from tilewright.native.lowering import Handler
 from tilewright.native.math_functions import LIBRARY, on_numbers
-from tilewright.native.values import F32, Untranslatable, element_of
+from tilewright.native.traps import Untranslatable
+from tilewright.native.values import F32, element_of
 
 E = 2.718281828459045
 FACTOR_REST = 1.925963033500011e-08

@@ -16,7 +16,8 @@ from llvmlite import ir
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import GpuMachine, call, i32, thread_count, thread_number
-from tilewright.native.values import I1, I8, I32, I64, Untranslatable
+from tilewright.native.traps import Untranslatable
+from tilewright.native.values import I1, I8, I32, I64
 
 if TYPE_CHECKING:
     from tilewright.native.gpu_kernel import KernelLowering

@@ -15,7 +15,8 @@ from xdsl.traits import Pure
 
 from tilewright.dialects import cf, scf
 from tilewright.dialects.gpu.kernels import GPUFuncOp
-from tilewright.native.flow import natural_loop, reverse_postorder, successors, writes
+from tilewright.native.flow import natural_loop
+from tilewright.native.region_order import reverse_postorder, successors, writes
 
 LOADS = frozenset(("memref.load", "llvm.load", "vector.load", "affine.load"))
 

@@ -150,9 +150,9 @@ class NativeObject(HostCode):
         with_llvm(load)
 
 
-def host_object(module: ir.Module) -> bytes:
+def host_object(module: ir.Module, *, all_passes: bool = True) -> bytes:
     """A relocatable object for just this computer, see `host_key`."""
-    return with_llvm(lambda: _object(module, _host_machine(2)))
+    return with_llvm(lambda: _object(module, _host_machine(2), all_passes=all_passes))
 
 
 def _object(module: ir.Module, machine: llvm.TargetMachine, *, all_passes: bool = True) -> bytes:

@@ -13,6 +13,7 @@ from tilewright.dialects.arith.meaning import MEANING
 from tilewright.native.context_layout import FLOW_LOOP
 from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lowering import Handler, Lowering
+from tilewright.native.traps import NO_STEP
 from tilewright.native.values import I64, Value, index, number_of
 
 SHORT_LOOP = 1 << 20
@@ -95,7 +96,7 @@ def positive_step(lowering: Lowering, op: Operation, step: ir.Value) -> None:
     known = number_of(step)
     if known is None or known <= 0:
         fine = lowering.builder.icmp_signed(">", step, ir.Constant(step.type, 0))
-        lowering.trap_unless(op, fine, "the step of this loop is not positive, so that it never ends")
+        lowering.trap_unless(op, fine, NO_STEP)
 
 
 def _for(lowering: Lowering, op: scf.ForOp) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from llvmlite import ir
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.dialects.func import FuncOp
@@ -22,8 +21,10 @@ from tilewright.native.context_layout import CYCLES as CYCLES
 from tilewright.native.context_layout import DEPTH as DEPTH
 from tilewright.native.context_layout import DETAIL, MOST_FLOW, SLOT_BYTES
 from tilewright.native.context_layout import HEADER_BYTES as HEADER_BYTES
-from tilewright.native.flow import NEVER_REACHED, Graph, reverse_postorder, writes
+from tilewright.native.flow import Graph
 from tilewright.native.ranges import Ranges
+from tilewright.native.region_order import NEVER_REACHED, reverse_postorder, writes
+from tilewright.native.traps import REACHED, Trap, Untranslatable
 from tilewright.native.values import (
     I1,
     I8,
@@ -31,7 +32,6 @@ from tilewright.native.values import (
     POINTER,
     Known,
     MemRef,
-    Untranslatable,
     Value,
     all_parts,
     index,
@@ -43,18 +43,6 @@ from tilewright.native.values import (
 
 # Each takes the class of the operation that its row in the table names, and the kind of lowering that has such ones.
 Handler: TypeAlias = Callable[[Any, Any], None]
-
-
-@dataclass(frozen=True)
-class Trap:
-    """A place where the running program may go wrong. `text` has room for the three numbers of the context."""
-
-    operation: Operation
-    text: str
-
-    @property
-    def location(self) -> LocationAttr:
-        return self.operation.location
 
 
 @dataclass
@@ -197,7 +185,7 @@ class Lowering:
             if op is not block.last_op:
                 self.lower(op)
         if block.last_op is not None and block.last_op.name in NEVER_REACHED:
-            self.trap_unless(block.last_op, ir.Constant(I1, 0), "is reached, which the program says cannot be")
+            self.trap_unless(block.last_op, ir.Constant(I1, 0), REACHED)
         return [self.get(operand) for operand in block.last_op.operands] if block.last_op is not None else []
 
     def check_division(self, name: str, lhs: ir.Value, rhs: ir.Value) -> None:

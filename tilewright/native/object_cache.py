@@ -20,10 +20,9 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-import llvmlite
-
 import tilewright
 from tilewright.errors import CacheWarning, Error
+from tilewright.native import has_llvm
 from tilewright.support.tracebacks import user_stack_level
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
@@ -62,12 +61,20 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
     return data
 
 
+def _llvm_version() -> str | None:
+    if not has_llvm():
+        return None
+    import llvmlite
+
+    return llvmlite.__version__
+
+
 @cache
 def package_key(*parts: str) -> str:
     """Changes with every Python file in these folders of this package, and with the programs that it is built on."""
     home, digest = Path(tilewright.__file__).parent, sha256()
     # Sizes as well as contents, so that two files cannot be read as one.
-    digest.update(repr((tilewright.__version__, sys.version_info, llvmlite.__version__)).encode())
+    digest.update(repr((tilewright.__version__, sys.version_info, _llvm_version())).encode())
     for path in (path for part in parts for path in sorted(home.glob(f"{part}/**/*.py" if part else "*.py"))):
         digest.update(f"{path.relative_to(home)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
     return digest.hexdigest()

@@ -20,12 +20,11 @@ from tilewright.native import (
 )
 from tilewright.native.lanes import constant
 from tilewright.native.lowering import Handler, Lowering, on_values
+from tilewright.native.traps import stopping
 
 
 def _assert(lowering: Lowering, op: cf.AssertOp) -> None:
-    # What a trap says is a format, with room for numbers.
-    message = op.msg.data.replace("{", "{{").replace("}", "}}")
-    lowering.trap_unless(op, lowering[op.arg], f"stops the program: {message}")
+    lowering.trap_unless(op, lowering[op.arg], stopping(op.msg.data))
 
 
 OPERATIONS: Mapping[str, Handler] = {

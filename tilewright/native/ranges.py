@@ -15,8 +15,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tilewright.dialects import affine, scf
 from tilewright.dialects.affine.meaning import AffineNumbers
+from tilewright.dialects.aie.data_layout import INDEX_BITS
 from tilewright.dialects.arith.meaning import MEANING, SAME_IN_INDEX, Integers
-from tilewright.native.types import INDEX_BITS
 
 
 @dataclass(frozen=True)

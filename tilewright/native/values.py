@@ -18,15 +18,12 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.memref.types import is_ranked
+from tilewright.native.traps import Untranslatable
 from tilewright.native.types import llvm_type
 
 # Types that are compared by what they are: llvmlite makes no difference between two of the same width.
 I1, I8, I16, I32, I64, POINTER = (*(ir.IntType(width) for width in (1, 8, 16, 32, 64)), ir.PointerType())
 F32, F64 = ir.FloatType(), ir.DoubleType()
-
-
-class Untranslatable(Exception):
-    """What has no native translation; says what that is."""
 
 
 @dataclass(frozen=True)

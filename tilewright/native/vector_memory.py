@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineMap
 
 from tilewright.dialects import vector
 from tilewright.dialects.memref.types import memref_type
+from tilewright.dialects.vector.orders import mask_order, walked_dimensions
 from tilewright.dialects.vector.types import shape_of, vector_type
 from tilewright.native.access import element_pointer, load, store
 from tilewright.native.gathers import (
@@ -26,7 +27,6 @@ from tilewright.native.gathers import (
     gather,
     lane_numbers,
     scatter,
-    walked_dimensions,
     want_buffer,
 )
 from tilewright.native.lanes import shuffled, splat
@@ -34,7 +34,7 @@ from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.values import (
     number_of,
 )
-from tilewright.native.vectors import all_coordinates, broadcast, count_of, flat
+from tilewright.native.vectors import broadcast, count_of
 
 
 def _load(lowering: Lowering, op: vector.LoadOp) -> None:
@@ -134,10 +134,7 @@ class VectorTransfer:
         return box_lanes(lowering, self.op, self.base, self.indices, self.type, mask, self.map, masked)
 
     def _spread_mask(self, lowering: Lowering, mask: SSAValue) -> ir.Value:
-        """The mask has the order of the buffer's dimensions, and none for those that repeat."""
-        dims, sizes = walked_dimensions(self.map), shape_of(mask.type)
-        walked = [dims.index(dim) for dim in sorted(dim for dim in dims if dim is not None)]
-        order = [flat([place[d] for d in walked], sizes) for place in all_coordinates(self.type.get_shape())]
+        order = mask_order(self.map, shape_of(mask.type), self.type.get_shape())
         return shuffled(lowering.builder, lowering[mask], order)
 
 

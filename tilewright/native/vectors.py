@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial, reduce
-from itertools import product
 from math import prod
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, ArrayAttr, IntegerAttr, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, VectorType
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineDimExpr
 
 from tilewright.dialects import vector
 from tilewright.dialects.vector import compute, shape
+from tilewright.dialects.vector.orders import (
+    all_coordinates,
+    broadcast_order,
+    flat,
+    inserted_places,
+    shuffle_order,
+    slice_order,
+    transpose_order,
+)
 from tilewright.dialects.vector.types import element_type, shape_of, vector_type
 from tilewright.native import arithmetic, floats
 from tilewright.native.access import plus, times
@@ -22,6 +30,7 @@ from tilewright.native.casts import bitcast
 from tilewright.native.integers import resize
 from tilewright.native.lanes import assemble, constant_like, lane, shuffled, splat
 from tilewright.native.lowering import Handler, Lowering, on_values
+from tilewright.native.traps import NO_SUCH_ELEMENT
 from tilewright.native.values import I1, I32, I64, element_of, index, number_of, value_type
 from tilewright.native.views import mixed
 
@@ -32,15 +41,6 @@ _KINDS = {
     **{kind: ("", f"arith.{kind}") for kind in ("minnumf", "maxnumf", "minimumf", "maximumf")},
 }
 """The operation on integers and that on other numbers."""
-
-
-def flat(coordinates: Sequence[int], sizes: Sequence[int]) -> int:
-    """The number of an element in row-major order."""
-    return reduce(lambda number, pair: number * pair[1] + pair[0], zip(coordinates, sizes, strict=True), 0)
-
-
-def all_coordinates(sizes: Sequence[int]) -> list[tuple[int, ...]]:
-    return list(product(*(range(size) for size in sizes)))
 
 
 def count_of(type: Attribute) -> int:
@@ -56,13 +56,7 @@ def _broadcast(lowering: Lowering, op: Operation) -> None:
 def broadcast(builder: ir.IRBuilder, value: ir.Value, given: Sequence[int], wanted: Sequence[int]) -> ir.Value:
     if not isinstance(value.type, ir.VectorType):
         return splat(builder, value, prod(wanted))
-    # Missing dimensions are the outer ones; those of one element repeat it.
-    padded = [1] * (len(wanted) - len(given)) + list(given)
-    order = [
-        flat([0 if size == 1 else number for number, size in zip(place, padded, strict=True)], padded)
-        for place in all_coordinates(wanted)
-    ]
-    return shuffled(builder, value, order)
+    return shuffled(builder, value, broadcast_order(given, wanted))
 
 
 def _position(lowering: Lowering, op: vector.ExtractOp | vector.InsertOp, type: VectorType) -> tuple[ir.Value, int]:
@@ -77,7 +71,7 @@ def _position(lowering: Lowering, op: vector.ExtractOp | vector.InsertOp, type: 
     # A position that is written needs no check while the program runs.
     if DYNAMIC_INDEX in op.static_position.get_values():
         fits = builder.icmp_unsigned("<=", start, index(prod(sizes) - length))
-        lowering.trap_unless(op, fits, "takes element {} of a vector that has {}", start, index(prod(sizes)))
+        lowering.trap_unless(op, fits, NO_SUCH_ELEMENT, start, index(prod(sizes)))
     return start, length
 
 
@@ -104,50 +98,26 @@ def _insert(lowering: Lowering, op: vector.InsertOp) -> None:
     lowering[op.result] = target
 
 
-def _integers(array: ArrayAttr[IntegerAttr]) -> list[int]:
-    return [entry.value.data for entry in array]
-
-
 def _extract_slice(lowering: Lowering, op: shape.ExtractStridedSliceOp) -> None:
-    sizes, offsets = vector_type(op.source).get_shape(), _integers(op.offsets)
-    offsets += [0] * (len(sizes) - len(offsets))
-    order = [
-        flat([number + offset for number, offset in zip(place, offsets, strict=True)], sizes)
-        for place in all_coordinates(op.result.type.get_shape())
-    ]
-    lowering[op.result] = shuffled(lowering.builder, lowering[op.source], order)
+    lowering[op.result] = shuffled(lowering.builder, lowering[op.source], slice_order(op))
 
 
 def _insert_slice(lowering: Lowering, op: shape.InsertStridedSliceOp) -> None:
-    builder, sizes, offsets = lowering.builder, op.result.type.get_shape(), _integers(op.offsets)
-    part = vector_type(op.value_to_store).get_shape()
-    padded = [1] * (len(sizes) - len(part)) + list(part)
-    source, target = lowering[op.value_to_store], lowering[op.dest]
-    for number, place in enumerate(all_coordinates(padded)):
-        where = flat([n + offset for n, offset in zip(place, offsets, strict=True)], sizes)
+    builder, source, target = lowering.builder, lowering[op.value_to_store], lowering[op.dest]
+    for number, where in enumerate(inserted_places(op)):
         target = builder.insert_element(target, lane(builder, source, number), ir.Constant(I32, where))
     lowering[op.result] = target
 
 
 def _shuffle(lowering: Lowering, op: vector.ShuffleOp) -> None:
-    count, row, lanes = count_of(op.v1.type), prod(vector_type(op.v1).get_shape()[1:]), list[ir.Value]()
-    for number in op.mask.get_values():
-        # Rows of the second vector are counted on from those of the first; -1 stands for any row.
-        first = max(number, 0) * row
-        value, start = (op.v1, first) if first < count else (op.v2, first - count)
-        lanes += [lane(lowering.builder, lowering[value], start + column) for column in range(row)]
+    count = count_of(op.v1.type)
+    sides = [(op.v1, number) if number < count else (op.v2, number - count) for number in shuffle_order(op)]
+    lanes = [lane(lowering.builder, lowering[value], number) for value, number in sides]
     lowering[op.result] = assemble(lowering.builder, cast(ir.VectorType, value_type(op.result.type)), lanes)
 
 
 def _transpose(lowering: Lowering, op: shape.TransposeOp) -> None:
-    sizes, order = vector_type(op.vector).get_shape(), op.permutation.get_values()
-
-    def source_of(place: tuple[int, ...]) -> int:
-        coordinates = dict(zip(order, place, strict=True))
-        return flat([coordinates[dimension] for dimension in range(len(sizes))], sizes)
-
-    lanes = [source_of(place) for place in all_coordinates(op.result.type.get_shape())]
-    lowering[op.result] = shuffled(lowering.builder, lowering[op.vector], lanes)
+    lowering[op.result] = shuffled(lowering.builder, lowering[op.vector], transpose_order(op))
 
 
 def _to_elements(lowering: Lowering, op: Operation) -> None:

@@ -13,7 +13,8 @@ from tilewright.dialects import memref
 from tilewright.dialects.memref.meaning import VIEWS, Viewed, ViewNumbers
 from tilewright.native.access import ExactNumbers, plus, position, times
 from tilewright.native.lowering import Handler, Lowering
-from tilewright.native.values import I8, MemRef, Untranslatable, index, number_of
+from tilewright.native.traps import BEGINS_OUTSIDE, Untranslatable
+from tilewright.native.values import I8, MemRef, index, number_of
 
 
 class LlvmViews(ViewNumbers[ir.Value]):
@@ -66,7 +67,7 @@ def _shifted_view(lowering: Lowering, op: memref.ViewOp) -> None:
     builder, source = lowering.builder, lowering.memref(op.source)
     shift = plus(builder, source.offset, lowering[op.byte_shift])
     fits = builder.icmp_unsigned("<=", shift, source.limit)
-    lowering.trap_unless(op, fits, "begins at byte {} of a buffer that has {}", shift, source.limit)
+    lowering.trap_unless(op, fits, BEGINS_OUTSIDE, shift, source.limit)
     base, limit = builder.gep(source.base, [shift], source_etype=I8), builder.sub(source.limit, shift)
     view = VIEWS[op.name](LlvmViews(lowering, op), op, source)
     lowering[op.result] = MemRef(base, limit, view.offset, view.sizes, view.strides)

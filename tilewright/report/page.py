@@ -40,6 +40,8 @@ from tilewright.sim.record import RunRecord
 MOST_STEPS = 1000
 """Operations that the table of the sequence has."""
 LONGEST_WAITS = 12
+MOST_FUNCTIONS = 40
+"""Of a core, those that took longest."""
 FEW_COLUMNS = 2
 CAUSE = "most likely cause: "
 """What the last note of a hang begins with."""
@@ -172,6 +174,8 @@ class _Page:
         yield self._array()
         yield self._timeline()
         yield self._stalls()
+        if any(self.record.profiles.values()):
+            yield self._functions()
         yield self._sequence()
         yield self._buffers()
         if self.record.notes:
@@ -253,6 +257,21 @@ class _Page:
     def _stalls(self) -> PageSection:
         lead = "What parts of a kind were at, as shares of the run, all of them together; the rest is idle."
         return PageSection("stalls", "Stalls by cause", lead, Stalls(self.record, self.shares).markup())
+
+    def _functions(self) -> PageSection:
+        headings = headings_of("core", "function", "cycles#", "share#", "bundles#", "waited#")
+        rows = list[list[str]]()
+        for place, functions in sorted(self.record.profiles.items()):
+            total = max(sum(it.cycles for it in functions), 1)
+            for it in functions[:MOST_FUNCTIONS]:
+                numbers = [f"{it.cycles:,}", percent(it.cycles / total), f"{it.bundles:,}", f"{it.waited:,}"]
+                rows.append([f"({place.column}, {place.row})", it.function, *numbers])
+        lead = (
+            "Machine code of cores: cycles in each function without what it calls, of which the core stood still in "
+            "those that it waited. A function without a name has its address."
+        )
+        shown = table("Cycles by function", headings, rows, "functions-table")
+        return PageSection("functions", "Functions of cores", lead, shown)
 
     def _sequence(self) -> PageSection:
         total = len(self.record.stream.opcodes)

@@ -1,12 +1,12 @@
-"""A core at work: its program runs as native code, from one operation that reaches out of it to the next."""
+"""A core at work: its program runs, native or in Python, from one operation that reaches out of it to the next."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +20,35 @@ from tilewright.dialects.aie.data_layout import element_bytes, element_count, ty
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.func import CallOp
 from tilewright.dialects.memref import GlobalOp
+from tilewright.interpreter.body import Run
+from tilewright.interpreter.memory import Buffer, Trapped
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.run_errors import Fault
-from tilewright.native.access import OUTSIDE
-from tilewright.native.context_layout import FLOW_RETURN, MOST_FLOW
-from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
+from tilewright.native import has_llvm
+from tilewright.native.context_layout import (
+    CODE,
+    DETAIL,
+    FINISHED,
+    FIRST_WAIT,
+    FLOW_RETURN,
+    HEADER_BYTES,
+    IDLE,
+    MOST_FLOW,
+    PAUSED,
+    SLOT_BYTES,
+)
 from tilewright.native.host_arrays import NotInNumPy, dtype_of
-from tilewright.native.lowering import CODE, DETAIL, HEADER_BYTES, SLOT_BYTES
-from tilewright.sim.core_code import CoreCode, SuspendPoint
+from tilewright.native.traps import OUTSIDE, Trap
+from tilewright.sim.core_body import SuspendPoint
 from tilewright.sim.core_kernels import KernelCall, number_from
 from tilewright.sim.core_port import CorePort
 from tilewright.sim.engine import Process, Signal, Wait
 from tilewright.sim.faults import FaultKind
+from tilewright.sim.interpreted_core import InterpretedCode
 from tilewright.sim.trace import TraceEvent
+
+if TYPE_CHECKING:
+    from tilewright.sim.core_code import CoreCode
 
 _NUMBER = Struct("<q")
 _HEADER = Struct("<qq")
@@ -44,13 +60,17 @@ _RUNNING: dict[int, CoreCode] = {}
 
 
 class CoreProgram:
-    """What one core of a design runs. It is compiled when it is needed first."""
+    """What one core of a design runs. It is translated when it is needed first."""
 
-    def __init__(self, op: CoreOp, *, logs_flow: bool = False):
-        """With `logs_flow` it tells which way it goes, for a trace of its execution."""
+    def __init__(self, op: CoreOp, *, logs_flow: bool = False, is_native: bool | None = None):
+        """With `logs_flow` it tells which way it goes, for a trace of its execution.
+
+        It runs as native code where there is LLVM, or as `is_native` says.
+        """
         self.op, self.logs_flow = op, logs_flow
+        self.is_native = has_llvm() if is_native is None else is_native
         self._lock = threading.Lock()
-        self._code: CoreCode | None = None
+        self._code: CoreCode | InterpretedCode | None = None
 
     def __str__(self) -> str:
         place = self.op.place
@@ -61,12 +81,23 @@ class CoreProgram:
         return self.op.location
 
     @property
-    def code(self) -> CoreCode:
+    def code(self) -> CoreCode | InterpretedCode:
         # Two devices of one design may come to it at once, from two threads.
         with self._lock:
             if self._code is None:
-                self._code = CoreCode(self.op, logs_flow=self.logs_flow)
+                self._code = self._translated()
             return self._code
+
+    def _translated(self) -> CoreCode | InterpretedCode:
+        if not self.is_native:
+            return InterpretedCode(self.op)
+        from tilewright.sim.core_code import CoreCode  # LLVM takes long to import, and may not be there
+
+        return CoreCode(self.op, logs_flow=self.logs_flow)
+
+    def activate(self, port: CorePort) -> Activation:
+        """The program about to begin."""
+        return (Activation if self.is_native else InterpretedActivation)(self, port)
 
     @property
     def is_compiled(self) -> bool:
@@ -75,7 +106,7 @@ class CoreProgram:
 
 def core_process(core: CoreProgram, port: CorePort) -> Process[None]:
     """Run a core's program from its beginning to its end, if it has one."""
-    activation = Activation(core, port)
+    activation = core.activate(port)
     try:
         port.record(TraceEvent.CORE)
         code = activation.start()
@@ -131,6 +162,19 @@ class Activation:
             _NUMBER.pack_into(self.context, self.code.flow_log, self._flow.ctypes.data)
 
     @property
+    def native(self) -> CoreCode:
+        """The native code of the program, which is what this class runs."""
+        return cast("CoreCode", self.code)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """From which address of this computer to which there are buffers of tiles that the program uses."""
+        pairs = zip(self.code.buffers, self._memories, strict=True)
+        shared = [memory for buffer, memory in pairs if isinstance(buffer, BufferOp)]
+        ends = [(memory.ctypes.data, memory.ctypes.data + memory.nbytes) for memory in shared] or [(0, 0)]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
     def context_address(self) -> int:
         return ctypes.addressof(self._view)
 
@@ -155,14 +199,14 @@ class Activation:
         return self._handle
 
     def start(self) -> int:
-        handle = self.code.start(self.context_address)
+        handle = self.native.start(self.context_address)
         assert handle is not None, "a running program has a frame"
         self._handle = handle
-        _RUNNING[handle] = self.code
+        _RUNNING[handle] = self.native
         return self._read_header()
 
     def resume(self) -> int:
-        self.code.resume(self._handle)
+        self.native.resume(self._handle)
         return self._read_header()
 
     def destroy(self) -> None:
@@ -188,9 +232,11 @@ class Activation:
 
     def trapped(self, code: int) -> Fault:
         """What the program did that it must not; `code` is negative."""
-        trap = self.code.traps[-1 - code]
         details = _DETAILS.unpack_from(self.context, DETAIL)
-        text = trap.text.format(*(_signed(detail) for detail in details))
+        return self.fault(self.native.traps[-1 - code], [_signed(detail) for detail in details])
+
+    def fault(self, trap: Trap, details: Sequence[int]) -> Fault:
+        text = trap.text.format(*details)
         kind = FaultKind.OUTSIDE_MEMORY if trap.text == OUTSIDE else FaultKind.CORE
         return Fault(f"{self.core}: '{trap.operation.name}' {text}", trap.location, kind=kind)
 
@@ -228,6 +274,40 @@ class Activation:
 
     def bytes(self, slot: int, type: Attribute) -> bytes:
         return bytes(self.context[slot : slot + type_bytes(type)])
+
+
+class InterpretedActivation(Activation):
+    """A program in the middle of its work in Python; the context is the same."""
+
+    def __init__(self, core: CoreProgram, port: CorePort):
+        super().__init__(core, port)
+        code = cast(InterpretedCode, self.code)
+        buffers = {op: Buffer(memory) for op, memory in zip(code.buffers, self._memories, strict=True)}
+        self._run = Run(buffers, self.context, [] if core.logs_flow else None)
+        self._process = code.run(self._run)
+
+    def start(self) -> int:
+        return self.resume()
+
+    def resume(self) -> int:
+        try:
+            code = next(self._process, FINISHED)
+        except Trapped as error:
+            raise self.fault(error.trap, error.details) from None
+        self.cycles, self._run.cycles = self._run.cycles, 0
+        _HEADER.pack_into(self.context, CODE, code, self.cycles)
+        return code
+
+    def destroy(self) -> None:
+        self._process.close()
+
+    def take_flow(self) -> list[int]:
+        found, self._run.flow = self._run.flow or [], []
+        return found
+
+    def memory_at(self, address: int) -> npt.NDArray[np.uint8] | None:
+        found = super().memory_at(address)
+        return self._run.allocated.get(address) if found is None else found
 
 
 def _signed(number: int) -> int:

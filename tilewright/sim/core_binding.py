@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -30,15 +30,16 @@ from tilewright.sim.trace import TraceEvent
 class CoreAsker:
     """A core at one place of its program."""
 
-    __slots__ = ("kernel", "location", "tile")
+    __slots__ = ("location", "position", "tile")
 
-    def __init__(self, tile: TileId, location: LocationAttr, kernel: str | None = None):
+    def __init__(self, tile: TileId, location: LocationAttr, position: str = ""):
         self.tile = tile
         self.location = location
-        self.kernel = kernel
+        self.position = position
+        """What of its program it is in, in words."""
 
     def __str__(self) -> str:
-        within = "" if self.kernel is None else f" in @{self.kernel}"
+        within = f" {self.position}" if self.position else ""
         return f"the core of tile ({self.tile.column}, {self.tile.row}){within}"
 
 
@@ -52,6 +53,8 @@ class TileCorePort:
         self.reached = 0
         self.libraries = CoreLibraries()
         self.calling: str | None = None
+        self.position: Callable[[], tuple[LocationAttr, str]] | None = None
+        """Where in its machine code the core is."""
         self.part = tile.machine.part_ids.number(PartKind.CORE, tile.place)
 
     @property
@@ -62,8 +65,10 @@ class TileCorePort:
     def hears_events(self) -> bool:
         return self.machine.events is not None
 
-    def _asker(self, location: LocationAttr) -> CoreAsker:
-        return CoreAsker(self.tile.place, location, self.calling)
+    def asker(self, location: LocationAttr) -> CoreAsker:
+        if self.position is not None:
+            return CoreAsker(self.tile.place, *self.position())
+        return CoreAsker(self.tile.place, location, "" if self.calling is None else f"in @{self.calling}")
 
     def memory(self, buffer: BufferOp) -> npt.NDArray[np.uint8]:
         if buffer.place is None or buffer.address is None:
@@ -76,7 +81,7 @@ class TileCorePort:
         return self._acquire(self.lock(lock), amount, action is LockAction.AcquireGreaterEqual, location)
 
     def _acquire(self, found: Lock, amount: int, at_least: bool, location: LocationAttr) -> Process[None]:
-        asker = self._asker(location)
+        asker = self.asker(location)
         self._instruction("INSTR_LOCK_ACQUIRE_REQ")
         waits = found.value < amount if at_least else found.value != amount
         if waits:
@@ -88,7 +93,7 @@ class TileCorePort:
 
     def release(self, lock: LockOp, amount: int, location: LocationAttr) -> None:
         self._instruction("INSTR_LOCK_RELEASE_REQ")
-        self.lock(lock).release(amount, self._asker(location))
+        self.lock(lock).release(amount, self.asker(location))
 
     def use_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
         lock = self.numbered_lock(number, location)
@@ -96,7 +101,7 @@ class TileCorePort:
             yield from self._acquire(lock, abs(amount), amount < 0, location)
         else:
             self._instruction("INSTR_LOCK_RELEASE_REQ")
-            lock.release(amount, self._asker(location))
+            lock.release(amount, self.asker(location))
 
     def numbered_lock(self, number: int, location: LocationAttr) -> Lock:
         """A lock as instructions number it: in the order of the sides that a core sees, its own last."""
@@ -150,14 +155,14 @@ class TileCorePort:
         step = (1, 0) if to_east else (0, -1)
         target = TileId(self.tile.place.column + step[0], self.tile.place.row + step[1])
         link = self.machine.cascade(self.tile.place, target)
-        yield from link.put(data, self._asker(location))
+        yield from link.put(data, self.asker(location))
 
     def get_cascade(self, size_bytes: int, location: LocationAttr) -> Process[bytes]:
         from_west = CascadeControl.input.get([self._cascade_word()])
         step = (-1, 0) if from_west else (0, 1)
         source = TileId(self.tile.place.column + step[0], self.tile.place.row + step[1])
         link = self.machine.cascade(source, self.tile.place)
-        data = yield from link.get(self._asker(location))
+        data = yield from link.get(self.asker(location))
         # The wire is as wide as the accumulator, whatever type each side gives it.
         return data[:size_bytes].ljust(size_bytes, b"\0")
 
@@ -171,13 +176,13 @@ class TileCorePort:
         for number, word in enumerate(words, 1):
             # No operation says so, but a kernel can: TLAST of a core's stream is another instruction.
             beat = Beat(word, is_last and number == len(words))
-            yield from outlet.pass_on(beat, self._asker(location))
+            yield from outlet.pass_on(beat, self.asker(location))
 
     def get_stream(self, channel: int, size_bytes: int, location: LocationAttr) -> Process[bytes]:
         inlet = self.tile.switch.masters[PortName(WireBundle.Core, channel)]
         words = np.empty(-(-size_bytes // WORD_BYTES), dtype=np.uint32)
         for number in range(len(words)):
-            beat = yield from inlet.take(self._asker(location))
+            beat = yield from inlet.take(self.asker(location))
             words[number] = beat.word
         return words.tobytes()[:size_bytes]
 

@@ -76,6 +76,21 @@ class KernelCall:
         self._prepared: dict[bytes, PreparedCall] = {}
         """By all that the program passes."""
 
+    @property
+    def place(self) -> int:
+        """Where in the context its arguments begin."""
+        return self._passed.start or 0
+
+    @property
+    def passed(self) -> bytes:
+        """All that the program passes now."""
+        return bytes(self.caller.context[self._passed])
+
+    @property
+    def prepared(self) -> PreparedCall | None:
+        """The call with what the program passes now, if it was made before."""
+        return self._prepared.get(self.passed)
+
     def process(self) -> Process[None]:
         """Do the call."""
         outcome = self.begin()
@@ -87,7 +102,7 @@ class KernelCall:
     def begin(self) -> Process[None] | int:
         """Do the call, and give the cycles that it takes; or, if the kernel waits for something, its process."""
         if self._preparation is not None:
-            prepared = self._prepared.get(bytes(self.caller.context[self._passed])) or self._prepare(self._preparation)
+            prepared = self.prepared or self._prepare(self._preparation)
             with _reported(self.op):
                 prepared.function()
             return prepared.cycles
@@ -115,7 +130,7 @@ class KernelCall:
             found = preparation(arguments)
         if len(self._prepared) == MOST_PREPARED:
             self._prepared.clear()
-        self._prepared[bytes(self.caller.context[self._passed])] = found
+        self._prepared[self.passed] = found
         return found
 
     def _cycles(self, arguments: Sequence[Any]) -> int:

@@ -86,6 +86,14 @@ class HostMemory:
             text = f"{asker} moves {descriptor.length} words, which is more than can be held here"
             raise Fault(text, place_of(asker), kind=FaultKind.OUTSIDE_MEMORY)
 
+    def goes_in_pieces(self, descriptor: BufferDescriptor) -> bool:
+        """Whether what is written comes into memory as it arrives: a long line that is inside of a buffer."""
+        first, (start, end) = descriptor.dimensions[0], descriptor.reach(descriptor.iteration)
+        if descriptor.length <= PIECE_WORDS or descriptor.compressed or first.wrap or first.step != 1:
+            return False
+        buffer = self.at(start)
+        return buffer is not None and buffer.is_writeable and end <= buffer.end // WORD_BYTES * WORD_BYTES
+
     def gather(self, addresses: Addresses, asker: object) -> Words:
         """The words at byte addresses; 0 for padding and where there is nothing."""
         words = np.zeros(len(addresses), dtype=np.uint32)

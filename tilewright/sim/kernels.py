@@ -6,11 +6,13 @@ numbers for scalars. `c_kernel` makes one of a C source.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy.typing as npt
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.errors import ArgumentError
@@ -60,13 +62,39 @@ def costs(cycles: int | Callable[..., int]) -> Callable[[K], K]:
     return declare
 
 
+class NativeCall(NamedTuple):
+    """A call of machine code that needs no interpreter: a function of one address."""
+
+    function: int
+    argument: int
+    memories: Sequence[tuple[int, int]]
+    """From which address to which it reads and writes."""
+    kept: object
+    """What has to stay while it can be made."""
+
+    def make(self) -> None:
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.function)(self.argument)
+
+
+class NativeKernel(NamedTuple):
+    """Machine code of a kernel: a function of the address of the addresses of its memory."""
+
+    address: int
+    kept: object
+
+    def call(self, *memories: npt.NDArray[Any]) -> NativeCall:
+        given = (ctypes.c_void_p * len(memories))(*(memory.ctypes.data for memory in memories))
+        places = [(memory.ctypes.data, memory.ctypes.data + memory.nbytes) for memory in memories]
+        return NativeCall(self.address, ctypes.addressof(given), places, (given, memories, self.kept))
+
+
 class PreparedCall(NamedTuple):
     """A call in which all is decided: it may be made again as long as the arguments are the same memory and numbers."""
 
     function: Callable[[], Any]
     cycles: int
-    kept: object = None
-    """What has to stay while it can be made."""
+    native: NativeCall | None = None
+    """The same call for native code."""
 
 
 def prepares(preparation: Callable[[Sequence[Any]], PreparedCall]) -> Callable[[K], K]:

@@ -29,6 +29,7 @@ from tilewright.sim.tile import Tile
 from tilewright.sim.trace import Output, Trace
 
 if TYPE_CHECKING:
+    from tilewright.sim.debugged_core import DebuggedCore
     from tilewright.sim.event_network import EventNetwork
     from tilewright.sim.tile import Tile
 
@@ -41,6 +42,9 @@ RETURN_TYPE = 0
 class Machine:
     """A device, freshly out of reset."""
 
+    translates_code = False
+    """Whether machine code of cores runs as native code."""
+
     def __init__(
         self,
         model: DeviceModel,
@@ -48,9 +52,13 @@ class Machine:
         timing: Timing | None = None,
         *,
         runs_machine_code: bool = False,
+        runs_native_cores: bool = True,
     ):
-        """With `runs_machine_code` a core without a program runs what is in its program memory, which is AIE2's."""
-        self.runs_machine_code = runs_machine_code
+        """With `runs_machine_code` a core without a program runs what is in its program memory, which is AIE2's.
+
+        Without `runs_native_cores` programs are executed operation by operation in Python.
+        """
+        self.runs_machine_code, self.runs_native_cores = runs_machine_code, runs_native_cores
         self.model = model
         self.policy = policy or FaultPolicy()
         self.timing = timing or timing_of(model.arch)
@@ -63,6 +71,8 @@ class Machine:
         self.watch = MemoryWatch(self.policy, self.name_memory)
         self._unknown = set[str]()
         self.tiles: dict[TileId, Tile] = {}
+        self.debugged_cores: dict[TileId, DebuggedCore] = {}
+        """Cores that run machine code and are looked at."""
         self.events: EventNetwork | None = None
         """Events of the modules, once a trace unit is set up."""
         self.reset()
@@ -230,9 +240,10 @@ class Machine:
         if tile.core_enabled and tile.program is not None:
             self._start_core(tile, tile.program)
         elif tile.core_enabled and self.runs_machine_code and (code := tile.machine_code()) is not None:
+            # those that look at a core have until its first turn to say so
             from tilewright.sim.machine_code import machine_code_process
 
-            self._start_process(tile, machine_code_process(tile, code))
+            self._start_process(tile, machine_code_process(tile, code, translates=self.translates_code))
 
     def _stop_core(self, tile: Tile) -> None:
         actor = self._core_actors.pop(tile.place, None)

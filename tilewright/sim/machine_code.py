@@ -14,8 +14,11 @@ from tilewright.device import Side, TileId
 from tilewright.device.layout import WORD_BYTES
 from tilewright.ir.run_errors import Fault
 from tilewright.isa.bundles import DecodeError
-from tilewright.isa.core import ExecutionError, MachineCore
+from tilewright.isa.core import MachineCore
+from tilewright.isa.program_places import ProgramPlaces
+from tilewright.isa.schedule import ExecutionError
 from tilewright.sim.core_binding import CoreAsker, TileCorePort
+from tilewright.sim.debugged_core import program_position
 from tilewright.sim.engine import Process
 from tilewright.sim.faults import FaultKind
 from tilewright.sim.tile import Tile
@@ -37,10 +40,10 @@ class MachineCodePorts:
     def __init__(self, tile: Tile):
         self.tile, self.machine = tile, tile.machine
         self.port = TileCorePort(tile, {})
-        self.ahead = 0
-        """Cycles that the core is ahead of the clock."""
         self.wanted: Callable[[], Process[Any]] | None = None
         """A lock or a word that the core needs to go on."""
+        self.turn_began = 0
+        """The core's cycle up to which all others have come, too."""
         self._answers = list[Any]()
         self._windows = dict[int, Tile]()
 
@@ -67,17 +70,26 @@ class MachineCodePorts:
         return tile.memory, at
 
     def _seen(self, window: int, address: int) -> Tile:
-        number = window - FIRST_WINDOW
-        place = self.machine.model.memory_tile(*self.tile.place, Side(number)) if 0 <= number < len(Side) else None
-        if place is None:
+        tile = self._neighbour(window - FIRST_WINDOW)
+        if tile is None:
             raise self._fault(f"reaches address {address:#x}, where no memory is")
-        return self.machine.tiles[TileId(*place)]
+        return tile
+
+    def _neighbour(self, number: int) -> Tile | None:
+        place = self.machine.model.memory_tile(*self.tile.place, Side(number)) if 0 <= number < len(Side) else None
+        return None if place is None else self.machine.tiles[TileId(*place)]
+
+    def windows(self) -> dict[int, npt.NDArray[np.uint8]]:
+        """Memories that the core sees, by the upper bits of addresses."""
+        seen = {FIRST_WINDOW + number: self._neighbour(number) for number in range(len(Side))}
+        return {window: tile.memory for window, tile in seen.items() if tile is not None}
 
     def _fault(self, text: str) -> Fault:
-        return Fault(f"{self.asker()} {text}", UNKNOWN_LOC, kind=FaultKind.CORE)
+        asker = self.asker()
+        return Fault(f"{asker} {text}", asker.location, kind=FaultKind.CORE)
 
     def asker(self) -> CoreAsker:
-        return CoreAsker(self.tile.place, UNKNOWN_LOC)
+        return self.port.asker(UNKNOWN_LOC)
 
     def acquire(self, lock: int, value: int) -> bool:
         return self._asked(partial(self.port.use_lock, lock, value, True, UNKNOWN_LOC)) is not None
@@ -123,21 +135,31 @@ class MachineCodePorts:
         self.port.raise_event(number)
 
 
-def machine_code_process(tile: Tile, program: bytes) -> Process[None]:
-    """Run machine code from its beginning until `done`."""
+def machine_code_process(tile: Tile, program: bytes, *, translates: bool = False) -> Process[None]:
+    """Run machine code from its beginning until `done`; with `translates` as native code."""
     ports = MachineCodePorts(tile)
-    core = MachineCore(program, ports)
+    debugged = tile.machine.debugged_cores.get(tile.place)
+    places = ProgramPlaces() if debugged is None else debugged.places
+    if debugged is not None:
+        core = debugged.start(program, ports)
+    elif translates:
+        from tilewright.isa.native_core import NativeCore  # needs LLVM
+
+        core = NativeCore(program, ports, windows=ports.windows())
+    else:
+        core = MachineCore(program, ports)
+    ports.port.position = lambda: program_position(places, core.pc)
     ports.port.record(TraceEvent.CORE)
     while not core.is_done:
         try:
-            moved = core.step()
+            core.run_until(ports.turn_began + LONGEST_TURN)
         except (ExecutionError, DecodeError) as error:
-            raise Fault(f"{ports.asker()} stops at {error}", UNKNOWN_LOC, kind=FaultKind.CORE) from None
-        if moved:
-            ports.ahead += 1
-        if ports.ahead and (not moved or ports.ahead >= LONGEST_TURN):
-            cycles, ports.ahead = ports.ahead, 0
+            location, where = program_position(places, error.address)
+            text = f"{CoreAsker(tile.place, location)} stops {where}: {error.reason}"
+            raise Fault(text, location, kind=FaultKind.CORE) from None
+        cycles, ports.turn_began = core.cycle - ports.turn_began, core.cycle
+        if cycles:
             yield cycles
-        elif not moved:
+        if ports.wanted is not None:
             yield from ports.answer()
     ports.port.record(TraceEvent.CORE_END)

@@ -1,4 +1,4 @@
-"""The two ways to carry out a program: the plain model is the meaning, the fast one gives the same sooner."""
+"""The ways to carry out a program: the plain model is the meaning, the fast one gives the same sooner."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from enum import Enum
 from tilewright.device import DeviceModel
 from tilewright.device.timing import Timing
 from tilewright.errors import ArgumentError
+from tilewright.native import has_llvm
 from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy
 from tilewright.sim.machine import Machine
+
+MOST_JOBS = 64
 
 
 class Model(Enum):
     """How a machine is simulated."""
 
     FAST = "fast"
-    """Native code moves words, runs channels and gives turns."""
+    """Native code moves words, runs channels and gives turns. What flows steadily moves many words at once."""
+    WORDS = "words"
+    """The same, but every word on its own: to see that steady phases are skipped without a difference."""
     PLAIN = "plain"
-    """Everything is a process of Python, every word on its own: to look into, and to compare with."""
+    """Everything but the programs of cores is a process of Python, every word on its own: to look into."""
+    PYTHON = "python"
+    """The plain model, with the programs of cores executed operation by operation: no native code at all."""
 
     @classmethod
     def named(cls, name: object) -> Model:
@@ -29,6 +36,13 @@ class Model(Enum):
         raise ArgumentError(f"model is {name!r:.80}; it is one of {', '.join(model.value for model in cls)}")
 
 
+def checked_jobs(jobs: object) -> int:
+    """How many threads a caller asks for."""
+    if not isinstance(jobs, int) or isinstance(jobs, bool) or not 1 <= jobs <= MOST_JOBS:
+        raise ArgumentError(f"jobs is {jobs!r:.80}; it is the number of threads to use, 1 to {MOST_JOBS}")
+    return jobs
+
+
 def make_machine(
     device: DeviceModel,
     policy: FaultPolicy | None = None,
@@ -36,15 +50,19 @@ def make_machine(
     model: Model = Model.FAST,
     *,
     runs_machine_code: bool = False,
+    jobs: int = 1,
 ) -> Machine:
-    """A device, freshly out of reset. What only the plain model looks for is left to it, and machine code of cores."""
-    if runs_machine_code:
-        return Machine(device, policy, timing, runs_machine_code=True)
-    if model is Model.FAST and not _needs_plain(policy or FaultPolicy()):
+    """A device, freshly out of reset. What only the plain model looks for is left to it.
+
+    Without LLVM there is only the model in Python.
+    """
+    is_native = model is not Model.PYTHON and has_llvm()
+    if is_native and model is not Model.PLAIN and not _needs_plain(policy or FaultPolicy()):
         from tilewright.sim.fast.machine import FastMachine
 
-        return FastMachine(device, policy, timing)
-    return Machine(device, policy, timing)
+        in_blocks = model is Model.FAST
+        return FastMachine(device, policy, timing, runs_machine_code=runs_machine_code, in_blocks=in_blocks, jobs=jobs)
+    return Machine(device, policy, timing, runs_machine_code=runs_machine_code, runs_native_cores=is_native)
 
 
 def _needs_plain(policy: FaultPolicy) -> bool:

@@ -13,6 +13,7 @@ from tilewright.device.timing import Timing
 from tilewright.dialects.func import CallOp
 from tilewright.ir.diagnostics import Diagnostic
 from tilewright.sim.core import CoreProgram
+from tilewright.sim.debugged_core import FunctionCycles
 from tilewright.sim.hangs import OpenWait, open_waits
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import ArrayPart, PartKind, part_ids_of
@@ -87,6 +88,8 @@ class RunRecord:
     """Who waited for whom in the end, where that is why."""
     printed: Sequence[Printed] = ()
     """What cores printed, in order."""
+    profiles: Mapping[TileId, Sequence[FunctionCycles]] = field(default_factory=dict[TileId, Sequence[FunctionCycles]])
+    """Cycles by function of the cores whose machine code was looked at, since they began."""
 
     def __repr__(self) -> str:
         return f"<RunRecord: {self.cycles:,} cycles on {self.model}, {len(self.trace):,} events>"
@@ -143,6 +146,7 @@ def record_run(
         error=error,
         waits=open_waits(machine, _last_cycles(rows)) if is_stuck else (),
         printed=machine.output.take(),
+        profiles={place: core.profile() for place, core in machine.debugged_cores.items()},
     )
 
 

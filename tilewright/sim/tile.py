@@ -95,6 +95,8 @@ class Tile:
         """Locks that the program releases somewhere."""
         self.core_enabled = False
         self._registers: dict[int, int] = {}
+        self._descriptors: dict[int, BufferDescriptor] = {}
+        """Those that were read since they were written."""
         self._authors: dict[int, LocationAttr] = {}
         self._roles = register_roles(self.model.name, self.type)
         self._has_code = False
@@ -124,6 +126,7 @@ class Tile:
             changed = value ^ self._registers.get(offset, 0)
             if changed and not self._is_compression(role.number, offset, changed):
                 self._check_unused(role.number, location)
+            self._descriptors.pop(role.number, None)
         self._registers[offset] = value
         self._authors[offset] = location
         if not is_descriptor:
@@ -247,7 +250,10 @@ class Tile:
     # What channels need.
 
     def descriptor(self, bd: int) -> BufferDescriptor:
-        return read_descriptor(self.type, self._bd_words(bd))
+        found = self._descriptors.get(bd)
+        if found is None:
+            found = self._descriptors[bd] = read_descriptor(self.type, self._bd_words(bd))
+        return found
 
     def _bd_words(self, bd: int) -> list[int]:
         first = self.table.bds[bd]
@@ -266,6 +272,7 @@ class Tile:
     def set_iteration(self, bd: int, iteration: int) -> None:
         field = BD_LAYOUTS[self.type].fields["iteration_current"]
         offset = self.table.bds[bd] + WORD_BYTES * field.word
+        self._descriptors.pop(bd, None)
         self._registers[offset] = self.register(offset) & ~field.mask | field.place(iteration)
 
     def check_length(self, bd: int) -> None:
@@ -340,6 +347,10 @@ class Tile:
             window = addresses // len(self.memory)
             start = start + (window - 1) * step - window * len(self.memory)
         return np.where(addresses == PAD, PAD, addresses + start)
+
+    def goes_in_pieces(self, descriptor: BufferDescriptor) -> bool:
+        """Whether words come into memory before the last of them has arrived."""
+        return self.type is TileType.ShimNOCTile and self.machine.host.goes_in_pieces(descriptor)
 
     def gather(self, addresses: Addresses, channel: Channel, asker: object) -> Words:
         if self.type is TileType.ShimNOCTile:

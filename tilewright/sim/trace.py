@@ -109,11 +109,12 @@ def standing(rows: Rows) -> Rows:
     event, part = rows[:, 1], rows[:, 2]
     is_lock = event == TraceEvent.LOCK
     kept = [_last(np.flatnonzero(is_lock), rows[is_lock, 3]), _queued(event, part)]
-    states = np.flatnonzero(np.isin(event, _STATES))
+    states = np.flatnonzero(_IS_STATE[event])
     last = _last(states, part[states])
     at_work = part[last[event[last] != TraceEvent.TASK_END]]
     for beginning in (TraceEvent.TASK, TraceEvent.BD):
-        begun = np.flatnonzero((event == beginning) & np.isin(part, at_work))
+        begun = np.flatnonzero(event == beginning)
+        begun = begun[np.isin(part[begun], at_work)]
         kept.append(_last(begun, part[begun]))
     return rows[np.unique(np.concatenate([*kept, last[event[last] != TraceEvent.TASK_END]]))]
 
@@ -132,12 +133,14 @@ _STATES = (
     *(TraceEvent.CORE, TraceEvent.CORE_END, TraceEvent.WAIT, TraceEvent.GO),
 )
 """Events after which a channel or a core is at something else."""
+_IS_STATE = np.isin(np.arange(max(TraceEvent) + 1), _STATES)
 
 
 def _last(indices: Indices, keys: Indices) -> Indices:
     """Of the indices with the same key the last one."""
-    _, first = np.unique(keys[::-1], return_index=True)
-    return indices[::-1][first]
+    found = np.full(int(keys.max(initial=-1)) + 1, -1)
+    found[keys] = indices  # of several with the same key the last one stays
+    return found[found >= 0]
 
 
 def _queued(event: Indices, part: Indices) -> Indices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.device.layout import WORD_BITS, WORD_BYTES, Field
-from tilewright.txn.opcodes import OperationLayout, opcode_name, unread_bits
+from tilewright.txn.opcodes import LONG_PATCH_LAYOUTS, Opcode, OperationLayout, opcode_name, unread_bits
 from tilewright.txn.stream import HEADER_WORDS, Header, Indices, OpcodeGroup, Stream, TxnError, Words, layouts_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
     """Read a whole TXN stream from `data`, bytes or words; `TxnError` with the offset if it is none, or damaged."""
     words = as_words(data)
     header, count = _header(words)
+    return _told_by_size(words, read_operations(words, header, count))
+
+
+def read_operations(words: Words, header: Header, count: int) -> Stream:
+    """The stream of so many operations in `words`, behind room for the `header`; `TxnError` if they are not there."""
     layouts = layouts_of(header)
     native = _native(len(words))
     if native and (found := native.split(words, count, layouts)):
@@ -42,8 +48,26 @@ def decode(data: bytes | bytearray | npt.ArrayLike) -> Stream:
     groups: dict[int, OpcodeGroup] = {}
     for opcode in np.unique(opcodes).tolist():
         positions = np.flatnonzero(opcodes == opcode)
-        groups[opcode] = _group(words, opcode, layouts[opcode], positions, starts[positions], ends[positions])
+        groups[opcode] = _group(words, layouts[opcode], positions, starts[positions], ends[positions])
     return Stream(header, opcodes, groups)
+
+
+def _told_by_size(words: Words, stream: Stream) -> Stream:
+    """The stream with its address patches read by the longer of two layouts, where they have the words for it."""
+    header, patches = stream.header, stream.groups.get(Opcode.DDR_PATCH)
+    long = LONG_PATCH_LAYOUTS[header.version][Opcode.DDR_PATCH]
+    if patches is None or patches.layout is long:
+        return stream
+    is_long = np.diff(patches.payload_starts) >= long.fixed_words - patches.layout.fixed_words
+    if not is_long.any():
+        return stream
+    starts, end = lay_out(stream)
+    starts, ends = starts[patches.positions], np.append(starts[1:], end)[patches.positions]
+    if not is_long.all():
+        other = int(starts[np.flatnonzero(is_long != is_long[0])[0]]) * WORD_BYTES
+        raise TxnError(other, "an address patch of another form than those before: a stream has short or long ones")
+    group = _group(words, long, patches.positions, starts, ends)
+    return Stream(replace(header, long_patches=1), stream.opcodes, stream.groups | {Opcode.DDR_PATCH: group})
 
 
 def _native(words: int, least: int = NATIVE_WORDS) -> ModuleType | None:
@@ -184,9 +208,7 @@ def _truncated(at: int, opcode: int, end: int) -> TxnError:
     )
 
 
-def _group(
-    words: Words, opcode: int, layout: OperationLayout, positions: Indices, starts: Indices, ends: Indices
-) -> OpcodeGroup:
+def _group(words: Words, layout: OperationLayout, positions: Indices, starts: Indices, ends: Indices) -> OpcodeGroup:
     columns: dict[int, Words] = {}
     fields: dict[str, Words] = {}
     for name, bits in layout.fields.items():
@@ -276,6 +298,11 @@ def lay_out(stream: Stream) -> tuple[Indices, int]:
         lengths[group.positions] = np.diff(group.payload_starts) + group.layout.fixed_words
     ends = np.cumsum(lengths) + HEADER_WORDS
     return ends - lengths, int(ends[-1]) if len(ends) else HEADER_WORDS
+
+
+def without_unread(words: Words) -> Words:
+    """The words of a stream with 0 in all bits that nothing reads."""
+    return words & ~unread_mask(decode(words))
 
 
 def unread_mask(stream: Stream) -> Words:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from tilewright.device.layout import WORD_BITS, WORD_BYTES, WORD_MASK, Field
-from tilewright.txn.opcodes import LAYOUTS, OperationLayout, opcode_number
-from tilewright.txn.stream import TxnError
+from tilewright.txn.opcodes import OperationLayout, opcode_number
+from tilewright.txn.stream import Header, TxnError, layouts_of
 
 WHOLE_WORD = "word"
 """`word0`, `word1` ...: a word of an operation as a whole, beside the names that its layout has for parts of it."""
@@ -15,20 +15,20 @@ WHOLE_WORD = "word"
 ValueT = TypeVar("ValueT")
 
 
-def operation_layout(version: tuple[int, int], name: str) -> tuple[int, OperationLayout]:
-    """The opcode called `name` in a version of the format, and its layout; `TxnError` if there is none."""
+def _named_layout(header: Header, name: str) -> tuple[int, OperationLayout]:
     try:
         opcode = opcode_number(name)
-        return opcode, LAYOUTS[version][opcode]
+        return opcode, layouts_of(header)[opcode]
     except (KeyError, ValueError):
-        raise TxnError(None, "there is no operation {} in version {}.{} of the format".format(name, *version)) from None
+        text = "there is no operation {} in version {}.{} of the format".format(name, *header.version)
+        raise TxnError(None, text) from None
 
 
 def operation_words(
-    version: tuple[int, int], name: str, fields: Mapping[str, ValueT | int], payload: Sequence[ValueT | int] = ()
+    header: Header, name: str, fields: Mapping[str, ValueT | int], payload: Sequence[ValueT | int] = ()
 ) -> list[ValueT | int]:
-    """The words of an operation; what is no number takes the place of a whole word."""
-    opcode, layout = operation_layout(version, name)
+    """The words of an operation in streams with this header; what is no number takes the place of a whole word."""
+    opcode, layout = _named_layout(header, name)
     words: list[ValueT | int] = [0] * layout.fixed_words
     words[0] = opcode
     if layout.size_word is not None:

@@ -140,8 +140,8 @@ _COMMON: dict[int, OperationLayout] = {
             **_PADDED,
             "pad2": _word(2),
             "pad3": _word(3),
-            "pad4": _word(4),
-            "action": _word(5),
+            "action": _word(4),
+            "pad5": _word(5),
             "address": _word(6),
             "address_high": _word(7),
             "argument_index": _word(8),
@@ -186,9 +186,20 @@ LAYOUTS: dict[tuple[int, int], dict[int, OperationLayout]] = {
 """Layouts by stream version (major, minor), then by opcode."""
 VERSION = (0, 1)
 """The version that mlir-aie writes, and so do its instructions here; others are read, and written as they were."""
+LONG_PATCH_LAYOUTS = {
+    version: {**layouts, Opcode.DDR_PATCH: LAYOUTS[VERSION][Opcode.DDR_PATCH]} for version, layouts in LAYOUTS.items()
+}
+"""Those of streams whose address patches are as in version 0.1: the AIE driver writes them so in 1.0 too.
 
-# In production streams these differ between files of one shape: tools leave in them what lay in memory before.
-_UNREAD = {"op_column", "op_row", "op_pad", "pad", "pad2", "pad3", "pad4", "action", "tile_pad", "count_pad"}
+It copies custom operations as they are (`XAie_AddCustomTxnOp`, in aiebu's `gen-preemption.cpp`), and aiebu reads none
+but these; mlir-aie, while it wrote 1.0, had the short ones.
+"""
+
+# The AIE driver fills C structures member by member, in memory that `malloc` gave it (`_XAie_AppendWrite32` and its
+# like): padding between members keeps what lay there before, and so do the first members of a patch, which its callers
+# leave alone. Column and row of an op are not those of its tile: `_XAie_GetColfromRegOff` gives the row, and
+# `_XAie_GetRowfromRegOff` the low byte of the address; other tools have zeros there.
+_UNREAD = {"op_column", "op_row", "op_pad", "pad", "pad2", "pad3", "pad5", "tile_pad", "count_pad"}
 _UNREAD_OF: dict[int, set[str]] = {Opcode.BLOCKWRITE: {"column", "row"}}
 _PADDED_TO_SIZE = {Opcode.WRITE, Opcode.MASKWRITE, Opcode.MASKPOLL, Opcode.MASKPOLL_BUSY, Opcode.DDR_PATCH}
 """Operations whose payload is padding."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import Error
-from tilewright.txn.opcodes import LAYOUTS, VERSION, Opcode, OperationLayout, opcode_name
+from tilewright.txn.opcodes import LAYOUTS, LONG_PATCH_LAYOUTS, VERSION, Opcode, OperationLayout, opcode_name
 
 if TYPE_CHECKING:
     from tilewright.device import DeviceModel
@@ -29,7 +29,6 @@ SHOWN_WORDS = 8
 AT_A_TIME = 4096
 """Operations whose fields become Python numbers at once."""
 
-PAD_BITS = range(1 << 16)
 BYTE, WORD = range(1 << 8), range(1 << 32)
 
 
@@ -45,6 +44,7 @@ class Header:
         columns: of the device
         mem_tile_rows: how many of the rows have memory tiles
         pad: the upper half of word 1, zero in every stream seen
+        long_patches: 1 if address patches in version 1.0 have the 48 bytes of version 0.1; told by their sizes
     """
 
     major: int = 0
@@ -54,11 +54,12 @@ class Header:
     columns: int = 4
     mem_tile_rows: int = 1
     pad: int = 0
-    """Upper half of word 1: zero in every stream seen."""
+    long_patches: int = 0
 
     def __post_init__(self) -> None:
+        limits = {"pad": range(1 << 16), "long_patches": range(1 if self.version == VERSION else 2)}
         for name, value in vars(self).items():
-            object.__setattr__(self, name, checked(f"header: {name}", value, PAD_BITS if name == "pad" else BYTE))
+            object.__setattr__(self, name, checked(f"header: {name}", value, limits.get(name, BYTE)))
 
     @classmethod
     def of(cls, model: DeviceModel) -> Header:
@@ -129,15 +130,6 @@ class OpcodeGroup:
     def operation(self, opcode: int, row: int) -> Operation:
         payload = self.payload[self.payload_starts[row] : self.payload_starts[row + 1]]
         return Operation(opcode, payload, **{name: int(column[row]) for name, column in self.fields.items()})
-
-    def pieces(self) -> Iterator[tuple[dict[str, list[int]], list[list[int]]]]:
-        """Fields and payloads of some thousand operations at a time, as lists of Python numbers."""
-        for first in range(0, len(self.positions), AT_A_TIME):
-            starts = self.payload_starts[first : first + AT_A_TIME + 1]
-            words: list[int] = self.payload[starts[0] : starts[-1]].tolist()
-            ends = (starts - starts[0]).tolist()
-            fields = {name: column[first : first + AT_A_TIME].tolist() for name, column in self.fields.items()}
-            yield fields, [words[start:end] for start, end in pairwise(ends)]
 
     def operations(self, opcode: int) -> Iterator[Operation]:
         """All of them, in order."""
@@ -219,7 +211,7 @@ def layouts_of(header: Header) -> Mapping[int, OperationLayout]:
     if header.version not in LAYOUTS:
         known = ", ".join(f"{major}.{minor}" for major, minor in LAYOUTS)
         raise TxnError(0, "unsupported TXN version {}.{}; known are {}".format(*header.version, known))
-    return LAYOUTS[header.version]
+    return (LONG_PATCH_LAYOUTS if header.long_patches else LAYOUTS)[header.version]
 
 
 def _layout(layouts: Mapping[int, OperationLayout], opcode: int) -> OperationLayout:
@@ -248,9 +240,16 @@ def _joined(payloads: list[Words]) -> Words:
 def _check_fields(op: Operation, layout: OperationLayout) -> None:
     for name, value in op.fields.items():
         bits = layout.fields.get(name)
+        if bits is None and not value and _is_elsewhere(op.opcode, name):
+            continue
         if bits is None:
             raise TxnError(None, f"{op.name} has no field {name!r}; it has {', '.join(layout.fields)}")
         checked(f"{op.name}: {name}", value, bits.limits)
+
+
+def _is_elsewhere(opcode: int, name: str) -> bool:
+    """Whether operations have a field in another version; 0 in it is as good as none."""
+    return any(opcode in layouts and name in layouts[opcode].fields for layouts in LAYOUTS.values())
 
 
 def checked(what: str, value: object, limits: range) -> int:

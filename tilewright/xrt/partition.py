@@ -259,7 +259,7 @@ class Partition:
         model = described if described is not None else model_with_columns(operations)
         runs_code = model.arch is Arch.AIE2 and any(use.program for use in uses(operations, model).values())
         if runs_code:
-            self.note(f"{package.file} brings no design of ours: its cores run their machine code, by the plain model")
+            self.note(f"{package.file} brings no design of ours: its cores run their machine code")
         else:
             self.note(
                 f"{package.file} brings no design of ours: its registers are set, and it runs as far as no core has "

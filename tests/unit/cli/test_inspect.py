@@ -13,7 +13,7 @@ from tilewright import txn
 from tilewright.cli.main import main
 from tilewright.containers.cdo import Cdo
 from tilewright.containers.pdi import pdi_from_cdos
-from tilewright.isa import assemble
+from tilewright.isa import assemble, instruction_set
 from tilewright.support.structure import Span
 from tilewright.txn.text import disassemble
 
@@ -100,6 +100,35 @@ def test_machine_code_is_listed(kind: str, data: bytes, given: Path, capsys: pyt
     assert program["bundles"][0] == {"address": 0, "bytes": CODE[:6].hex(), "instructions": ["jl #32"], "target": 32}
 
 
+CODE_OF_NPU2 = assemble(
+    """
+    movxm sp, #0x70000
+    lda r18, [p0, #4]; vconv.bfp16ebs8.fp32 ex10, dm1
+    jnz r19, #0x80
+    vmac.f dm4, dm4, y2, y2, r3
+    done
+    .align 16
+    """,
+    instruction_set("aie2p"),
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(files.core_elf(CODE_OF_NPU2, flags=3), id="program of a core"),
+        pytest.param(files.pdi(files.program_write(CODE_OF_NPU2)), id="image of the array"),
+    ],
+)
+def test_machine_code_of_aie2p_is_listed(data: bytes, given: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program says what it is; that of an image is what most of it can be."""
+    given.write_bytes(data)
+    assert main(["inspect", str(given), "--disassemble"]) == 0
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.endswith(f"{len(CODE_OF_NPU2)} bytes of aie2p")
+    assert "vmac.f dm4, dm4, y2, y2, r3" in "\n".join(lines) and ".short" not in "\n".join(lines)
+
+
 def test_symbols_name_places_in_machine_code(given: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given.write_bytes(files.core_elf(CODE))
     assert main(["inspect", str(given), "--disassemble"]) == 0
@@ -110,7 +139,9 @@ def test_symbols_name_places_in_machine_code(given: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     "data, reason",
     [
-        pytest.param(files.core_elf(flags=3), "machine code of aie2p: known are the instructions of aie2", id="aie2p"),
+        pytest.param(
+            files.core_elf(flags=1), "machine code of aie: known are the instructions of aie2, aie2p", id="aie"
+        ),
         pytest.param(files.INIT_CDO, "no program of a core is in it", id="no code"),
     ],
 )

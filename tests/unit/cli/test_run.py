@@ -284,7 +284,9 @@ def test_wrong_scratchpad_parameters(
         ),
         pytest.param(["--txn", "LOOP", "--bytes", "0=-4"], "argument 0: -4 is no such size", id="size"),
         pytest.param(["--txn", "LOOP", "--arg", "1=zeros"], "give it: --bytes 1=INT", id="size that cannot be told"),
+        pytest.param(["--txn", "LOOP", "--jobs", "2"], "--jobs needs a DESIGN", id="jobs without a design"),
         pytest.param(["--txn", "LOOP", "--max-cycles", "0"], "takes a positive number, got 0", id="no cycles"),
+        pytest.param(["COPY", "--jobs", "0"], "the number of threads to use, 1 to 64", id="no threads"),
         pytest.param(["COPY", "--device", "npu1"], "--device is for a stream without a design", id="design and device"),
     ],
 )

@@ -18,6 +18,7 @@ from tilewright.device.descriptors import (
     BdPacket,
     byte_addresses,
     read_descriptor,
+    word_extent,
     word_offsets,
 )
 
@@ -69,6 +70,17 @@ def test_levels_are_nested_loops(levels: list[tuple[int, int]], last_step: int) 
         expected = [inner + outer * step for outer in range(wrap) for inner in expected]
     expected = [inner + outer * last_step for outer in range(3) for inner in expected]
     assert np.array_equal(word_offsets(dimensions, len(expected)), expected)
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(0, 5), st.integers(-9, 50), *[st.just(0) | st.integers(0, 3)] * 2]), max_size=3),
+    st.integers(1, 300),
+)
+def test_the_extent_of_a_pattern_is_that_of_its_words(levels: list[tuple[int, int, int, int]], length: int) -> None:
+    dimensions = (*(BdDimension(*level) for level in levels), BdDimension(0, 7))
+    offsets = word_offsets(dimensions, length)
+    real = offsets[offsets != PAD]
+    assert word_extent(dimensions, length) == ((real.min(), real.max() + 1) if len(real) else (0, 0))
 
 
 def test_long_patterns_take_little_more_memory_than_their_addresses() -> None:

@@ -263,13 +263,16 @@ def test_events_and_the_end():
 @pytest.mark.parametrize(
     "text, reason",
     [
-        pytest.param("vmac.f bml0, bml0, x0, x1, r0", "products with floats are not known", id="floats"),
+        pytest.param("vmac.f bml0, bml0, x0, x1, r0\nnop", "with the configuration 0x63 is not known", id="floats"),
+        pytest.param("vmac cm0, cm0, x0, qx1, r0", "products with sparse operands are not known", id="sparse"),
         pytest.param("vldb.compr.pop wl0, [p0]", "the meaning of `compr pop` is not known", id="compressed"),
-        pytest.param("vshuffle x0, x0, x1, r0", "shuffle mode 99 is not known", id="mode"),
-        pytest.param("vmul cm0, x0, x1, r0\nnop", "a product with the configuration 0x63 is not known", id="product"),
+        pytest.param("vconv.bf16.fp32 wl0, bml0", "rounding mode 0x4 is not known", id="rounding"),
+        pytest.param(
+            "vmul cm0, x0, x1, r0\nnop", "a product or sum with the configuration 0x63 is not known", id="product"
+        ),
     ],
 )
 def test_an_instruction_that_is_not_known_stops_the_core(text: str, reason: str):
     with pytest.raises(ExecutionError, match=r"^0x0: ") as error:
-        run(text, r0=99)
+        run(text, r0=99, crRnd=4)
     assert reason in str(error.value)

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.isa import instruction_set
-from tilewright.isa.meaning import UnknownMeaningError, meaning_of
-from tilewright.isa.vector_meaning import PRODUCTS, SHUFFLES, ProductMode
+from tilewright.isa.meaning import meaning_of
+from tilewright.isa.numbers import UnknownMeaningError
+from tilewright.isa.product_meaning import PRODUCTS, ProductMode
+from tilewright.isa.vector_meaning import SHUFFLES
 
 ISA = instruction_set()
 WORDS = st.integers(0, (1 << 32) - 1) | st.sampled_from([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
@@ -50,11 +52,12 @@ def test_scalar_arithmetic(name: str, a: int, b: int):
     assert meaning_of((name,))({"a": a, "b": b})["d"] == int(SCALAR[name](a, b)) % 2**32
 
 
-@given(WORDS, st.integers(-40, 40))
+@given(WORDS, st.integers(-31, 31) | st.integers(-(1 << 31), (1 << 31) - 1))
 def test_shifts_go_both_ways(a: int, amount: int):
-    values = {"a": a, "b": amount % 2**32}
-    assert meaning_of(("ashl",))(values)["d"] == shifted(i32(a), amount) % 2**32
-    assert meaning_of(("lshl",))(values)["d"] == shifted(a, amount) % 2**32
+    """Of the amount five bits count, and the sign."""
+    values, steps = {"a": a, "b": amount % 2**32}, amount % 32 if amount >= 0 else -(-amount % 32)
+    assert meaning_of(("ashl",))(values)["d"] == shifted(i32(a), steps) % 2**32
+    assert meaning_of(("lshl",))(values)["d"] == shifted(a, steps) % 2**32
 
 
 @given(WORDS, WORDS)
@@ -133,6 +136,8 @@ def test_elements_are_put_and_taken(a: bytes, b: bytes, index: int, value: int):
         meaning_of(("vshift",))({"a": a, "b": b, "s": index})["d"]
         == np.roll(np.frombuffer(a + b, "u1"), -index)[:64].tobytes()
     )
+    assert meaning_of(("vshift",))({"a": a, "b": b, "s": index + 64})["d"] == (b + bytes(64))[index : index + 64]
+    assert meaning_of(("vshift",))({"a": a, "b": b, "s": max(value, 128)})["d"] == bytes(64)
     lanes[index % 32] = value % 65536
     assert meaning_of(("vinsert", "16"))({"a": a, "r29": index, "b": value})["d"] == lanes.tobytes()
 
@@ -143,6 +148,19 @@ def test_shuffles_are_transposes(mode: int, a: bytes, b: bytes):
     matrices = np.frombuffer(a + b, np.uint8).reshape(-1, shape.rows, shape.columns, shape.size)
     turned = matrices.transpose(0, 2, 1, 3).reshape(-1)
     assert meaning_of(("vshuffle",))({"a": a, "b": b, "m": mode})["d"] == turned[64 * shape.half :][:64].tobytes()
+
+
+@given(st.integers(48, 63), VECTORS, VECTORS, st.integers(0, 1 << 20))
+def test_modes_that_are_none_give_a_byte(mode: int, a: bytes, b: bytes, upper: int):
+    made = meaning_of(("vshuffle",))({"a": a, "b": b, "m": mode | upper << 6})["d"]
+    assert made == a[:1] + bytes(63)
+
+
+@given(st.integers(0, len(SHUFFLES) - 1), VECTORS, WORDS)
+def test_copies_are_shuffled_with_zeros(mode: int, a: bytes, word: int):
+    copies = meaning_of(("vbcst", "32"))({"a": word})["d"]
+    wanted = meaning_of(("vshuffle",))({"a": copies, "b": bytes(64), "m": mode})
+    assert meaning_of(("vbcstshfl", "32"))({"a": word, "r29": mode}) == wanted
 
 
 def test_one_shuffle_swaps_neighbours():
@@ -254,6 +272,120 @@ def test_products(key: tuple[int, int, int], a: bytes, b: bytes, total: bytes, s
     assert elements(made, mode.bits_sum, False) == [it % 2**mode.bits_sum for it in sums]
 
 
+def test_signs_of_products():
+    """`neg` is the negative of the whole sum: -(e + a b), -(e - a b)."""
+    a, b, e = np.full(64, 2, np.int8).tobytes(), np.full(64, 3, np.int8).tobytes(), np.full(32, 100, np.int32).tobytes()
+    word = 0x308
+    for name, wanted in (("mac", 148), ("msc", 52), ("negmac", -148), ("negmsc", -52)):
+        made = meaning_of(("product", name, "dense"))({"a": a, "b": b, "c": word, "e": e})["d"]
+        assert np.frombuffer(made, np.int32).tolist() == [wanted] * 32
+    for name, wanted in (("addmac", 248), ("addmsc", 152), ("submac", 48), ("submsc", -48)):
+        made = meaning_of(("product", name, "dense"))({"a": a, "b": b, "c": word, "e": e, "f": e})["e"]
+        assert np.frombuffer(made, np.int32).tolist() == [wanted] * 32
+    for bit, wanted in ((11, 52), (12, -52), (0, 48), (10, (100 << 16) + 48)):
+        made = meaning_of(("product", "mac", "dense"))({"a": a, "b": b, "c": word | 1 << bit, "e": e})["d"]
+        assert np.frombuffer(made, np.int32).tolist() == [wanted] * 32
+    for name, wanted in (("add", 200), ("sub", 0), ("negadd", -200), ("negsub", 0), ("neg", -100)):
+        values = {"e": e, "c": 0} | ({} if name == "neg" else {"f": e})
+        assert np.frombuffer(meaning_of(("acc", name))(values)["d"], np.int32).tolist() == [wanted] * 32
+
+
+BF16 = st.integers(0, 0xFFFF).filter(lambda bits: 0 < bits >> 7 & 0xFF < 255)
+FLOATS = st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda value: value == 0 or abs(value) > 1e-30)
+
+
+def bf16_value(bits: int) -> Fraction:
+    return Fraction(float(np.uint32(bits << 16).view(np.float32)))
+
+
+def exponent(value: Fraction) -> int:
+    """Of the power of 2 that is not larger."""
+    found = value.numerator.bit_length() - value.denominator.bit_length()
+    return found if Fraction(2) ** found <= abs(value) else found - 1
+
+
+def to_float(value: Fraction) -> float:
+    """The nearest float of 32 bits; 0 below the least exponent."""
+    if value == 0 or exponent(value) < -126:
+        return 0.0
+    unit = Fraction(2) ** (exponent(value) - 23)
+    return float(round(value / unit) * unit)
+
+
+def float_sum(products: list[tuple[int, int]], others: list[float]) -> float:
+    """The rule that results of a device follow: to 23 bits behind the largest exponent, then one exact sum."""
+    terms = [(exponent(bf16_value(x)) + exponent(bf16_value(y)), bf16_value(x) * bf16_value(y)) for x, y in products]
+    terms += [(exponent(Fraction(it)), Fraction(it)) for it in others if it]
+    unit = Fraction(2) ** (max((place for place, _ in terms), default=0) - 23)
+    return to_float(sum((round(value / unit) * unit for _, value in terms), Fraction(0)))
+
+
+@given(
+    st.lists(BF16, min_size=32, max_size=32), st.lists(BF16, min_size=32, max_size=32),
+    st.lists(FLOATS, min_size=16, max_size=16),
+)  # fmt: skip
+def test_products_of_floats(a: list[int], b: list[int], e: list[float]):
+    before = np.array(e, np.float32)
+    values = {"a": np.array(a, np.uint16).tobytes(), "b": np.array(b, np.uint16).tobytes(), "e": before.tobytes()}
+    made = np.frombuffer(meaning_of(("product", "mac", "dense", "f"))({**values, "c": 0x1C})["d"], np.float32)
+    for row in range(4):
+        for column in range(4):
+            pairs = [(a[8 * row + at], b[4 * at + column]) for at in range(8)]
+            wanted = float_sum(pairs, [float(before[4 * row + column])])
+            assert float(made[4 * row + column]) == wanted or abs(wanted) >= 2.0**128
+    made = np.frombuffer(meaning_of(("product", "msc", "dense", "f"))({**values, "c": 0x3C})["d"], np.float32)
+    for lane in range(16):
+        pairs = [(a[lane] ^ 0x8000, b[lane]), (a[16 + lane] ^ 0x8000, b[16 + lane])]
+        wanted = float_sum(pairs, [float(before[lane])])
+        assert float(made[lane]) == wanted or abs(wanted) >= 2.0**128
+
+
+@given(st.lists(FLOATS, min_size=16, max_size=16), st.lists(FLOATS, min_size=16, max_size=16))
+def test_sums_of_floats(e: list[float], f: list[float]):
+    first, second = np.array(e, np.float32), np.array(f, np.float32)
+    values = {"e": first.tobytes(), "f": second.tobytes(), "c": 0x1C}
+    signs = {"add": (1, 1), "sub": (1, -1), "negadd": (-1, -1), "negsub": (-1, 1)}
+    for name, (a, b) in signs.items():
+        made = np.frombuffer(meaning_of(("acc", name, "f"))(values)["d"], np.float32)
+        wanted = [float_sum([], [a * float(x), b * float(y)]) for x, y in zip(first, second, strict=True)]
+        assert made.tolist() == np.array(wanted, np.float32).tolist()
+
+
+@given(
+    st.lists(st.integers(0, 0xFFFF).filter(lambda bits: bits >> 7 & 0xFF < 255), min_size=16, max_size=16),
+    st.integers(0, 31),
+)
+def test_floors(a: list[int], shift: int):
+    made = meaning_of(("vfloor", "s32", "bf16"))({"a": np.array(a, np.uint16).tobytes(), "s": shift})["d"]
+    exact = [floor(bf16_value(bits) * 2**shift) for bits in a]
+    assert np.frombuffer(made, np.int32).tolist() == [min(max(it, -(1 << 31)), (1 << 31) - 1) for it in exact]
+
+
+INFINITE, NAN = 0x7F80, 0x7FC0
+
+
+@pytest.mark.parametrize(
+    "x, y, bits",
+    [
+        pytest.param([INFINITE], [0x3F80], 0x7F800000, id="infinity"),
+        pytest.param([INFINITE], [0xBF80], 0xFF800000, id="infinity below zero"),
+        pytest.param([INFINITE, INFINITE | 0x8000], [0x3F80, 0x3F80], 0x7F800001, id="infinities of both signs"),
+        pytest.param([INFINITE], [0], 0x7F800001, id="infinity times zero"),
+        pytest.param([NAN], [0x3F80], 0x7F800001, id="no number"),
+        pytest.param([0x7F7F], [0x7F7F], 0x7F800000, id="too large"),
+        pytest.param([0x0080], [0x0080], 0, id="too small"),
+        pytest.param([0x0001], [0x7F00], 0, id="less than the least exponent"),
+    ],
+)
+def test_floats_at_the_edges(x: list[int], y: list[int], bits: int):
+    a, b = np.zeros(32, np.uint16), np.zeros(32, np.uint16)
+    a[: len(x)] = x
+    b[: 4 * len(y) : 4] = y
+    made = meaning_of(("product", "mul", "dense", "f"))({"a": a.tobytes(), "b": b.tobytes(), "c": 0x1C})["d"]
+    found = int(np.frombuffer(made, np.uint32)[0])
+    assert found == bits
+
+
 def test_meanings_that_are_missing_are_named():
     """All rows are known, or say that they are not; the share that is known only grows."""
     known = 0
@@ -263,4 +395,4 @@ def test_meanings_that_are_missing_are_named():
             known += 1
         except UnknownMeaningError as error:
             assert "not known" in str(error)
-    assert known >= 460
+    assert known >= 530

@@ -16,7 +16,8 @@ from tilewright.device import Arch
 from tilewright.device.vector_unit import vector_unit
 from tilewright.kernels.definition import DTYPES
 from tilewright.kernels.matmul import COMBINATIONS, blocked, product_of, unblocked
-from tilewright.kernels.native_product import ProductShape, native_product
+from tilewright.kernels.native_product import ProductShape, native_product, native_zero
+from tilewright.native.host import host_key
 
 Array = npt.NDArray[Any]
 
@@ -30,8 +31,20 @@ def expected(shape: ProductShape, a: Array, b: Array, c: Array) -> Array:
 
 def multiplied(shape: ProductShape, a: Array, b: Array, c: Array) -> Array:
     found = c.copy()
-    native_product(shape)(a.ctypes.data, b.ctypes.data, found.ctypes.data)
+    native_product(shape).call(a, b, found).make()
     return found
+
+
+@pytest.mark.parametrize("features", ["", "+avx2", "+avx2,+avx512f"], ids=["none", "AVX2", "AVX-512 without VNNI"])
+@pytest.mark.parametrize("pair", COMBINATIONS, ids="_".join)
+def test_computers_without_newer_instructions_have_the_same_products(pair: tuple[str, str], features: str) -> None:
+    if not all(feature in host_key() for feature in features.split(",")):
+        pytest.skip(f"this computer is without {features}")
+    shape = ProductShape(*pair, 16, 24, 48, *vector_unit(Arch.AIE2).blocks[pair].dims, b_turned=True)
+    a, b, c = operands(shape, np.random.default_rng(2))
+    found = c.copy()
+    native_product(shape, features).call(a, b, found).make()
+    assert found.tobytes() == expected(shape, a, b, c).astype(c.dtype).tobytes()
 
 
 def operands(shape: ProductShape, random: np.random.Generator) -> list[Array]:
@@ -78,6 +91,12 @@ def test_sums_of_bytes_longer_than_a_float_is_exact_are_exact() -> None:
     shape = ProductShape("i8", "i32", 16, 2048, 16, 4, 8, 8)
     a, b, c = (np.full(size, -128, np.int8) for size in (16 * 2048, 2048 * 16, 16 * 16))
     assert (multiplied(shape, a, b, c.astype(np.int32)) == 2048 * 128 * 128 - 128).all()
+
+
+def test_what_is_cleared_is_all_of_it_and_no_more() -> None:
+    memory = np.arange(1, 41, dtype=np.int16)
+    native_zero(2 * 24).call(memory[8:32]).make()
+    assert np.flatnonzero(memory).tolist() == [*range(8), *range(32, 40)]
 
 
 def test_threads_that_ask_at_once_get_the_same_product() -> None:

@@ -19,10 +19,13 @@ from tilewright.device import DEVICES
 from tilewright.device.bd import ShimBd
 from tilewright.device.enums import DeviceName
 from tilewright.lift import lift, to_mlir
+from tilewright.lift.decisions import roundest
+from tilewright.lift.expressions import LargestDivisor, Parameter
 from tilewright.lift.lifting import predicted
 from tilewright.lift.model import learn
 from tilewright.lift.parameters import ParameterError, ShapeParameters, from_names
 from tilewright.lift.parameters import given as given_parameters
+from tilewright.txn.codec import without_unread
 from tilewright.txn.stream import Header, Operation, Stream
 
 FAMILY = """
@@ -95,6 +98,46 @@ def test_noise_is_refused_and_named() -> None:
     streams = {f"n_{size}.bin": _stream(txn.write(0x1D000, noise.getrandbits(32))) for size in range(1, 40)}
     with pytest.raises(txn.TxnError, match="word 4 of operation 0: 39 values in 39 files"):
         lift(streams, from_names([*streams]))
+
+
+def _pieces(size: int, limit: int) -> int:
+    """In how many equal pieces a size is cut, so that each is no larger than a limit."""
+    return next(count for count in range(1, size + 1) if size % count == 0 and size // count <= limit)
+
+
+def test_pieces_that_fit_a_buffer_are_predicted() -> None:
+    """Sizes are cut into equal pieces below a limit: their length, their number, and which program runs, follow."""
+
+    def stream(rows: int, columns: int) -> np.ndarray:
+        length = columns // _pieces(columns, 511)
+        block = txn.block_write(0x1D000, [length, 4 * length - 1, columns // length, rows * columns])
+        more = [txn.write(0x1D214, 1)] * (1 + (rows * columns // _pieces(rows * columns, 8192) > 4096))
+        return _stream(block, *more, txn.sync(0, 0, 0, 0))
+
+    sizes = [(m, n) for m in (4, 8, 12, 16, 24) for n in range(64, 2049, 64)]
+    family = {f"op_{m}_{n}.bin": stream(m, n) for m, n in sizes}
+    lifted = lift(family, from_names([*family]), hold_out=0.2, seed=1)
+    assert not lifted.left_out and lifted.prediction is not None
+    assert lifted.prediction.exact == lifted.prediction.files
+    assert any(": divisor(d1, 511)" in line for line in lifted.report())
+    again = tw.compile(lifted.text)
+    for m, n in ((20, 1152), (8, 1408), (4, 2048), (12, 6144)):
+        assert (again.txn("lifted", d0=m, d1=n) == stream(m, n)).all()
+
+
+@given(st.lists(st.integers(-(1 << 20), 1 << 20), min_size=1, max_size=8), st.integers(1, 1 << 17))
+def test_a_divisor_is_the_largest_that_fits(sizes: list[int], limit: int) -> None:
+    found = LargestDivisor(Parameter("n"), limit).evaluate({"n": np.array(sizes)})
+    for size, part in zip(sizes, found.tolist(), strict=True):
+        fitting = [size // count for count in range(1, 17) if size % count == 0 and size // count <= limit]
+        assert part == (fitting[0] if fitting else size)
+
+
+@pytest.mark.parametrize(
+    "least, end, bound", [(21504, 26624, 24576), (8192, 9216, 8192), (1, 64, 32), (5, 6, 5), (-6, -1, -4), (0, 3, 0)]
+)
+def test_limits_are_round_numbers(least: int, end: int, bound: int) -> None:
+    assert roundest(least, end) == bound
 
 
 def test_few_files_are_no_evidence() -> None:
@@ -217,6 +260,19 @@ def test_descriptors_with_any_burst_are_recovered(name: DeviceName) -> None:
         text = to_mlir(txn.encode(Stream.of(header, [txn.block_write(0x1D000, words)])))
         assert "aiex.npu.writebd" in text
         assert (f"burst_length = {burst} :" in text) == (burst != model.burst_lengths[-1])
+
+
+def test_without_unread_bits_production_streams_are_instructions() -> None:
+    """The driver leaves something in the header of every operation; without it, tasks are tasks."""
+    descriptor = [64, 0, 0, 0, 0, 0x02000000, 0, 0x02000000]
+    left = {"op_column": 1, "op_row": 0xA0}
+    words = _stream(
+        Operation(txn.Opcode.BLOCKWRITE, descriptor, address=0x1D000, **left),
+        Operation(txn.Opcode.WRITE, address=0x1D214, value=3, **left),
+    )
+    kept, zeroed = to_mlir(words), to_mlir(without_unread(words))
+    assert kept.count("aiex.npu.operation") == 2
+    assert "aiex.npu.writebd" in zeroed and "aiex.npu.push_queue" in zeroed and "npu.operation" not in zeroed
 
 
 @given(streams())

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from tilewright.native.compiled_python import (
     CompiledFunctions,
     NotCompilable,
+    copy_bytes,
     load32,
     load64,
     lowest_bit,
+    rotated_right,
     store32,
 )
 from tilewright.native.object_cache import cached_object
@@ -72,6 +74,17 @@ def bits_of(s: Shared, x: int) -> int:
 
 
 @functions.entry
+def turned(s: Shared, bits: int, count: int) -> int:
+    return rotated_right(bits, count)
+
+
+@functions.entry
+def copy_some(s: Shared, source: int, target: int, count: int) -> int:
+    copy_bytes(target, source, count)
+    return 0
+
+
+@functions.entry
 def copy_word(s: Shared, source: int, target: int) -> int:
     store32(target, load32(source))
     return load64(source)
@@ -79,6 +92,24 @@ def copy_word(s: Shared, source: int, target: int) -> int:
 
 def takes_text(s: Shared, x: int) -> int:
     return len(str(x))
+
+
+@given(st.integers(-(1 << 63), (1 << 63) - 1), st.integers(0, 63))
+def test_bits_that_are_turned(bits: int, count: int) -> None:
+    shared = Shared(seen=1)
+    found = functions[turned](shared.address, bits, count)
+    assert found == turned(shared, bits, count)
+    text = f"{bits & (1 << 64) - 1:064b}"
+    assert f"{found & (1 << 64) - 1:064b}" == text[64 - count :] + text[: 64 - count]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 64])
+def test_memory_that_is_copied(count: int) -> None:
+    shared, source = Shared(seen=1), np.arange(64, dtype=np.uint8)
+    for copy in (functions[copy_some], lambda _, *numbers: copy_some(shared, *numbers)):
+        target = np.full(64, 99, np.uint8)
+        copy(shared.address, source.ctypes.data, target.ctypes.data, count)
+        assert target.tolist() == [*range(count), *[99] * (64 - count)]
 
 
 @given(x=NUMBERS, y=NUMBERS)

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 
 from tilewright.ir.context import make_context
 from tilewright.ir.parser import parse_source
-from tilewright.native.flow import goes_round, reverse_postorder
 from tilewright.native.ranges import Range, Ranges, exactly
+from tilewright.native.region_order import goes_round, reverse_postorder
 
 HEADER = """
   %c0 = arith.constant 0 : index

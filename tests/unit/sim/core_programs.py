@@ -159,6 +159,13 @@ def run_core(body: str, tile: FakeTile | None = None, outside: str = "", **buffe
     return tile
 
 
+def run_interpreted(body: str, tile: FakeTile) -> FakeTile:
+    """`run_core`, operation by operation in Python."""
+    for _ in core_process(CoreProgram(parse_core(body, tile.buffers), is_native=False), tile):
+        pass
+    return tile
+
+
 def elementwise(body: str, *inputs: Array, result: Any) -> Array:
     """`body` computes %r from %x (and %y, %z) for each element; gives all of its results, of dtype `result`."""
     return elementwise_each({"it": body}, *inputs, result=result)["it"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import islice
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -15,8 +15,10 @@ from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.ir.run_errors import Fault
 from tilewright.sim import core
 from tilewright.sim.core import CoreProgram, core_process
-from tilewright.sim.core_code import CoreCode
 from tilewright.sim.engine import Wait
+
+if TYPE_CHECKING:
+    from tilewright.sim.core_code import CoreCode
 
 CONSTANTS = """
   %c0 = arith.constant 0 : index
@@ -374,6 +376,7 @@ def test_code_grows_with_the_text_not_with_the_trips(trips: int) -> None:
     assert len(tile.log) == trips
 
 
+@pytest.mark.llvm
 def test_lock_operations_are_cheap() -> None:
     """Far below 20 microseconds each; the limit leaves room for a busy machine."""
     body = f"""{CONSTANTS}
@@ -391,6 +394,7 @@ def test_lock_operations_are_cheap() -> None:
     assert (time.process_time() - before) / len(tile.log) < 20e-6
 
 
+@pytest.mark.llvm
 def test_cores_that_differ_in_buffers_and_locks_share_their_code() -> None:
     texts = [f"{CONSTANTS}{ADD_ONE}\naie.use_lock(%lock{number}, Release, %one)" for number in range(2)]
     buffers = [{"a": np.zeros(4, np.int32), "b": np.zeros(4, np.int32)} for _ in texts]
@@ -398,9 +402,11 @@ def test_cores_that_differ_in_buffers_and_locks_share_their_code() -> None:
         CoreProgram(parse_core(t.replace("%b[", f"%{n}["), b)).code
         for t, b, n in zip(texts, buffers, "ab", strict=True)
     ]
-    assert codes[0]._native is codes[1]._native
+    first, second = (cast("CoreCode", code) for code in codes)
+    assert first._native is second._native
 
 
+@pytest.mark.llvm
 def test_matrix_product_runs_at_native_speed() -> None:
     """32 x 32 x 32 steps in far less than a millisecond; the limit leaves room for slow machines."""
     random = np.random.default_rng(3)

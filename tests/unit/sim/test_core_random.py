@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from core_programs import FakeTile, run_core
+from core_programs import FakeTile, run_core, run_interpreted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -123,3 +123,6 @@ def test_waits_do_not_change_what_is_computed(program: list[Statement]) -> None:
     tile = run_core(text, FakeTile({"cells": found}))
     assert found.view(np.uint32).tolist() == expected
     assert len(tile.log) == waits
+    again = np.array(start, np.int32)
+    interpreted = run_interpreted(text, FakeTile({"cells": again}))
+    assert (interpreted.log, interpreted.cycles, again.tolist()) == (tile.log, tile.cycles, found.tolist())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from damaged_streams import EXAMPLES, mutated
+from damaged_streams import EXAMPLE_NAMES, EXAMPLES, mutated
 
 from tilewright import txn
 from tilewright.device import DEVICES, DeviceModel, DmaDirection
@@ -78,7 +78,7 @@ def test_both_find_the_same_in_random_programs(model: DeviceModel, monkeypatch: 
     assert rules == {"queue-overflow", "descriptor-in-flight"}
 
 
-@pytest.mark.parametrize("data", EXAMPLES, ids=["0.1", "1.0"])
+@pytest.mark.parametrize("data", EXAMPLES, ids=EXAMPLE_NAMES)
 def test_both_find_the_same_in_damaged_streams(data: bytes, monkeypatch: pytest.MonkeyPatch):
     sure = 0
     for seed in range(ROUNDS):

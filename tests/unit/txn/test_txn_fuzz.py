@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 from container_files import DPU_WORDS, hex_lines, words
-from damaged_streams import EXAMPLES, mutated
+from damaged_streams import EXAMPLE_NAMES, EXAMPLES, mutated
 from elf_files import Reloc, elf_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,7 +53,7 @@ def try_everything(data: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("data", EXAMPLES, ids=[f"version {version}" for version in LAYOUTS])
+@pytest.mark.parametrize("data", EXAMPLES, ids=EXAMPLE_NAMES)
 def test_damaged_streams_are_refused_or_work(data: bytes):
     assert try_everything(data)
     random = Random(17)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tilewright import txn
 from tilewright.cli.main import main
 from tilewright.txn.analysis import differences, statistics
-from tilewright.txn.text import TextError, assemble, disassemble, explain, model_of
+from tilewright.txn.opcodes import LAYOUTS
+from tilewright.txn.text import TextError, assemble, disassemble, explain, model_of, operation_text
 
 NPU2 = txn.Header(device_generation=4, columns=8)
 EXAMPLE = [
@@ -41,6 +42,17 @@ def stream(*operations: txn.Operation, header: txn.Header = NPU2) -> txn.Stream:
 
 def test_a_line_reads_like_what_it_does():
     assert list(disassemble(stream(*EXAMPLE))) == LINES
+
+
+@pytest.mark.parametrize("words, characters", [(1 << 17, 1 << 26), (8, 1 << 26), (8, 60)])
+def test_operations_that_come_again_have_the_same_line(words: int, characters: int, monkeypatch: pytest.MonkeyPatch):
+    """However much of a stream is looked at at once, and however little text is kept."""
+    monkeypatch.setattr("tilewright.txn.text.PIECE_WORDS", words)
+    monkeypatch.setattr("tilewright.txn.text.KEPT_CHARACTERS", characters)
+    given = stream(*EXAMPLE, *EXAMPLE, txn.write(0x1D214, 5), *EXAMPLE)
+    alone = [operation_text(op, LAYOUTS[0, 1][op.opcode], model_of(NPU2)) for op in given.operations]
+    assert list(disassemble(given))[1:] == alone
+    assert list(disassemble(stream()))[1:] == []
 
 
 def test_text_assembles_to_the_words_it_came_from():

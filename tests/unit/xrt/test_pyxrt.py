@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xrt_packages import add_text, compiled, two_kernels, write_package, xclbin_of
+from xrt_packages import add_text, adding_code, compiled, two_kernels, with_machine_code, write_package
 
 from tilewright import pyxrt
 from tilewright.containers import ContainerError
-from tilewright.dialects.aie.buffers import BufferOp
-from tilewright.dialects.aie.locks import LockOp
-from tilewright.driver.compiled_design import Design
 from tilewright.errors import Error
 from tilewright.isa import assemble
 
@@ -228,57 +225,10 @@ def test_a_package_of_others_runs_without_cores(add_five: tuple[str, str], tmp_p
     assert "brings no design of ours" in capfd.readouterr().err
 
 
-def with_machine_code(folder: Path, design: Design, code: bytes) -> tuple[str, str]:
-    """A package as others make it: the image brings the code of the core (0, 2)."""
-    from tilewright import txn
-    from tilewright.containers.cdo import cdo_of
-    from tilewright.containers.pdi import pdi_from_cdos
-
-    xclbin, insts = write_package(folder, design, is_ours=False)
-    made, core = xclbin_of(design, is_ours=False), 2 << 20
-    words = np.frombuffer(code, "<u4").tolist()
-    loading = txn.Stream.of(txn.Header(), [txn.block_write(core + 0x20000, words)]).operations
-    partition = made.partition
-    assert partition is not None
-    before = partition.pdis[0].image.cdo.operations()
-    partition.pdis[0].image = pdi_from_cdos([cdo_of([*loading, *before])])
-    Path(xclbin).write_bytes(made.write())
-    return xclbin, insts
-
-
 def test_cores_run_the_machine_code_of_a_package(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The design's core adds 5, the machine code 7: there is nothing else in the package that could have run."""
     design = compiled(tmp_path, add_text(5))
-    places = {
-        op.sym_name.data: op
-        for op in design.device().walk()
-        if isinstance(op, BufferOp | LockOp) and op.sym_name is not None
-    }
-
-    def address(name: str) -> int:
-        buffer = places[name]
-        assert isinstance(buffer, BufferOp) and buffer.address is not None
-        return 0x70000 + buffer.address.value.data
-
-    def lock(name: str) -> int:
-        found = places[name]
-        assert isinstance(found, LockOp) and found.lock_id is not None
-        return 48 + found.lock_id.value.data
-
-    element = "lda r0, [p0], #4\n" + "nop\n" * 6 + "add r0, r0, #7\nst r0, [p1], #4\n"
-
-    def block(number: int) -> str:
-        return f"""
-            movxm p0, #{address(f"in_cons_buff_{number}")}
-            movxm p1, #{address(f"out_buff_{number}")}
-            acq #{lock("in_cons_cons_lock_0")}, r1
-            acq #{lock("out_prod_lock_0")}, r1
-            {element * 16}
-            rel #{lock("in_cons_prod_lock_0")}, r3
-            rel #{lock("out_cons_lock_0")}, r3
-        """
-
-    code = assemble(f"movx r1, #-1\nmovx r3, #1\nagain: {block(0)}{block(1)}\nj #again\n" + "nop\n" * 5 + ".align 16")
+    code = assemble(adding_code(design, 7))
     host = Host(*with_machine_code(tmp_path, design, code))
     host.fill()
     assert host.run().wait() is COMPLETED

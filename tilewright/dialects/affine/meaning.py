@@ -4,6 +4,7 @@
     native/affine_maps.py            LLVM instructions
     native/ranges.py                 ranges
     gpu/emulator/lower_memory.py     instructions of the emulator
+    interpreter/affine_maps.py       Python's integers, which wrap around
 
 On Python integers xDSL computes expressions: `AffineExpr.eval`. Digits of known numbers are not folded.
 """

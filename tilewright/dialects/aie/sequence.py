@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
+    UnrankedMemRefType,
     i8,
     i32,
     i64,
@@ -269,6 +270,12 @@ def declared_elements(buffer: SSAValue) -> int | None:
     sequence = buffer.block.parent_op() if isinstance(buffer, BlockArgument) else None
     is_open = isinstance(sequence, RuntimeSequenceOp) and cast(BlockArgument, buffer).index in sequence.open_arguments
     return None if is_open else element_count(buffer.type)
+
+
+def scalar_arguments(sequence: RuntimeSequenceOp) -> list[BlockArgument]:
+    """The arguments that a generator takes: all but the host's buffers."""
+    block = sequence.body.block
+    return [arg for arg in block.args if not isinstance(arg.type, MemRefType | UnrankedMemRefType)]
 
 
 OPS = [RuntimeSequenceOp, BdChainOp]

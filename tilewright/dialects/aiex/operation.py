@@ -34,8 +34,9 @@ TXN_HEADER = "tilewright.txn_header"
 """Attribute of a device: the bytes of the header of its streams, where they are not those that the device has.
 
 They are the version (two), the generation of the device, its rows, columns and rows of mem tiles; then 16 spare bits.
+An eighth number, 1, is for version 1.0 with the address patches of version 0.1.
 """
-HEADER_NUMBERS = 7
+HEADER_NUMBERS = 7, 8
 
 Numbers = DenseArrayBase[IntegerType]
 
@@ -139,12 +140,12 @@ class NpuOperationOp(IRDLOperation):
 def header_numbers(device: Operation) -> tuple[int, ...] | None:
     """What a device says about the header of its streams, if it does."""
     match device.attributes.get(TXN_HEADER):
-        case DenseArrayBase() as kept if len(numbers := array_numbers(cast(Numbers, kept))) == HEADER_NUMBERS:
+        case DenseArrayBase() as kept if len(numbers := array_numbers(cast(Numbers, kept))) in HEADER_NUMBERS:
             return numbers
         case None:
             return None
         case _:
-            fail_op(device, f"{TXN_HEADER} is an array of {HEADER_NUMBERS} numbers")
+            fail_op(device, f"{TXN_HEADER} is an array of {HEADER_NUMBERS[0]} numbers")
 
 
 OPS = [NpuOperationOp]

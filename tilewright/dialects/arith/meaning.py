@@ -3,7 +3,7 @@
 `Integers` and `Floats` are such systems: they say how they add, divide, shift and compare. `MEANING` and
 `FLOAT_MEANING` have a row for each operation. The systems live with their users:
 
-    rewrite/integers.py, folding/arith_floats.py  Python's numbers: folding, evaluation, the interpreter
+    rewrite/integers.py, folding/arith_floats.py  Python's numbers: folding, evaluation, interpreters
     native/integers.py, native/floats.py          LLVM instructions
     passes/cpp/convert_aiex_to_emitc/arith.py     C++ operators, on integers
     native/ranges.py, lint_queue_depth/values.py  ranges and known bits; they know some of the operations only

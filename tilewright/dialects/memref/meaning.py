@@ -3,6 +3,7 @@
 `ViewNumbers` is such a system: it says what an operand is and how it multiplies. The systems live with their users:
 
     native/views.py                LLVM instructions, which trap where a stride does not fit into 64 bits
+    interpreter/memory.py          Python's integers
     gpu/emulator/lower_views.py    instructions of the emulator, where such a stride leads nowhere
 """
 

@@ -6,12 +6,13 @@ anything, and a division gives whatever NumPy gives.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
+
+from tilewright.dialects.math_meaning import BIT_COUNTS, MATH, integer_power
 
 Array = Any
 _where = cast("Callable[..., Any]", np.where)  # its type fits several of its declarations
@@ -171,18 +172,6 @@ def bitcast(x: Array, dtype: np.dtype[Any], source: np.dtype[Any]) -> Array:
     return found if dtype.kind in "fV" else found.item()
 
 
-def _round(x: Array) -> Array:
-    """Half away from zero."""
-    whole = np.trunc(x)
-    return whole + np.copysign((abs(x - whole) >= 0.5).astype(np.asarray(x).dtype), x)
-
-
-def _fma(a: Array, b: Array, c: Array) -> Array:
-    """Rounded once; for f32 by way of f64, which holds the product."""
-    wide = np.asarray(a, np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)
-    return wide.astype(np.asarray(a).dtype)
-
-
 def _count(function: Callable[[int, int], int]) -> Any:
     def count(x: Array) -> Array:
         bits = np.asarray(x).dtype.itemsize * 8
@@ -193,61 +182,23 @@ def _count(function: Callable[[int, int], int]) -> Any:
     return count
 
 
-def _rsqrt(x: Array) -> Array:
-    return 1 / np.sqrt(x)
-
-
-def _erf(x: Array) -> Array:
-    return np.asarray(np.frompyfunc(math.erf, 1, 1)(np.asarray(x, np.float64)), np.float64)
-
-
 def _ipowi(base: Array, exponent: Array) -> Array:
-    """Modulo the width; a power below zero is rounded toward zero."""
-    bits = np.asarray(base).dtype.itemsize * 8
-
-    def one(b: int, e: int) -> int:
-        b, e = int(b), int(e)
-        if e < 0:
-            return 0 if abs(b) != 1 else b if e % 2 else 1
-        return _in_bits(pow(b, e, 1 << bits), bits)
-
-    return np.asarray(np.frompyfunc(one, 2, 1)(base, exponent)).astype(np.asarray(base).dtype)
+    dtype = np.asarray(base).dtype
+    power = np.frompyfunc(lambda b, e: integer_power(int(b), int(e), dtype.itemsize * 8), 2, 1)
+    return np.asarray(power(base, exponent)).astype(dtype)
 
 
-MATH: dict[str, Any] = {
-    "absf": np.abs,
-    "absi": np.abs,
-    "atan2": np.arctan2,
-    "powf": np.power,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "roundeven": np.rint,
-    "rsqrt": _rsqrt,
-    "round": _round,
-    "fma": _fma,
-    "erf": _erf,
-    "ctpop": _count(lambda n, bits: n.bit_count()),
-    "ctlz": _count(lambda n, bits: bits - n.bit_length()),
-    "cttz": _count(lambda n, bits: (n & -n).bit_length() - 1 if n else bits),
+FUNCTIONS: dict[str, Any] = {
+    **MATH,
+    **{name: _count(function) for name, function in BIT_COUNTS.items()},
     "ipowi": _ipowi,
-    **{
-        name: getattr(np, name)
-        for name in (
-            *("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "cbrt", "copysign", "sqrt", "isnan", "isinf"),
-            *("sin", "cos", "tan", "sinh", "cosh", "tanh", "ceil", "floor", "trunc", "isfinite"),
-        )
-    },
 }
 
 
 def call_math(name: str, dtype: np.dtype[Any], scalar: bool, *values: Array) -> Array:
     """A function of `math`; narrow numbers are computed as f32 and rounded."""
     wide = [np.asarray(x, np.float32) if np.asarray(x).dtype in NARROW else np.asarray(x) for x in values]
-    found = np.asarray(MATH[name](*wide)).astype(dtype)
+    found = np.asarray(FUNCTIONS[name](*wide)).astype(dtype)
     if not scalar:
         return found
     # a float keeps its NumPy type: Python's have 64 bits

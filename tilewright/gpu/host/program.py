@@ -27,9 +27,10 @@ from tilewright.native.casts import resize
 from tilewright.native.functions import types_of_parts
 from tilewright.native.host import NativeModule
 from tilewright.native.host_buffers import check_size, sized_memref
-from tilewright.native.lowering import Handler, Lowering, Trap
+from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
-from tilewright.native.values import I8, I32, I64, POINTER, MemRef, Untranslatable, index
+from tilewright.native.traps import Trap, Untranslatable
+from tilewright.native.values import I8, I32, I64, POINTER, MemRef, index
 from tilewright.native.views import mixed
 
 MAIN = "main"

@@ -52,21 +52,21 @@ def round_to(value: float | Fraction, type: FloatType) -> float:
     if isinstance(value, float):
         if found.precision == 53 or value == 0.0 or not math.isfinite(value):
             return value
-        value = Fraction(value)
-    if not value:
+        exponent = math.frexp(value)[1] - 1
+    elif not value:
         return 0.0
-    sign = -1.0 if value < 0 else 1.0
-    magnitude = Fraction(abs(value))
+    else:
+        exponent = _floor_log2(Fraction(abs(value)))
     # below the smallest normal exponent the steps stay as they are: subnormal numbers
-    exponent = max(_floor_log2(magnitude), 1 - found.max_exponent)
-    scale = exponent - found.precision + 1
-    steps = round(magnitude / Fraction(2) ** scale)
+    scale = max(exponent, 1 - found.max_exponent) - found.precision + 1
+    steps = round(math.ldexp(value, -scale) if isinstance(value, float) else value / Fraction(2) ** scale)
     # an integer may be too large even for a Python float
     try:
-        rounded = math.ldexp(float(steps), scale)
+        rounded = math.ldexp(float(abs(steps)), scale)
     except OverflowError:
-        return sign * math.inf
-    return sign * (math.inf if rounded > found.largest else rounded)
+        rounded = math.inf
+    magnitude = math.inf if rounded > found.largest else rounded
+    return -magnitude if value < 0 else magnitude
 
 
 def _floor_log2(value: Fraction) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.native.compiled_python import lowest_bit
+from tilewright.native.compiled_python import lowest_bit, rotated_right
 from tilewright.sim.fast.state import (
     FAR,
     LATER,
@@ -36,6 +36,7 @@ def mark(s: FastState, part: int, at: int) -> int:
     word = part // WORD_BITS
     s.wheel[slot * s.wheel_words + word] |= 1 << (part & (WORD_BITS - 1))
     s.summary[slot * s.summary_words + word // WORD_BITS] |= 1 << (word & (WORD_BITS - 1))
+    s.slots |= 1 << slot
     return 0
 
 
@@ -115,25 +116,17 @@ def marked_now(s: FastState) -> int:
             if left == 0:
                 s.summary[slot * s.summary_words + group] = words & (words - 1)
             return word * WORD_BITS + lowest_bit(bits)
+    s.slots &= ~(1 << slot)
     return NONE
-
-
-@native
-def slot_is_used(s: FastState, slot: int) -> int:
-    for group in range(s.summary_words):
-        if s.summary[slot * s.summary_words + group] != 0:
-            return 1
-    return 0
 
 
 @native
 def advance(s: FastState) -> int:
     """Go on to the next cycle in which a part acts; NONE if there is none, LATER if it is after the last one."""
     at = NONE
-    for ahead in range(1, WHEEL):
-        if slot_is_used(s, (s.now + ahead) & MASKS):
-            at = s.now + ahead
-            break
+    if s.slots != 0:
+        # the slot of this cycle, which is empty, comes last of all
+        at = s.now + 1 + lowest_bit(rotated_right(s.slots, (s.now + 1) & MASKS))
     if s.far_count > 0 and (at == NONE or s.far_time[0] < at):
         at = s.far_time[0]
     if at == NONE:

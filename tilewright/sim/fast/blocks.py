@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -287,12 +288,24 @@ class FastChannel(Channel):
         self.home.machine.descriptor_touched(self.home, self.queue[0].start_bd)
         super()._look_ahead()
 
+    @property
+    def is_lent(self) -> bool:
+        """Whether the words that it sends are those of a host buffer."""
+        state = self.engine.state
+        return state.channel_data[self.index] != state.channel_buffer[self.index]
+
+    def keep_words(self) -> None:
+        """Send from now on what the host buffer holds now."""
+        count, data = self.number_of(BdField.LENGTH), int(self.engine.state.channel_data[self.index])
+        self.make_room(count + 1)
+        ctypes.memmove(self.words.ctypes.data, data, WORD_BYTES * count)
+
     def make_room(self, words: int) -> None:
         # Never tiny: most channels then need no more room for the whole run.
         grown = np.zeros(max(words, len(self.words), 1024), dtype=np.uint32)
         grown[: len(self.words)] = self.words
         self.words = grown
-        self.engine.state.channel_data[self.index] = grown.ctypes.data
+        self.engine.state.channel_buffer[self.index] = self.engine.state.channel_data[self.index] = grown.ctypes.data
         self.engine.state.channel_room[self.index] = len(grown)
 
 

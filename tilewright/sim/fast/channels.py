@@ -5,6 +5,7 @@ Cycle for cycle the same as the processes in `sim.dma`, which are the meaning.
 
 from __future__ import annotations
 
+from tilewright.device.descriptors import PIECE_WORDS
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.agenda import fire, record, schedule, wait_for
@@ -20,7 +21,15 @@ from tilewright.sim.fast.state import (
     native,
 )
 from tilewright.sim.fast.streams import head_is_ready, pass_on, pop_beat
-from tilewright.sim.fast.transfers import burst_words, field_of, find_region, move_words, start_of
+from tilewright.sim.fast.transfers import (
+    burst_words,
+    field_of,
+    find_region,
+    long_line,
+    move_words,
+    start_of,
+    write_piece,
+)
 from tilewright.sim.fast.trees import adopt, offer_block, take_block
 from tilewright.sim.host import FRACTION
 from tilewright.sim.locks import MAX_VALUE
@@ -149,8 +158,10 @@ def begin_move(s: FastState, part: int, channel: int) -> int:
 
 @native
 def has_room(s: FastState, channel: int) -> int:
-    """Whether there is room for the words of the descriptor and the header before them."""
+    """Whether there is room for the words of the descriptor, or of a piece, and the header before them."""
     needed = field_of(s, channel, BdField.LENGTH) + 1
+    if s.channel_piece[channel] != NONE:
+        needed = PIECE_WORDS
     if needed <= s.channel_room[channel]:
         return 1
     s.exit_value = needed
@@ -222,10 +233,16 @@ def are_columns_apart(s: FastState, first: int, second: int, pitch: int) -> int:
 
 @native
 def gather(s: FastState, channel: int) -> int:
-    if not has_room(s, channel):
-        return Exit.BUFFER
+    s.channel_piece[channel] = NONE
     if not begin_access(s, channel):
         return Exit.MEETING
+    if s.lends != 0 and long_line(s, channel) != NONE:
+        s.channel_data[channel] = long_line(s, channel)
+        s.channel_step[channel] = ChannelStep.JOIN
+        return MOVING_ON
+    if not has_room(s, channel):
+        return Exit.BUFFER
+    s.channel_data[channel] = s.channel_buffer[channel]
     if field_of(s, channel, BdField.COMPRESSED) != 0 or not move_words(s, channel):
         return Exit.GATHER
     s.channel_step[channel] = ChannelStep.JOIN
@@ -237,9 +254,13 @@ def join_stream(s: FastState, part: int, channel: int) -> int:
     if s.channel_joined[channel] == 0:
         wait_for(s, part, s.signal_mux + s.channel_tile[channel], WaitKind.MUX)
         return Exit.GO_ON
-    if not has_room(s, channel):
-        return Exit.BUFFER
     if not s.channel_sends[channel]:
+        s.channel_piece[channel] = NONE
+        if long_line(s, channel) != NONE:
+            s.channel_piece[channel] = 0
+        if not has_room(s, channel):
+            return Exit.BUFFER
+        s.channel_data[channel] = s.channel_buffer[channel]
         begin_access(s, channel)
     s.channel_step[channel] = ChannelStep.SEND if s.channel_sends[channel] else ChannelStep.RECEIVE
     return MOVING_ON
@@ -258,16 +279,18 @@ def send(s: FastState, part: int, channel: int) -> int:
         s.channel_low[channel] = NONE
         s.channel_step[channel] = ChannelStep.RELEASE
         return MOVING_ON
-    if take_turn(s, part, channel, at - before):
-        return Exit.GO_ON
     if s.channel_tree[channel] == 0 and s.blocks != 0:
         # Python finds out, once until a switch is written.
         if s.channel_kind[channel] == TreeKind.UNKNOWN:
             return Exit.TREE
         if s.channel_kind[channel] == TreeKind.TREE:
             adopt(s, s.channel_slot[channel])
+    turn = host_turn(s, channel, at - before)
     if s.channel_tree[channel] != 0:
-        offer_block(s, channel)
+        offer_block(s, channel, turn)
+        return Exit.GO_ON
+    if turn != s.now:
+        schedule(s, part, turn)
         return Exit.GO_ON
     word = header
     if at >= before:
@@ -282,10 +305,10 @@ def send(s: FastState, part: int, channel: int) -> int:
 
 
 @native
-def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
-    """Whether the next burst of words from or to the host has to wait; the part then has its turn later."""
+def host_turn(s: FastState, channel: int, at: int) -> int:
+    """The cycle from which on words can go: where they are from or to the host, that of their burst."""
     if s.channel_word_cost[channel] == 0 or at != s.channel_reserved[channel]:
-        return 0
+        return s.now
     count = burst_words(s, channel, at)
     unused = field_of(s, channel, BdField.BURST) // WORD_BYTES - count
     words = count + unused * s.burst_unused_percent // 100
@@ -293,11 +316,7 @@ def take_turn(s: FastState, part: int, channel: int, at: int) -> int:
     s.channel_free_at[channel] = begin + count * s.channel_word_cost[channel]
     s.channel_reserved[channel] = at + count
     # Rounded up, as `Bursts.reserve` does.
-    turn = (begin + FRACTION - 1) // FRACTION
-    if turn == s.now:
-        return 0
-    schedule(s, part, turn)
-    return 1
+    return (begin + FRACTION - 1) // FRACTION
 
 
 @native
@@ -328,10 +347,15 @@ def receive(s: FastState, part: int, channel: int) -> int:
             return Exit.EXPAND
         s.channel_step[channel] = ChannelStep.SCATTER
         return MOVING_ON
-    if take_turn(s, part, channel, at):
-        return Exit.GO_ON
+    is_piece = s.channel_piece[channel] != NONE and at == s.channel_piece[channel] + PIECE_WORDS
+    if is_piece and not write_piece(s, channel, at):
+        return Exit.SCATTER
+    turn = host_turn(s, channel, at)
     if s.channel_node[channel] != 0:
-        take_block(s, channel)
+        take_block(s, channel, turn)
+        return Exit.GO_ON
+    if turn != s.now:
+        schedule(s, part, turn)
         return Exit.GO_ON
     fifo = s.channel_port[channel]
     if head_is_ready(s, part, fifo):
@@ -349,7 +373,10 @@ def scatter(s: FastState, part: int, channel: int) -> int:
     if s.channel_checked[channel] == 0 and meets_others(s, channel):
         return Exit.MEETING
     s.channel_low[channel] = NONE
-    if not move_words(s, channel):
+    if s.channel_piece[channel] != NONE:
+        if not write_piece(s, channel, s.channel_total[channel]):
+            return Exit.SCATTER
+    elif not move_words(s, channel):
         return Exit.SCATTER
     return after_scatter(s, part, channel)
 

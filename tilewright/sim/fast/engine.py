@@ -41,6 +41,7 @@ class FastEngine(Engine):
         self.views: Callable[[], Sequence[Actor]] = list
         self.after_step: Callable[[int, Actor], int]
         self.before_run: Callable[[], None]
+        self.after_run: Callable[[], None] = lambda: None
         self.before_settling: Callable[[int], None]
         self._go = self.native(loop.go)
         self.schedule_part = self.native(agenda.schedule)
@@ -95,6 +96,7 @@ class FastEngine(Engine):
             # Blocks were switched off if the run came to a stop: the next one may use them again.
             self.state.blocks = blocks
             self.settle()
+            self.after_run()
 
     def _run(self, until: Callable[[], bool]) -> bool:
         first = NONE
@@ -176,7 +178,13 @@ class FastTrace(Trace):
             self.ends_at = self._fast.now if self.ends_at is None else self.ends_at
             state.trace_count = 0
             return
-        self._full.append(state.array("trace_rows")[: state.trace_count * ROW].reshape(-1, ROW).copy())
+        room = state.array("trace_rows")
+        rows = room[: state.trace_count * ROW].reshape(-1, ROW)
+        is_full = state.trace_count >= state.trace_limit
+        # A copy of few: they would keep all the room.
+        self._full.append(rows if is_full else rows.copy())
+        if is_full:
+            state.replace("trace_rows", np.empty_like(room))
         state.trace_count = 0
 
     def __len__(self) -> int:
@@ -184,14 +192,12 @@ class FastTrace(Trace):
 
     def since(self, first: int) -> Rows:
         """Rows in order: moves of words in blocks are written down ahead of time."""
-        if self._fast.state.trace_count or len(self._full) != 1:
-            self.drain()
-            rows = np.concatenate(self._full)
-            time = rows[:, 0]
-            # Sorting two million rows takes longer than looking.
-            is_ordered = bool((time[1:] >= time[:-1]).all())
-            self._full = [rows if is_ordered else rows[np.argsort(time, kind="stable")]]
-        return self._full[0][first:].copy()
+        self.drain()
+        rows = np.concatenate([np.empty((0, ROW), np.int64), *self._full])
+        time = rows[:, 0]
+        # Sorting two million rows takes longer than looking.
+        is_ordered = bool((time[1:] >= time[:-1]).all())
+        return rows[first:] if is_ordered else rows[np.argsort(time, kind="stable")][first:]
 
     def forget_ahead(self, acting: int) -> None:
         """Strike out what has not happened in the turn of the part that acts: it will be written down again."""

@@ -5,9 +5,22 @@ from __future__ import annotations
 from tilewright.native.compiled_python import call_address, load64
 from tilewright.native.coroutine import FINISHED, FIRST_WAIT, IDLE, PAUSED
 from tilewright.native.lowering import CODE, CYCLES
+from tilewright.native.shared_state import NUMBER_BYTES
 from tilewright.sim.fast.agenda import marked_now, next_part, record, schedule, wait_for
 from tilewright.sim.fast.channels import MOVING_ON, is_in_range, set_lock, step_channel
-from tilewright.sim.fast.state import LATER, NONE, CoreStep, Exit, FastState, StopKind, TurnKind, WaitKind, native
+from tilewright.sim.fast.jobs import await_all, await_core, await_memory, give_job
+from tilewright.sim.fast.state import (
+    CALLS,
+    LATER,
+    NONE,
+    CoreStep,
+    Exit,
+    FastState,
+    StopKind,
+    TurnKind,
+    WaitKind,
+    native,
+)
 from tilewright.sim.fast.streams import step_stream
 from tilewright.sim.trace import TraceEvent
 
@@ -24,6 +37,9 @@ def step_core(s: FastState, part: int) -> int:
         if step == CoreStep.START:
             return Exit.START
         if step == CoreStep.RESUME:
+            if s.pending != 0:
+                await_core(s, core)
+                await_memory(s, s.core_low[core], s.core_high[core])
             call_address(s.core_resume[core], s.core_handle[core])
             code = after_stop(s, part, core)
         elif step == CoreStep.SERVED:
@@ -76,13 +92,46 @@ def dispatch(s: FastState, part: int, core: int) -> int:
         return MOVING_ON
     stop = s.core_stops[core] + code - FIRST_WAIT
     if s.stop_kind[stop] == StopKind.SERVICE:
-        s.exit_value = code
-        return Exit.SERVE
+        return serve_core(s, part, core, code)
     if s.stop_kind[stop] == StopKind.RELEASE:
         return release_for_core(s, core, stop)
     s.core_waited[core] = 0
     s.core_step[core] = CoreStep.ACQUIRE
     return MOVING_ON
+
+
+@native
+def serve_core(s: FastState, part: int, core: int, code: int) -> int:
+    """Call a native kernel with arguments that it was called with before; the rest is for Python."""
+    stop = s.core_stops[core] + code - FIRST_WAIT
+    call = find_call(s, core, stop)
+    if call == NONE:
+        s.exit_value = code
+        return Exit.SERVE
+    record(s, TraceEvent.WAIT, part, code - FIRST_WAIT, 0)
+    if s.workers != 0:
+        give_job(s, core, call)
+    else:
+        call_address(s.call_function[call], s.call_argument[call])
+    s.core_step[core] = CoreStep.SERVED
+    if s.call_cycles[call] == 0:
+        return MOVING_ON
+    schedule(s, part, s.now + s.call_cycles[call])
+    return Exit.GO_ON
+
+
+@native
+def find_call(s: FastState, core: int, stop: int) -> int:
+    passed = s.core_context[core] + s.stop_passed[stop]
+    for call in range(stop * CALLS, stop * CALLS + min(s.stop_calls[stop], CALLS)):
+        number = 0
+        while number < s.stop_numbers[stop] and load64(passed + NUMBER_BYTES * number) == load64(
+            s.call_passed[call] + NUMBER_BYTES * number
+        ):
+            number += 1
+        if number == s.stop_numbers[stop]:
+            return call
+    return NONE
 
 
 @native
@@ -141,6 +190,14 @@ def act(s: FastState, part: int) -> int:
 @native.entry
 def go(s: FastState, first: int) -> int:
     """Let `first` go on, unless it is NONE, then all others in turn; gives why it stopped: an `Exit`."""
+    code = give_turns(s, first)
+    # Python may look at all memory.
+    await_all(s)
+    return code
+
+
+@native
+def give_turns(s: FastState, first: int) -> int:
     if first != NONE:
         code = act(s, first)
         if code != Exit.GO_ON:
@@ -179,8 +236,10 @@ def finish_cycle(s: FastState, first: int) -> int:
     while code == Exit.GO_ON:
         part = marked_now(s)
         if part == NONE:
+            await_all(s)
             return Exit.STUCK
         if s.part_due[part] == s.now:
             s.part_due[part] = NONE
             code = act(s, part)
+    await_all(s)
     return code

@@ -12,6 +12,7 @@ from tilewright.device.layout import WORD_BYTES
 from tilewright.device.register_names import name_address
 from tilewright.device.timing import Timing, timing_of
 from tilewright.sim.core import BoundCore
+from tilewright.sim.core_kernels import KernelCall
 from tilewright.sim.dma import Channel
 from tilewright.sim.engine import Engine, Signal
 from tilewright.sim.fast.blocks import (
@@ -27,10 +28,13 @@ from tilewright.sim.fast.blocks import (
     receivers,
 )
 from tilewright.sim.fast.engine import FastEngine, FastTrace
-from tilewright.sim.fast.numbering import HOST_BUFFERS, numbering_of
+from tilewright.sim.fast.jobs import Workers
+from tilewright.sim.fast.numbering import HOST_BUFFERS, PER_STOP, numbering_of
 from tilewright.sim.fast.services import Services
 from tilewright.sim.fast.state import (
     BD_NUMBERS,
+    CALL_MEMORIES,
+    CALLS,
     NONE,
     REGIONS,
     BdField,
@@ -41,9 +45,10 @@ from tilewright.sim.fast.state import (
     WaitKind,
 )
 from tilewright.sim.fast.views import Views
-from tilewright.sim.faults import FaultPolicy
+from tilewright.sim.faults import FaultKind, FaultLevel, FaultPolicy
 from tilewright.sim.fifo import Fifo
 from tilewright.sim.host import word_cost
+from tilewright.sim.kernels import NativeCall, PreparedCall
 from tilewright.sim.locks import Lock
 from tilewright.sim.machine import Machine
 from tilewright.sim.parts import PartKind
@@ -56,14 +61,29 @@ from tilewright.sim.trace import Trace
 class FastMachine(Machine):
     """The machine of `sim.machine`, faster."""
 
-    def __init__(self, model: DeviceModel, policy: FaultPolicy | None = None, timing: Timing | None = None):
+    translates_code = True
+
+    def __init__(
+        self,
+        model: DeviceModel,
+        policy: FaultPolicy | None = None,
+        timing: Timing | None = None,
+        *,
+        runs_machine_code: bool = False,
+        in_blocks: bool = True,
+        jobs: int = 1,
+    ):
+        """Words that flow steadily move many at once, if they may move in blocks; kernels run in `jobs` threads."""
         self.numbering = numbering_of(model.name)
         self.state = self.numbering.new_state(timing or timing_of(model.arch))
+        self.state.blocks &= int(in_blocks)
+        self._workers = Workers(self.state, len(self.numbering.cores), jobs) if jobs > 1 else None
         self.fast = FastEngine(self.state)
         self.fast_trace = FastTrace(self.fast)
         self.services = Services(self)
         self.fast.find_route = self._tell_route
-        self.fast.before_run = self._tell_host
+        self.fast.before_run = self._begin_run
+        self.fast.after_run = self._end_run
         self.fast.before_settling = self.fast_trace.forget_ahead
         self.fast.after_step = self.services.after_step
         views = Views(self)
@@ -73,7 +93,9 @@ class FastMachine(Machine):
         self._fifo_places = {number: place for place, number in self.numbering.fifos.items()}
         self._carried = set[int]()
         self._channels: dict[int, FastChannel] = {}
-        super().__init__(model, policy, timing)
+        self._calls: dict[int, tuple[object, NativeCall]] = {}
+        """What calls that native code makes need, by their entries in the state."""
+        super().__init__(model, policy, timing, runs_machine_code=runs_machine_code)
 
     # What the machine is made of.
 
@@ -154,7 +176,7 @@ class FastMachine(Machine):
                 state.array(name)[:] = 0
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
             state.array(name)[:] = NONE
-        state.far_count = 0
+        state.far_count = state.slots = 0
         port, state.burst_unused_percent = self.host_port, self.timing.burst_unused_percent
         state.host_read_cost, state.host_cost, state.host_plain_cost = (
             port.read.word_cost,
@@ -186,6 +208,16 @@ class FastMachine(Machine):
         self.state.region_high[region] = low + len(memory) // WORD_BYTES * WORD_BYTES
         self.state.region_data[region] = memory.ctypes.data if len(memory) else 0
 
+    def _begin_run(self) -> None:
+        self._tell_host()
+        if self._workers is not None:
+            self._workers.start()
+
+    def _end_run(self) -> None:
+        if self._workers is not None:
+            self._workers.stop()
+        self._keep_lent_words()
+
     def _tell_host(self) -> None:
         """Write down where host buffers are that may be written; before a run, since they do not change during one."""
         state = self.state
@@ -195,6 +227,13 @@ class FastMachine(Machine):
             self._put_region(region, buffer.address, buffer.data)
         state.host_end = state.host_first + len(buffers)
         state.watches = int(self.watch.is_on)
+        state.lends = int(self.policy.level(FaultKind.UNORDERED_WRITES) is FaultLevel.FAULT)
+
+    def _keep_lent_words(self) -> None:
+        """Host buffers may go with the run: a channel that still sends from one gets words of its own."""
+        for channel in self._channels.values():
+            if channel.step in (ChannelStep.JOIN, ChannelStep.SEND) and channel.is_lent:
+                channel.keep_words()
 
     def _tell_route(self, slave: int) -> None:
         found = self.fast.slaves[slave]
@@ -227,12 +266,30 @@ class FastMachine(Machine):
         """Where the stops of a program go; there is room for as many as are needed."""
         first, self._stops = self._stops, self._stops + count
         if self._stops > len(self.state.stop_kind):
-            for name in ("stop_kind", "stop_lock", "stop_slot"):
-                # Twice as many, so that growing does not happen for each core.
-                grown = np.zeros(2 * self._stops, dtype=np.int64)
-                grown[:first] = self.state.array(name)[:first]
-                self.state.replace(name, grown)
+            for name in self.state.columns():
+                if size := PER_STOP.get(name.split("_")[0]):
+                    # Twice as many, so that growing does not happen for each core.
+                    grown = np.zeros(2 * self._stops * size, dtype=np.int64)
+                    grown[: first * size] = self.state.array(name)[: first * size]
+                    self.state.replace(name, grown)
         return first
+
+    def tell_call(self, stop: int, call: KernelCall, prepared: PreparedCall) -> None:
+        """Let native code make a call itself whenever the program passes the same again."""
+        state, native = self.state, prepared.native
+        if native is None or len(native.memories) > CALL_MEMORIES:
+            return
+        passed = np.frombuffer(call.passed, dtype=np.int64)
+        state.stop_passed[stop], state.stop_numbers[stop] = call.place, len(passed)
+        entry = stop * CALLS + int(state.stop_calls[stop]) % CALLS
+        state.call_passed[entry], state.call_cycles[entry] = passed.ctypes.data, prepared.cycles
+        state.call_function[entry], state.call_argument[entry] = native.function, native.argument
+        for number in range(CALL_MEMORIES):
+            place = entry * CALL_MEMORIES + number
+            memory = native.memories[number] if number < len(native.memories) else (0, 0)
+            state.given_low[place], state.given_high[place] = memory
+        state.stop_calls[stop] += 1
+        self._calls[entry] = passed, native
 
     def place_of(self, fifo: FastFifo) -> tuple[TileId, PortName]:
         return self._fifo_places[fifo.number]
@@ -309,9 +366,9 @@ class FastMachine(Machine):
 
     def core_is_done(self, tile: Tile) -> bool:
         part = self.part_ids.number(PartKind.CORE, tile.place)
-        return part in self.services.activations and (
-            self.state.core_step[self.numbering.cores[tile.place]] == CoreStep.FINISHED
-        )
+        if part not in self.services.activations:
+            return super().core_is_done(tile)
+        return bool(self.state.core_step[self.numbering.cores[tile.place]] == CoreStep.FINISHED)
 
     def name_of(self, part: int) -> str:
         tile = self.part_ids.parts[part].tile

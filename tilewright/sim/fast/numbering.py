@@ -11,18 +11,24 @@ from tilewright.device import DeviceModel, DmaDirection, TileId, TileType
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
 from tilewright.device.devices import DEVICES
 from tilewright.device.enums import DeviceName
+from tilewright.device.layout import WORD_BYTES
 from tilewright.device.timing import Timing
+from tilewright.native.shared_state import NUMBER_BYTES
 from tilewright.sim.fast.state import (
     BD_NUMBERS,
+    CALL_MEMORIES,
+    CALLS,
     FAR,
     MAX_TARGETS,
     REGIONS,
+    RING_JOBS,
     ROW,
     TIMES,
     WHEEL,
     WORD_BITS,
     FastState,
 )
+from tilewright.sim.models import MOST_JOBS
 from tilewright.sim.parts import PartIds, part_ids_of
 from tilewright.sim.switch import NUM_ARBITERS, names_of
 
@@ -31,6 +37,10 @@ TRACE_ROWS = 1 << 14
 ROWS_OF_A_TURN = 256
 """More rows than one turn of a part can write."""
 HOST_BUFFERS = 64
+STOPS = 64
+"""Stops of programs that there is room for at first."""
+PER_STOP = {"stop": 1, "call": CALLS, "given": CALLS * CALL_MEMORIES}
+"""Places in columns, by the first word of their names, that each of them has."""
 NODES = 16
 """Nodes that there is room for, for each channel that sends."""
 
@@ -90,21 +100,24 @@ class Numbering:
             "core": len(self.cores),
             "tree": self.senders,
             "node": self.senders * NODES,
-            "stop": 0,
+            **{name: STOPS * count for name, count in PER_STOP.items()},
+            "worker": MOST_JOBS,
+            "job": MOST_JOBS * RING_JOBS,
         }
         special = {
             "bd_known": self.bds,
             "bd_number": self.bds * BD_NUMBERS,
             "channel_descriptor": channels * BD_NUMBERS,
             "trace_rows": TRACE_ROWS * ROW,
-            "tree_words": self.senders * TIMES,
+            "tree_words": self.senders * TIMES * WORD_BYTES // NUMBER_BYTES,
             "node_times": self.senders * NODES * TIMES,
             "signal_first": self.locks + fifos + tiles * NUM_ARBITERS + tiles + tiles + channels,
         }
         columns = FastState.columns()
         state = FastState(**{name: special.get(name, sizes.get(name.split("_")[0], 0)) for name in columns})
         state.wheel_words, state.summary_words, state.ring = words, groups, ring
-        state.channels = channels
+        state.channels, state.cores = channels, len(self.cores)
+        state.tree_memory = state.array("tree_words").ctypes.data
         state.host_first = state.host_end = tiles * REGIONS
         state.trees, state.blocks = self.senders, int(depth <= TIMES // 8)
         state.trace_limit = TRACE_ROWS - ROWS_OF_A_TURN

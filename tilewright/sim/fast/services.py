@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilewright.device import LockAction
-from tilewright.device.descriptors import PAD, BdLock, BufferDescriptor, word_offsets
+from tilewright.device.descriptors import BdLock, BufferDescriptor, word_extent
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.aie.locks import UseLockOp
 from tilewright.dialects.func import CallOp
+from tilewright.native.compiled_python import load32
 from tilewright.native.coroutine import FIRST_WAIT
 from tilewright.sim.compression import Expansion, compressed, most_words
 from tilewright.sim.core import Activation, BoundCore
@@ -16,7 +17,7 @@ from tilewright.sim.core_binding import CoreAsker, TileCorePort
 from tilewright.sim.core_code import SuspendPoint
 from tilewright.sim.dma import Token, packet_header
 from tilewright.sim.engine import Actor, Process
-from tilewright.sim.fast import channels
+from tilewright.sim.fast import channels, transfers
 from tilewright.sim.fast.blocks import FastChannel
 from tilewright.sim.fast.channels import MOVING_ON
 from tilewright.sim.fast.state import (
@@ -35,9 +36,6 @@ from tilewright.sim.trace import TraceEvent
 if TYPE_CHECKING:
     from tilewright.sim.fast.machine import FastMachine
 
-LONG = 1 << 26
-"""Words; what is longer than this does not fit into any memory, and is not looked at closely."""
-
 
 class Services:
     """Handlers for each `Exit`; they give the part that goes on at once, or NONE."""
@@ -46,6 +44,7 @@ class Services:
         self.machine, self.state, self.engine = machine, machine.state, machine.fast
         self.activations: dict[int, Activation] = {}
         """The programs of cores, by part."""
+        self._begin_piece = self.engine.native(transfers.begin_piece)
         self._after_scatter = self.engine.native(channels.after_scatter)
         self._end_descriptor = self.engine.native(channels.end_descriptor)
         self._follow_chain = self.engine.native(channels.follow_chain)
@@ -142,9 +141,13 @@ class Services:
         return part
 
     def scatter(self, part: int, _: int) -> int:
-        channel = self.machine.channel_of(part)
-        addresses = channel.addresses
+        channel, index = self.machine.channel_of(part), self.machine.channel_of(part).index
+        first, end = int(self.state.channel_piece[index]), int(self.state.channel_at[index])
+        addresses = channel.addresses if first == NONE else channel.addresses[first:end]
         channel.tile.scatter(addresses, channel.words[: len(addresses)], channel, channel.transfer)
+        if channel.step == ChannelStep.RECEIVE:
+            self._begin_piece(index, end)
+            return part
         return part if self._after_scatter(part, channel.index) == MOVING_ON else NONE
 
     def expand(self, part: int, _: int) -> int:
@@ -219,7 +222,8 @@ class Services:
             return
         at = int(state.channel_at[index])
         header = channel.number_of(BdField.HEADER)
-        word = int(channel.words[at - (header != NONE)]) if at or header == NONE else header
+        data = int(state.channel_data[index]) + WORD_BYTES * (at - (header != NONE))
+        word = load32(data) if at or header == NONE else header
         self.engine.slaves[slave].complain(word, channel.transfer)
         state.channel_at[index] = at + 1
 
@@ -261,7 +265,8 @@ class Services:
         activation.start()
         self.state.core_context[core] = activation.context_address
         self.state.core_handle[core] = activation.handle
-        self.state.core_resume[core] = activation.code.resume_address
+        self.state.core_resume[core] = activation.native.resume_address
+        self.state.core_low[core], self.state.core_high[core] = activation.reach
         self.state.core_step[core] = CoreStep.STOPPED
         return part
 
@@ -284,7 +289,10 @@ class Services:
         if not isinstance(stop.op, CallOp):
             return self._serve(part, activation.serve(code))
         activation.port.record(TraceEvent.WAIT, code - FIRST_WAIT)
-        outcome = activation.kernel_call(stop).begin()
+        call = activation.kernel_call(stop)
+        outcome = call.begin()
+        if (prepared := call.prepared) is not None:
+            self.machine.tell_call(self._stop_number(part, code), call, prepared)
         if not isinstance(outcome, int):
             return self._serve(part, activation.ended(outcome, code - FIRST_WAIT))
         self.state.core_step[int(self.state.part_index[part])] = CoreStep.SERVED
@@ -293,6 +301,9 @@ class Services:
             return part
         self.engine.schedule_part(part, self.state.now + outcome)
         return NONE
+
+    def _stop_number(self, part: int, code: int) -> int:
+        return int(self.state.core_stops[int(self.state.part_index[part])]) + code - FIRST_WAIT
 
     def _serve(self, part: int, process: Process[None]) -> int:
         """A process of Python has the part until it is over."""
@@ -365,12 +376,9 @@ def _put_pattern(numbers: list[int], descriptor: BufferDescriptor) -> None:
         numbers[BdField.PAD_AFTER + level] = dimension.pad_after
         numbers[BdField.PADDED] |= dimension.pad_before | dimension.pad_after
     _put_rows(numbers)
-    if 0 < descriptor.length < LONG:
-        offsets = word_offsets(descriptor.dimensions, descriptor.length)
-        real = offsets[offsets != PAD] if numbers[BdField.PADDED] else offsets
-        if len(real):
-            numbers[BdField.LOW] = int(real.min()) * WORD_BYTES
-            numbers[BdField.HIGH] = (int(real.max()) + 1) * WORD_BYTES
+    if descriptor.length:
+        low, high = word_extent(descriptor.dimensions, descriptor.length)
+        numbers[BdField.LOW], numbers[BdField.HIGH] = low * WORD_BYTES, high * WORD_BYTES
 
 
 def _put_rows(numbers: list[int]) -> None:

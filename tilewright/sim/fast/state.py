@@ -11,7 +11,7 @@ NONE = -1
 LATER = -2
 """Stands for a part whose turn comes after the last cycle of a run."""
 WHEEL = 64
-"""Cycles ahead that the agenda keeps in slots of their own; a power of two."""
+"""Cycles ahead that the agenda keeps in slots of their own: as many as a number has bits."""
 MASKS = WHEEL - 1
 WORD_BITS = 32
 """Parts in a word of the wheel."""
@@ -24,6 +24,12 @@ BD_NUMBERS = 38
 DIMENSIONS = 4
 REGIONS = 4
 """Memories that the DMA of a tile reaches: its own, and those west and east of a mem tile."""
+RING_JOBS = 64
+"""Calls that a worker can have before it; more than there are cores."""
+CALL_MEMORIES = 4
+"""Memories that a call of a native kernel is given at most."""
+CALLS = 16
+"""Calls of native kernels from one place of a program that are kept; a later one takes the place of the first."""
 TIMES = 4096
 """Words whose times are kept at each place of a tree; a power of two."""
 ROW = 5
@@ -222,6 +228,8 @@ class FastState(SharedState):
     wheel_words: Number
     wheel: Column
     """Bits of parts, for each of the next cycles."""
+    slots: Number
+    """Bits of the slots of the wheel that may not be empty."""
     summary_words: Number
     summary: Column
     """Bits of words in the wheel that are not 0."""
@@ -326,8 +334,12 @@ class FastState(SharedState):
     """The word that stands for padding."""
     channel_at: Column
     """Words moved so far, the header of a packet among them."""
+    channel_buffer: Column
+    """The address of its room for words."""
     channel_data: Column
-    """The address of its words."""
+    """The address of its words: where the first one is, or would be if there were room for all."""
+    channel_piece: Column
+    """Words that are in host memory already, of a long line that goes there in pieces; NONE for others."""
     channel_room: Column
     channel_total: Column
     """Words that go through its stream: those of the descriptor, or what they are compressed to, as far as is known."""
@@ -361,6 +373,8 @@ class FastState(SharedState):
     host_plain_cost: Number
     host_free_at: Number
     column_cost: Number
+    lends: Number
+    """Whether words of host memory can be sent from there, since nobody may change them."""
     host_first: Number
     """Host buffers are regions from this number on."""
     host_end: Number
@@ -388,6 +402,43 @@ class FastState(SharedState):
     stop_kind: Column
     stop_lock: Column
     stop_slot: Column
+    stop_passed: Column
+    """Where in the context a call has its arguments."""
+    stop_numbers: Column
+    """How many 64-bit numbers they are."""
+    stop_calls: Column
+    """Calls of native kernels that are known, `CALLS` for each stop."""
+    call_passed: Column
+    """The address of the arguments that a call is for."""
+    call_function: Column
+    call_argument: Column
+    call_cycles: Column
+    given_low: Column
+    """The memories that each is given, `CALL_MEMORIES` for each call; those that are missing are empty."""
+    given_high: Column
+
+    # Calls of native kernels by other threads, see `jobs`.
+
+    cores: Number
+    workers: Number
+    """Threads that make calls; 0 if the loop makes them."""
+    next_worker: Number
+    pending: Number
+    """Calls that were given to workers and have not been waited for."""
+    core_call: Column
+    """1 more than the call that a core has under way."""
+    core_done: Column
+    """The address of the semaphore that tells of its end."""
+    core_low: Column
+    """The memory that its program can reach."""
+    core_high: Column
+    worker_work: Column
+    """The address of the semaphore that tells of a call."""
+    worker_given: Column
+    """Calls that it was given."""
+    job_function: Column
+    job_argument: Column
+    job_core: Column
 
     # Trees: circuits on which words move in blocks.
 
@@ -406,7 +457,10 @@ class FastState(SharedState):
     """From when on the channel offers words."""
     tree_limit: Column
     """The word before which it stops."""
+    tree_memory: Number
+    """The address of `tree_words`."""
     tree_words: Column
+    """Words on their way, two in each number."""
     node_tree: Column
     node_above: Column
     """The node that words come from."""
@@ -429,7 +483,15 @@ class FastState(SharedState):
     node_active: Column
     node_from: Column
     node_limit: Column
+    node_next: Column
+    """When the next word leaves it."""
+    node_run_first: Column
+    """The last words that leave it one a cycle: the first of them."""
+    node_run_end: Column
+    node_run_time: Column
+    """When the first one leaves."""
     node_times: Column
+    """When each word leaves it that is not in the run."""
 
     # The trace.
 

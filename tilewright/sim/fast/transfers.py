@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tilewright.device.descriptors import PIECE_WORDS
 from tilewright.device.layout import WORD_BYTES
-from tilewright.native.compiled_python import load32, load64, store32, store64
+from tilewright.native.compiled_python import copy_bytes, load32, load64, store32, store64
+from tilewright.sim.fast.jobs import await_all, await_memory
 from tilewright.sim.fast.state import BD_NUMBERS, DIMENSIONS, NONE, REGIONS, BdField, FastState, native
 
 
@@ -81,50 +83,137 @@ def move_words(s: FastState, channel: int) -> int:
     start = start_of(s, channel)
     if field_of(s, channel, BdField.LENGTH) == 0:
         return 1
-    is_linear = (
-        field_of(s, channel, BdField.WRAP) == 0
-        and field_of(s, channel, BdField.STEP) == 1
-        and field_of(s, channel, BdField.PADDED) == 0
-    )
-    if is_linear:
-        return move_line(s, channel, start)
+    if field_of(s, channel, BdField.PADDED) == 0:
+        region = find_region(s, channel, start + field_of(s, channel, BdField.LOW))
+        if region != NONE and start + field_of(s, channel, BdField.HIGH) <= s.region_high[region]:
+            place = s.region_data[region] + start - s.region_low[region]
+            await_memory(s, place + field_of(s, channel, BdField.LOW), place + field_of(s, channel, BdField.HIGH))
+            return move_rows(s, channel, place)
+    await_all(s)
     return move_pattern(s, channel, start)
 
 
 @native
-def move_line(s: FastState, channel: int, start: int) -> int:
-    length = s.channel_descriptor[channel * BD_NUMBERS + BdField.LENGTH]
+def long_line(s: FastState, channel: int) -> int:
+    """Where in this process the words of a descriptor are, one after the other in one host buffer, if they are many.
+
+    NONE if they are not, see `sim.host.Host.goes_in_pieces`.
+    """
+    is_long = field_of(s, channel, BdField.LENGTH) > PIECE_WORDS and field_of(s, channel, BdField.COMPRESSED) == 0
+    is_line = field_of(s, channel, BdField.WRAP) == 0 and field_of(s, channel, BdField.STEP) == 1
+    if s.tile_is_shim[s.channel_tile[channel]] == 0 or not is_long or not is_line:
+        return NONE
+    start = start_of(s, channel)
     region = find_region(s, channel, start)
-    if region == NONE or start + WORD_BYTES * length > s.region_high[region]:
+    if region == NONE or start + field_of(s, channel, BdField.HIGH) > s.region_high[region]:
+        return NONE
+    return s.region_data[region] + start - s.region_low[region]
+
+
+@native
+def write_piece(s: FastState, channel: int, end: int) -> int:
+    """Put words that have come since the last piece into host memory; 0 if that is there no more."""
+    first = s.channel_piece[channel]
+    line = long_line(s, channel)
+    if line == NONE:
         return 0
-    memory = s.region_data[region] + start - s.region_low[region]
-    words = s.channel_data[channel]
-    if s.channel_sends[channel] != 0:
-        for word in range(length):
-            store32(words + WORD_BYTES * word, load32(memory + WORD_BYTES * word))
-    else:
-        for word in range(length):
-            store32(memory + WORD_BYTES * word, load32(words + WORD_BYTES * word))
+    copy_bytes(line + WORD_BYTES * first, s.channel_buffer[channel], WORD_BYTES * (end - first))
+    return begin_piece(s, channel, end)
+
+
+@native.entry
+def begin_piece(s: FastState, channel: int, end: int) -> int:
+    """All words before one are in host memory: others can have their room."""
+    s.channel_piece[channel] = end
+    s.channel_data[channel] = s.channel_buffer[channel] - WORD_BYTES * end
     return 1
 
 
 @native
-def copy_row(s: FastState, target: int, target_step: int, source: int, source_step: int, count: int) -> int:
-    if target_step == WORD_BYTES and source_step == WORD_BYTES:
-        # most rows are of two or four words
-        for pair in range(count // 2):
-            store64(target + 2 * WORD_BYTES * pair, load64(source + 2 * WORD_BYTES * pair))
-        if count % 2 != 0:
-            store32(target + WORD_BYTES * (count - 1), load32(source + WORD_BYTES * (count - 1)))
-        return 0
-    for word in range(count):
-        store32(target + target_step * word, load32(source + source_step * word))
+def move_rows(s: FastState, channel: int, memory: int) -> int:
+    """A pattern that is in one memory and has no padding: rows of the first dimension, many at a time."""
+    at = channel * BD_NUMBERS
+    length = s.channel_descriptor[at + BdField.LENGTH]
+    wrap1 = s.channel_descriptor[at + BdField.WRAP + 1]
+    wrap2 = s.channel_descriptor[at + BdField.WRAP + 2]
+    step1 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 1]
+    step2 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 2]
+    step3 = WORD_BYTES * s.channel_descriptor[at + BdField.STEP + 3]
+    width = s.channel_descriptor[at + BdField.WRAP]
+    if width == 0 or width > length:
+        width = length
+    words = s.channel_data[channel]
+    rows = length // width
+    done = 0
+    digit2 = 0
+    digit3 = 0
+    while done < rows:
+        count = rows - done
+        if wrap1 != 0:
+            count = min(wrap1, count)
+        place = memory + digit2 * step2 + digit3 * step3
+        move_row(s, channel, place, step1, words + WORD_BYTES * done * width, width, count)
+        done += count
+        rest = length - done * width
+        if rest < width and wrap1 != count:
+            # The last row is shorter, and on the same level.
+            return move_row(s, channel, place + count * step1, step1, words + WORD_BYTES * done * width, rest, 1)
+        digit2 += 1
+        if wrap2 != 0 and digit2 == wrap2:
+            digit2 = 0
+            digit3 += 1
+    place = memory + digit2 * step2 + digit3 * step3
+    return move_row(s, channel, place, step1, words + WORD_BYTES * done * width, length - done * width, 1)
+
+
+@native
+def move_row(s: FastState, channel: int, place: int, pitch: int, words: int, width: int, rows: int) -> int:
+    """Some rows, `pitch` bytes from one to the next in memory, between there and the words of a channel."""
+    step = WORD_BYTES * field_of(s, channel, BdField.STEP)
+    if s.channel_sends[channel] != 0:
+        copy_rows(s, words, WORD_BYTES * width, WORD_BYTES, place, pitch, step, width, rows)
+    else:
+        copy_rows(s, place, pitch, step, words, WORD_BYTES * width, WORD_BYTES, width, rows)
+    return 1
+
+
+@native
+def copy_rows(
+    s: FastState,
+    target: int,
+    target_pitch: int,
+    target_step: int,
+    source: int,
+    source_pitch: int,
+    source_step: int,
+    width: int,
+    rows: int,
+) -> int:
+    """Words, `step` bytes from one to the next in a row and `pitch` from one row to the next."""
+    if target_step != WORD_BYTES or source_step != WORD_BYTES:
+        for row in range(rows):
+            for word in range(width):
+                value = load32(source + row * source_pitch + word * source_step)
+                store32(target + row * target_pitch + word * target_step, value)
+    elif width == 2:
+        # most rows of matrices in blocks are so short
+        for row in range(rows):
+            store64(target + row * target_pitch, load64(source + row * source_pitch))
+    elif width == 4:
+        for row in range(rows):
+            store64(target + row * target_pitch, load64(source + row * source_pitch))
+            store64(target + row * target_pitch + 2 * WORD_BYTES, load64(source + row * source_pitch + 2 * WORD_BYTES))
+    elif target_pitch == width * WORD_BYTES and source_pitch == width * WORD_BYTES:
+        copy_bytes(target, source, rows * width * WORD_BYTES)
+    else:
+        for row in range(rows):
+            copy_bytes(target + row * target_pitch, source + row * source_pitch, width * WORD_BYTES)
     return 0
 
 
 @native
 def move_pattern(s: FastState, channel: int, start: int) -> int:
-    """Row by row of the first dimension; there are up to four (the last never wraps), padded before and after."""
+    """Row by row of the first dimension, in any memory; there are up to four (the last never wraps), with padding."""
     at = channel * BD_NUMBERS
     length = s.channel_descriptor[at + BdField.LENGTH]
     wrap0 = s.channel_descriptor[at + BdField.WRAP]
@@ -193,10 +282,7 @@ def move_pattern(s: FastState, channel: int, start: int) -> int:
             if last >= low and last < high:
                 run = body - done
             moved = words + WORD_BYTES * (word + lead + done)
-            if sends != 0:
-                copy_row(s, moved, WORD_BYTES, memory + address, step0, run)
-            else:
-                copy_row(s, memory + address, step0, moved, WORD_BYTES, run)
+            move_row(s, channel, memory + address, 0, moved, run, 1)
             done += run
         word += count
         digit1 += 1

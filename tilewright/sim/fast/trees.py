@@ -9,6 +9,7 @@ times, which is how a tree becomes streams with words in them again, see `dissol
 
 from __future__ import annotations
 
+from tilewright.device.descriptors import PIECE_WORDS
 from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.agenda import record_at, schedule, unschedule, wait_for
@@ -21,24 +22,14 @@ from tilewright.sim.fast.state import (
     WaitKind,
     native,
 )
+from tilewright.sim.fast.steady import TIME_MASK, move_steadily, steady_limit, time_of, word_place, words_before
 from tilewright.sim.fast.transfers import field_of
 from tilewright.sim.trace import TraceEvent
 
-TIME_MASK = TIMES - 1
-BLOCK = 1024
+BLOCK = 3072
 """Words that a channel offers or takes at a time; with what is on its way, fewer than there are times for."""
 FIRST = TIMES
 """The number of the first word: there are times before it, all of them past."""
-WORTHWHILE = 32
-"""Words from which on it pays to look whether they all move at the same pace."""
-HISTORY = 64
-"""Times before the first word that are looked at; at least as many as a stream has room for words."""
-
-
-@native
-def words_before(s: FastState, channel: int) -> int:
-    """1 if a header goes before the words of a channel's descriptor."""
-    return s.channel_sends[channel] != 0 and field_of(s, channel, BdField.HEADER) != NONE
 
 
 @native
@@ -47,24 +38,26 @@ def block_end(s: FastState, channel: int) -> int:
     end = s.channel_total[channel]
     if s.channel_word_cost[channel] != 0:
         end = min(end, s.channel_reserved[channel])
+    if s.channel_piece[channel] != NONE:
+        end = min(end, s.channel_piece[channel] + PIECE_WORDS)
     return min(end + words_before(s, channel), s.channel_at[channel] + BLOCK)
 
 
 @native
-def offer_block(s: FastState, channel: int) -> int:
-    """A sending channel has its turn: let words go."""
+def offer_block(s: FastState, channel: int, turn: int) -> int:
+    """Let words of a sending channel go from a cycle on."""
     tree = s.channel_tree[channel] - 1
-    s.tree_from[tree] = s.now
+    s.tree_from[tree] = turn
     s.tree_limit[tree] = s.node_moved[s.tree_root[tree]] + block_end(s, channel) - s.channel_at[channel]
     s.tree_active[tree] = 1
     return run_tree(s, tree)
 
 
 @native
-def take_block(s: FastState, channel: int) -> int:
-    """A receiving channel has its turn: let words come."""
+def take_block(s: FastState, channel: int, turn: int) -> int:
+    """Let words come to a receiving channel from a cycle on."""
     node = s.channel_node[channel] - 1
-    s.node_from[node] = s.now
+    s.node_from[node] = turn
     s.node_limit[node] = s.node_moved[node] + block_end(s, channel) - s.channel_at[channel]
     s.node_active[node] = 1
     return run_tree(s, s.node_tree[node])
@@ -77,87 +70,15 @@ def run_tree(s: FastState, tree: int) -> int:
     end = first + s.tree_nodes[tree]
     moved = 1
     while moved != 0:
-        count = steady_words(s, tree)
-        if count >= WORTHWHILE:
-            move_steadily(s, tree, count)
+        limit = steady_limit(s, tree)
+        if limit != NONE:
+            move_steadily(s, tree, limit)
         moved = push_words(s, tree)
         for node in range(first, end):
             if s.node_leaf[node] == NONE:
                 moved += carry_words(s, node)
             else:
                 moved += pop_words(s, tree, node)
-    return 0
-
-
-@native
-def steady_words(s: FastState, tree: int) -> int:
-    """How many words will move one a cycle everywhere, the last of a block aside.
-
-    When a word moves follows from when others did by maxima and sums alone. So if all of these were one cycle after the
-    words before them, it is one cycle after the word before it.
-    """
-    root = s.tree_root[tree]
-    channel = s.tree_channel[tree]
-    count = s.tree_limit[tree] - s.node_moved[root] - 1
-    if s.tree_active[tree] == 0 or s.channel_at[channel] <= words_before(s, channel) or count < WORTHWHILE:
-        return 0
-    least = s.node_moved[root]
-    for node in range(root + 1, root + 1 + s.tree_nodes[tree]):
-        least = min(least, s.node_moved[node] - s.node_depth[node])
-        leaf = s.node_leaf[node]
-        if leaf != NONE:
-            if s.node_active[node] == 0 or s.channel_at[leaf] == 0:
-                return 0
-            count = min(count, s.node_limit[node] - s.node_moved[node] - 1)
-    least -= 1
-    # The next word may not go before its burst has its turn.
-    if s.tree_from[tree] > time_of(s, root, s.node_moved[root] - 1) + 1:
-        return 0
-    for node in range(root, root + 1 + s.tree_nodes[tree]):
-        last = s.node_moved[node] - 1
-        if node != root and s.node_leaf[node] != NONE and s.node_from[node] > time_of(s, node, last) + 1:
-            return 0
-        # a word takes a cycle at least, so that the first and the last one tell of all between them
-        if least < s.node_first[node] or time_of(s, node, last) - time_of(s, node, least) != last - least:
-            return 0
-    return count
-
-
-@native
-def move_steadily(s: FastState, tree: int, count: int) -> int:
-    root = s.tree_root[tree]
-    channel = s.tree_channel[tree]
-    sent = s.channel_data[channel] + WORD_BYTES * (s.channel_at[channel] - words_before(s, channel))
-    begin = s.node_moved[root]
-    done = 0
-    while done < count:
-        # up to where places begin anew
-        at = (begin + done) & TIME_MASK
-        run = min(count - done, TIMES - at)
-        for word in range(run):
-            s.tree_words[tree * TIMES + at + word] = load32(sent + WORD_BYTES * (done + word))
-        done += run
-    s.channel_at[channel] += count
-    for node in range(root, root + 1 + s.tree_nodes[tree]):
-        begin = s.node_moved[node]
-        time = time_of(s, node, begin - 1) + 1
-        leaf = s.node_leaf[node]
-        done = 0
-        while done < count:
-            at = (begin + done) & TIME_MASK
-            run = min(count - done, TIMES - at)
-            times = node * TIMES + at
-            for word in range(run):
-                s.node_times[times + word] = time + done + word
-            if node != root and leaf != NONE:
-                words = tree * TIMES + at
-                taken = s.channel_data[leaf] + WORD_BYTES * (s.channel_at[leaf] + done)
-                for word in range(run):
-                    store32(taken + WORD_BYTES * word, s.tree_words[words + word])
-            done += run
-        s.node_moved[node] = begin + count
-        if node != root and leaf != NONE:
-            s.channel_at[leaf] += count
     return 0
 
 
@@ -174,7 +95,7 @@ def decided_to(s: FastState, node: int, limit: int) -> int:
 def room_from(s: FastState, first: int, end: int, word: int, time: int) -> int:
     """From when on there is room for a word in the streams of some nodes."""
     for node in range(first, end):
-        time = max(time, s.node_times[node * TIMES + ((word - s.node_depth[node]) & TIME_MASK)])
+        time = max(time, time_of(s, node, word - s.node_depth[node]))
     return time
 
 
@@ -194,7 +115,7 @@ def push_words(s: FastState, tree: int) -> int:
     at = s.channel_at[channel] - begin
     words = s.channel_data[channel] - WORD_BYTES * before
     times = root * TIMES
-    last = max(s.node_times[times + ((begin - 1) & TIME_MASK)], s.tree_from[tree] - 1)
+    last = max(time_of(s, root, begin - 1), s.tree_from[tree] - 1)
     sent = max(decided_to(s, root, limit), begin)
     for number in range(begin, sent):
         last = room_from(s, first, end, number, last + 1)
@@ -202,10 +123,9 @@ def push_words(s: FastState, tree: int) -> int:
         word = header
         if at + number >= before:
             word = load32(words + WORD_BYTES * (at + number))
-        s.tree_words[tree * TIMES + (number & TIME_MASK)] = word
+        store32(word_place(s, tree, number), word)
     if sent > begin and at + begin == 0:
-        time = s.node_times[times + (begin & TIME_MASK)]
-        record_at(s, time, TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
+        record_at(s, time_of(s, root, begin), TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
     s.channel_at[channel] = at + sent
     s.node_moved[root] = sent
     if sent == limit:
@@ -225,21 +145,12 @@ def carry_words(s: FastState, node: int) -> int:
     first = s.node_child[node]
     end = first + s.node_children[node]
     latency = s.node_latency[node]
-    came = above * TIMES
     times = node * TIMES
-    last = s.node_times[times + ((begin - 1) & TIME_MASK)]
-    if end == first + 1:
-        room = first * TIMES
-        depth = s.node_depth[first]
-        for word in range(begin, moved):
-            ready = max(s.node_times[came + (word & TIME_MASK)] + latency, last + 1)
-            last = max(ready, s.node_times[room + ((word - depth) & TIME_MASK)])
-            s.node_times[times + (word & TIME_MASK)] = last
-    else:
-        for word in range(begin, moved):
-            ready = max(s.node_times[came + (word & TIME_MASK)] + latency, last + 1)
-            last = room_from(s, first, end, word, ready)
-            s.node_times[times + (word & TIME_MASK)] = last
+    last = time_of(s, node, begin - 1)
+    for word in range(begin, moved):
+        ready = max(time_of(s, above, word) + latency, last + 1)
+        last = room_from(s, first, end, word, ready)
+        s.node_times[times + (word & TIME_MASK)] = last
     s.node_moved[node] = moved
     return moved - begin
 
@@ -256,16 +167,14 @@ def pop_words(s: FastState, tree: int, node: int) -> int:
     at = s.channel_at[channel] - begin
     words = s.channel_data[channel]
     latency = s.node_latency[node]
-    came = above * TIMES
     times = node * TIMES
-    last = max(s.node_times[times + ((begin - 1) & TIME_MASK)], s.node_from[node] - 1)
+    last = max(time_of(s, node, begin - 1), s.node_from[node] - 1)
     for word in range(begin, moved):
-        last = max(s.node_times[came + (word & TIME_MASK)] + latency, last + 1)
+        last = max(time_of(s, above, word) + latency, last + 1)
         s.node_times[times + (word & TIME_MASK)] = last
-        store32(words + WORD_BYTES * (at + word), s.tree_words[tree * TIMES + (word & TIME_MASK)])
+        store32(words + WORD_BYTES * (at + word), load32(word_place(s, tree, word)))
     if moved > begin and at + begin == 0:
-        time = s.node_times[times + (begin & TIME_MASK)]
-        record_at(s, time, TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
+        record_at(s, time_of(s, node, begin), TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
     s.channel_at[channel] = at + moved
     s.node_moved[node] = moved
     if moved == s.node_limit[node]:
@@ -297,8 +206,10 @@ def adopt(s: FastState, tree: int) -> int:
 @native
 def forget_times(s: FastState, node: int, moved: int) -> int:
     """All words before one have moved long ago."""
-    for word in range(moved - HISTORY, moved):
+    for word in range(moved - s.ring, moved):
         s.node_times[node * TIMES + (word & TIME_MASK)] = NONE
+    s.node_run_first[node] = 0
+    s.node_run_end[node] = 0
     return 0
 
 
@@ -314,7 +225,7 @@ def adopt_node(s: FastState, tree: int, node: int) -> int:
     forget_times(s, node, moved)
     for word in range(moved, come):
         at = fifo * s.ring + ((s.fifo_head[fifo] + word - moved) & (s.ring - 1))
-        s.tree_words[tree * TIMES + (word & TIME_MASK)] = s.beat_word[at]
+        store32(word_place(s, tree, word), s.beat_word[at])
         s.node_times[above * TIMES + (word & TIME_MASK)] = s.beat_ready[at] - s.node_latency[node]
     s.fifo_count[fifo] = 0
     part = s.node_part[node]
@@ -351,17 +262,16 @@ def happened(s: FastState, node: int, part: int, acting: int) -> int:
     moved = s.node_moved[node]
     first = s.node_first[node]
     while moved > first:
+        # all but the first ones of a run that have not left yet
+        if s.node_run_first[node] < moved <= s.node_run_end[node]:
+            moved = max(
+                min(moved, s.node_run_first[node] + s.now + 1 - s.node_run_time[node]), s.node_run_first[node] + 1
+            )
         time = time_of(s, node, moved - 1)
         if time < s.now or (time == s.now and part < acting):
             break
         moved -= 1
     return moved
-
-
-@native
-def time_of(s: FastState, node: int, word: int) -> int:
-    """When a word leaves a node."""
-    return s.node_times[node * TIMES + (word & TIME_MASK)]
 
 
 @native
@@ -375,7 +285,7 @@ def dissolve(s: FastState, tree: int, acting: int) -> int:
     s.channel_at[channel] -= back
     if back > 0 or s.tree_active[tree] != 0:
         unschedule(s, part)
-        schedule(s, part, max(s.now, time_of(s, root, sent - 1) + 1))
+        schedule(s, part, max(max(s.now, s.tree_from[tree]), time_of(s, root, sent - 1) + 1))
     tell_children(s, root, sent)
     for node in range(root + 1, root + 1 + s.tree_nodes[tree]):
         tell_children(s, node, dissolve_node(s, tree, node, acting))
@@ -403,7 +313,7 @@ def dissolve_node(s: FastState, tree: int, node: int, acting: int) -> int:
     come = s.node_come[node]
     for word in range(moved, come):
         at = fifo * s.ring + (word - moved)
-        s.beat_word[at] = s.tree_words[tree * TIMES + (word & TIME_MASK)]
+        s.beat_word[at] = load32(word_place(s, tree, word))
         s.beat_last[at] = 0
         s.beat_ready[at] = time_of(s, above, word) + s.node_latency[node]
     s.fifo_head[fifo] = 0
@@ -422,7 +332,7 @@ def dissolve_node(s: FastState, tree: int, node: int, acting: int) -> int:
     s.channel_at[channel] -= back
     if back > 0 or s.node_active[node] != 0:
         unschedule(s, part)
-        schedule(s, part, turn)
+        schedule(s, part, max(turn, s.node_from[node]))
     return moved
 
 

@@ -97,7 +97,7 @@ def test_a_race_is_a_fault():
 
 
 def test_what_no_kernel_can_do_is_said_before_any_rank_starts(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tilewright.air.run_ranks", lambda *_: pytest.fail("a rank was started"))
+    monkeypatch.setattr("tilewright.air.program.run_ranks", lambda *_: pytest.fail("a rank was started"))
     with pytest.raises(tw.CompileError):
         tw.air.compile(UNKNOWN_OPERATION).run()
 

@@ -14,6 +14,7 @@ import pytest
 from tilewright import air
 from tilewright.gpu.host.arguments import ArgumentError
 from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.passes.air.hierarchies import find_target
 
 Run = Callable[..., Any]
 
@@ -379,7 +380,7 @@ def test_programs_can_be_run_again():
     """A program keeps nothing from run to run, and can be looked at after each pass."""
     program = air.compile("func.func @main() -> i32 {\n  %c = arith.constant 0 : i32\n  return %c : i32\n}")
     seen: list[str] = []
-    target = air.find_target("gfx942")
+    target = find_target("gfx942")
     program.lowered(target, watch=lambda name, module: seen.append(name))
     assert seen[-1] == "air-gpu-outlining"
     assert program.lowered(target) is not program.lowered(target)

@@ -91,13 +91,13 @@ def test_long_streams_to_cores_of_different_pace(sent: int, rounds: int, depth: 
     compiled = tw.compile(design(sent, rounds, depth, pauses))
     data = np.arange(sent * rounds, dtype=np.int32)
     found = list[tuple[int, bytes, bytes]]()
-    for model in ("plain", "fast"):
+    for model in ("plain", "words", "fast"):
         given = np.zeros(8 * rounds, np.int32)
         result = compiled.load(model=model).run(data.copy(), given)
         assert (given[::8] == data[sent - 1 :: sent]).all()
         rows = result.trace[np.lexsort(result.trace.T[::-1])]
         found.append((result.cycles, given.tobytes(), rows.tobytes()))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("cycles", [1500, 2000, 2777, 3000])

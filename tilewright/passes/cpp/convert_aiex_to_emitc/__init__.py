@@ -38,7 +38,7 @@ from tilewright.passes.cpp.convert_aiex_to_emitc.functions import (
     DividedFunction,
     Frame,
     WholeFunction,
-    header_fields,
+    stream_header,
 )
 from tilewright.passes.cpp.convert_aiex_to_emitc.instructions import (
     Instructions,
@@ -156,7 +156,7 @@ class SequenceConversion:
             self.frame.stream,
             fold_ddr_offsets=fold_ddr_offsets,
             expects_checks=expects_checks,
-            version=header_fields(device)[:2],
+            header=stream_header(device),
         )
         self.control = ControlFlow(self.builder, self._lower_block)
         self.failed = False

@@ -24,17 +24,17 @@ RESULT = opaque_type("std::optional<std::vector<uint32_t>>")
 ANY_STREAM = opaque_type("Txn &")
 
 
-def header_fields(device: DeviceOp) -> tuple[int, ...]:
-    """What the stream's header says of the device: the fields of a `TxnDeviceInfo`, the version first."""
-    if (given := header_numbers(device)) is not None:
-        return given[:6]
-    header = Header.of(device.model)
-    return *header.version, header.device_generation, header.rows, header.columns, header.mem_tile_rows
+def stream_header(device: DeviceOp) -> Header:
+    """The header that streams for a device have."""
+    given = header_numbers(device)
+    return Header.of(device.model) if given is None else Header(*given)
 
 
 def device_info(device: DeviceOp) -> str:
-    """The same as the braces around a `TxnDeviceInfo`."""
-    return f"{{{', '.join(map(str, header_fields(device)))}}}"
+    """The fields of a `TxnDeviceInfo`, in braces."""
+    header = stream_header(device)
+    numbers = *header.version, header.device_generation, header.rows, header.columns, header.mem_tile_rows
+    return f"{{{', '.join(map(str, numbers))}}}"
 
 
 class Frame(ABC):

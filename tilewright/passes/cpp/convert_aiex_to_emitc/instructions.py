@@ -34,7 +34,7 @@ from tilewright.ir.diagnostics import (
 from tilewright.passes.cpp.convert_aiex_to_emitc.builder import SIZE, WORD, CppBuilder, signed, unsigned
 from tilewright.txn.fields import operation_words
 from tilewright.txn.opcodes import FIRST_FOLDED_ARGUMENT, address_offset
-from tilewright.txn.stream import TxnError
+from tilewright.txn.stream import Header, TxnError
 
 NAMESPACE = "aie_runtime"
 BD_REGISTER = "DMA.BD"
@@ -94,10 +94,9 @@ class Instructions:
         *,
         fold_ddr_offsets: bool,
         expects_checks: bool,
-        version: tuple[int, ...] = (0, 1),
+        header: Header,
     ):
-        self.builder, self.style, self.model = builder, builder.style, model
-        self.version = version[0], version[1]
+        self.builder, self.style, self.model, self.header = builder, builder.style, model, header
         self.stream, self.fold_ddr_offsets, self.expects_checks = stream, fold_ddr_offsets, expects_checks
         self.counter: SSAValue | None = None
         """Where operations are counted at run time; None if their number is known."""
@@ -287,7 +286,7 @@ def _write_words(to: Instructions, op: instructions.NpuWriteWordsOp) -> None:
 
 def _operation(to: Instructions, op: operation.NpuOperationOp) -> None:
     try:
-        words = operation_words(to.version, op.opcode.data, op.fields, op.payload_words)
+        words = operation_words(to.header, op.opcode.data, op.fields, op.payload_words)
     except TxnError as error:
         fail_op(op, error.reason)
     numbers = [to.address_literal(word) if isinstance(word, int) else to.word(word) for word in words]

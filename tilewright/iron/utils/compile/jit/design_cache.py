@@ -14,9 +14,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilewright.driver.compiled_design import Design, compile_source, design_from_text
+from tilewright.driver.compiled_design import Design, compile_source, compile_watched, design_from_text
 from tilewright.driver.sources import BuiltSource, Source
 from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.pass_manager import Watcher
 from tilewright.ir.printer import module_text
 from tilewright.native.object_cache import CacheFolder, package_key
 from tilewright.support.lazy import KeyedLocks, once
@@ -41,16 +42,16 @@ _locks = KeyedLocks()
 _in_memory: dict[str, Design] = {}  # with native code, which a file does not have
 
 
-def compiled_design(source: Source, use_cache: bool = True) -> Design:
-    """The design of a program; without the cache it is compiled whatever is kept."""
+def compiled_design(source: Source, use_cache: bool = True, watch: Watcher | None = None) -> Design:
+    """The design of a program; without the cache it is compiled whatever is kept. `watch` is told of its passes."""
     key = program_key(source)
     if not use_cache:
-        return _compile(key, source)
+        return _compile(key, source, watch)
     # One thread compiles it, others that want the same wait.
     with _locks.holding(key):
         found = _in_memory.get(key)
         if found is None:
-            found = _in_memory[key] = _from_disk(key) or _compile(key, source)
+            found = _in_memory[key] = _from_disk(key) or _compile(key, source, watch)
         else:
             statistics.from_memory += 1
         return found
@@ -94,9 +95,9 @@ def _own_folder() -> Path:
     return folder
 
 
-def _compile(key: str, source: Source) -> Design:
+def _compile(key: str, source: Source, watch: Watcher | None) -> Design:
     statistics.compiled += 1
-    design = compile_source(source)
+    design = compile_source(source) if watch is None else compile_watched(source, watch)
     _ON_DISK.keep(key, _text(design))
     return design
 
