@@ -22,7 +22,8 @@ from tilewright.dialects._nvvm_matrices import (
 from tilewright.dialects.llvm import LLVMStructType
 from tilewright.native.gpu_kernel import KernelLowering
 from tilewright.native.lowering import Handler
-from tilewright.native.values import I32, I64, Untranslatable
+from tilewright.native.traps import Untranslatable
+from tilewright.native.values import I32, I64
 
 SHARED_SPACES = 3, 7
 HOPPER = "sm_90a"

@@ -22,7 +22,7 @@ from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lanes import scalar_constant
 from tilewright.native.lowering import Handler, Lowering, on_values, stack_room
 from tilewright.native.traps import Untranslatable
-from tilewright.native.values import I8, I32, I64, POINTER, global_data, natural_alignment, value_type
+from tilewright.native.values import I8, I32, I64, global_data, natural_alignment, value_type
 
 DYNAMIC = -(1 << 31)
 """Where a list of written indices says that a value follows."""
