@@ -1,114 +1,157 @@
-"""Writes the table of products in docs/gemm.md: tiles by plan, the bound, the predicted time and the simulated one.
+"""Runs products of about 4096 x 4096 x 4096 with planned tiles, and writes the table of them in docs/gemm.md.
 
-python docs/gemm.py                  predicts
-python docs/gemm.py --simulate 4096  also runs products of about that size, which takes minutes each
-python docs/gemm.py --simulate 1024 npu1 i8_i8 prints one row
+python docs/gemm.py                         all of them, some minutes; says each as soon as it is known
+python docs/gemm.py npu1 i8_i8              prints that row
+python docs/gemm.py --size 1024 npu1 i8_i8  the same for a smaller one
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
-from collections.abc import Iterator
+import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tilewright.cli.files import write_text
 from tilewright.designs import Gemm
-from tilewright.designs.gemm_plan import Candidate
+from tilewright.designs.gemm_candidate import Candidate
 from tilewright.device import model
 from tilewright.device.timing import timing_of
 from tilewright.iron.dtype import dtype_map
 
 PAGE = Path(__file__).parent / "gemm.md"
-TYPES = "i8_i8", "i8_i16", "i8_i32", "i16_i32", "bf16_bf16", "bf16_f32"
-ALL = [(device, types) for device in ("npu1", "npu2") for types in TYPES]
+TYPES = "i8_i8", "i8_i16", "i8_i32", "i16_i16", "i16_i32", "bf16_bf16", "bf16_f32"
+BLOCKS = "blocks"
+"""After the types: bf16 is multiplied as block floating point."""
+ALL = [
+    *(("npu1", types) for types in TYPES),
+    *(("npu2", types) for types in (*TYPES, f"bf16_bf16_{BLOCKS}", f"bf16_f32_{BLOCKS}")),
+]
+SIZE = 4096
 LARGE = 1 << 15
 """So large that the edges of a product hardly count: the best tiles for it are the best ones."""
-HEADINGS = (
-    "device",
-    "types",
-    "M x K x N",
-    "tile",
-    "k_mt",
-    "bound, us",
-    "by",
-    "predicted",
-    "simulated",
-    "TOPS",
-    "of peak",
-)
+TRIED = 3
+"""Of these tiles."""
+TABLE = re.compile(r"(<!-- products -->\n).*?(<!-- end -->)", re.S)
+HEADINGS = {
+    "device": "",
+    "types": "",
+    "M x K x N": "",
+    "tile": "",
+    "k_mt": ":",
+    "bound, us": ":",
+    "by": "",
+    "time, us": ":",
+    "over the bound": ":",
+    "prediction": ":",
+    "TOPS": ":",
+    "of peak": ":",
+    "= NumPy": "",
+}
+"""Of the table, with how their columns stand."""
 
 
 def planned(device: str, types: str, size: int) -> Candidate:
-    """The best tiles of a type, for a product of about that size that is whole blocks of them."""
-    gemm = Gemm.plan(LARGE, LARGE, LARGE, types, device, b_col_maj=True).best.gemm
-    m, k, n = (max(1, round(size / block)) * block for block in gemm.multiples)
-    return Candidate(gemm, m, k, n)
+    """The fastest plan for a product of about that size: whole blocks of tiles that are good for a large one."""
+    options: dict[str, Any] = {"b_col_maj": True, "block_floats": types.endswith(BLOCKS)}
+    pair = types.removesuffix(f"_{BLOCKS}")
+    found = list[Candidate]()
+    for blocks in [each.gemm.multiples for each in Gemm.plan(LARGE, LARGE, LARGE, pair, device, **options)][:TRIED]:
+        m, k, n = (max(1, round(size / block)) * block for block in blocks)
+        found.append(Gemm.plan(m, k, n, pair, device, **options).best)
+    return max(found, key=lambda candidate: candidate.tops)
 
 
-def simulated(candidate: Candidate) -> tuple[float, bool]:
-    """How many cycles it takes, and whether it is right."""
+class Measured(NamedTuple):
+    """A run of a product."""
+
+    cycles: float
+    is_right: bool
+
+
+def measured(candidate: Candidate) -> Measured:
     random, gemm = np.random.default_rng(1), candidate.gemm
+    low, high = (-8, 8) if gemm.operand == "bf16" else (-128, 128)
     a, b = (
-        random.integers(-8, 8, shape).astype(dtype_map[gemm.operand])
-        for shape in ((candidate.m, candidate.k), (candidate.k, candidate.n))
+        random.integers(low, high, shape).astype(dtype_map[gemm.operand])
+        for shape in ((candidate.m, candidate.k), (candidate.n, candidate.k))
     )
-    product = Gemm(gemm).run(a, np.asfortranarray(b))
-    exact = a.astype(np.float64) @ b.astype(np.float64)
-    if gemm.result == "bf16":  # rounded for each tile along K
-        near = (
-            np.abs(product.matrix.astype(np.float64) - exact) <= 2**-8 * np.abs(exact).max() * candidate.k / gemm.tile.k
-        )
-        return product.result.cycles, bool(near.all())
-    is_right = (product.matrix == exact.astype(np.int64).astype(product.matrix.dtype)).all()
-    return product.result.cycles, bool(is_right)
+    product = Gemm(gemm).run(a, b.T)
+    return Measured(product.result.cycles, np.array_equal(product.matrix, expected(candidate, a, b.T)))
 
 
-def row(device: str, types: str, size: int, simulate: bool) -> str:
-    candidate = planned(device, types, size)
-    gemm, tile, clock = candidate.gemm, candidate.gemm.tile, timing_of(model(device).arch).clock_hz / 1e6
-    cycles, text = candidate.cycles, ""
-    if simulate:
-        cycles, is_right = simulated(candidate)
-        text = f"{cycles / clock:,.0f} ({cycles / candidate.bound_cycles - 1:+.1%} of the bound)"
-        text += "" if is_right else " WRONG"
-    scale = candidate.cycles / cycles
-    cells = [
+def expected(candidate: Candidate, a: Any, b: Any) -> Any:
+    """The product by NumPy: wrapped, or rounded for each tile along K as bf16 is. Sums of small integers are exact."""
+    result, k = dtype_map[candidate.gemm.result], candidate.gemm.tile.k
+    if candidate.gemm.result != "bf16":
+        exact = a.astype(np.float64) @ b.astype(np.float64)
+        return exact.astype(np.int64).astype(result) if candidate.gemm.operand != "bf16" else exact.astype(result)
+    total = np.zeros((a.shape[0], b.shape[1]), result)
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    for first in range(0, a.shape[1], k):
+        total = (total.astype(np.float32) + a[:, first : first + k] @ b[first : first + k]).astype(result)
+    return total
+
+
+def plan_cells(device: str, types: str, candidate: Candidate) -> list[str]:
+    """What a row says before the product is run."""
+    tile, clock = candidate.gemm.tile, timing_of(model(device).arch).clock_hz / 1e6
+    return [
         device,
-        types.replace("_", " to "),
+        types.replace(f"_{BLOCKS}", ", block floats").replace("_", " to "),
         f"{candidate.m} x {candidate.k} x {candidate.n}",
         f"{tile.m}x{tile.k}x{tile.n}",
-        str(gemm.multiples[1]),
+        str(candidate.gemm.multiples[1]),
         f"{candidate.bound_cycles / clock:,.0f}",
         candidate.bound,
-        f"{candidate.cycles / clock:,.0f}",
-        text,
-        f"{candidate.tops * scale:.2f}",
-        f"{candidate.of_peak * scale:.0%}",
+    ]
+
+
+def row(device: str, types: str, size: int) -> str:
+    candidate = planned(device, types, size)
+    found, clock = measured(candidate), timing_of(model(device).arch).clock_hz / 1e6
+    as_fast = candidate.cycles / found.cycles
+    cells = [
+        *plan_cells(device, types, candidate),
+        f"{found.cycles / clock:,.0f}",
+        f"{found.cycles / candidate.bound_cycles - 1:+.1%}",
+        f"{as_fast - 1:+.1%}",
+        f"{candidate.tops * as_fast:.2f}",
+        f"{candidate.of_peak * as_fast:.0%}",
+        "yes" if found.is_right else "NO",
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def rows(wanted: list[tuple[str, str]], size: int, simulate: bool) -> Iterator[str]:
-    yield f"| {' | '.join(HEADINGS)} |"
-    yield "|---|---|---|---|---:|---:|---|---:|---:|---:|---:|"
-    for device, types in wanted:
-        yield row(device, types, size, simulate)
+def table(size: int) -> str:
+    lines = [f"| {' | '.join(HEADINGS)} |", f"|{'|'.join(f'---{side}' for side in HEADINGS.values())}|"]
+    for number, (device, types) in enumerate(ALL, 1):
+        start = time.perf_counter()
+        lines.append(row(device, types, size))
+        print(f"{number} of {len(ALL)}, {time.perf_counter() - start:.0f} s: {lines[-1]}", file=sys.stderr, flush=True)
+    return "\n".join(lines)
 
 
-def main(arguments: list[str]) -> int:
-    simulate = arguments[:1] == ["--simulate"]
-    size = int(arguments[1]) if simulate else 4096
-    if len(arguments) == 4:
-        print(row(arguments[2], arguments[3], size, simulate))
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=SIZE, metavar="N", help=f"about N x N x N (default: {SIZE})")
+    parser.add_argument("device", nargs="?", choices=("npu1", "npu2"))
+    parser.add_argument("types", nargs="?", choices=sorted({types for _, types in ALL}))
+    given = parser.parse_args()
+    if given.device:
+        if not given.types:
+            parser.error("a device wants types, such as i8_i8")
+        print(row(given.device, given.types, given.size))
         return 0
-    table = "\n".join(rows(ALL, size, simulate))
+    lines = table(given.size)
     text = PAGE.read_text(encoding="utf-8")
-    pattern = r"(<!-- products -->\n).*?(<!-- end -->)"
-    PAGE.write_text(re.sub(pattern, lambda found: f"{found[1]}{table}\n{found[2]}", text, flags=re.S), encoding="utf-8")
+    write_text(str(PAGE), TABLE.sub(lambda found: f"{found[1]}{lines}\n{found[2]}", text))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -136,6 +136,7 @@ OPTIONS = [
     WholeArrayGemm("npu2", 1, "i16", TileShape(16, 32, 64), sums="i16", k_mt=96),
     WholeArrayGemm("npu1", 2, "bf16", sums="bf16", b_col_maj=True, k_mt=64),
     WholeArrayGemm("npu2", 1, "bf16", TileShape(48, 16, 32), sums="bf16", a_col_maj=True, b_col_maj=True),
+    WholeArrayGemm("npu1", 2, "i8", TileShape(32, 32, 32), a_col_maj=True, k_mt=64),
     WholeArrayGemm("npu2", 1, "bf16", block_floats=True),
 ]
 
@@ -207,6 +208,15 @@ def test_many_matrices_and_vectors() -> None:
     np.testing.assert_array_equal(gemm(a, b[:, :, 0]), (exact @ b)[:, :, 0])
     with pytest.raises(ValueError, match=r"no product of matrices of the shapes \(140, 64\) and \(64, 40\)"):
         gemm(a[0], b[0])
+
+
+def test_a_matrix_times_a_vector_is_turned() -> None:
+    """With rows of A and columns of B, one build does C = A B and C' = B' A', whichever is faster."""
+    design, random = WholeArrayGemm("npu1", 2, "i8", TileShape(16, 32, 64), b_col_maj=True), np.random.default_rng(8)
+    gemm = Gemm(design)
+    assert gemm.sizes(600, 64, 1) == (1, 64, 600) and gemm.padded(600, 64, 1) == (33, 64, 600)
+    a, x = random.integers(-100, 100, (600, 64), np.int8), random.integers(-100, 100, 64, np.int8)
+    np.testing.assert_array_equal(gemm(a, x), a.astype(np.int32) @ x)
 
 
 def test_any_size_at_all() -> None:

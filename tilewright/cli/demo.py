@@ -50,6 +50,10 @@ class Row:
     """Of the instruction stream."""
     cycles: int
     microseconds: float
+    bound_microseconds: float
+    """No order of its products and transfers takes less: see `Candidate.bound_cycles`."""
+    bound: str
+    """Whether that is what cores compute, what is read, or what is read and written."""
     tops: float
     utilisation: float
     """Of what the vector units of the cores could do."""
@@ -80,6 +84,8 @@ def run(args: Namespace) -> int:
         print(json.dumps([asdict(row) for row in rows]))
     else:
         console.print(_table(rows))
+        seconds = sum(row.simulated_seconds for row in rows)
+        console.print(f"simulated in {seconds:.1f} s; the bound is what no order of products and transfers beats")
     best, product = max(made, key=lambda pair: pair[0].tops)
     console.print(f"how much of {best.size} each core computed, as they lie on the chip:")
     for line in _picture(product):
@@ -126,7 +132,8 @@ def _compile(args: Namespace, sizes: Sequence[tuple[int, int, int]], console: An
     start, largest = time.perf_counter(), max(sizes, key=prod)
     with console.status("compiling"):
         try:
-            design: WholeArrayGemm = Gemm.plan(*largest, args.type, args.device, args.columns, any_k=True).best.gemm
+            options = {"any_k": True, "b_col_maj": True}
+            design: WholeArrayGemm = Gemm.plan(*largest, args.type, args.device, args.columns, **options).best.gemm
             return Gemm(design), time.perf_counter() - start
         except (ValueError, ArgumentError) as error:  # a number of columns or a type that there is no product for
             raise CommandLineError(str(error)) from None
@@ -135,27 +142,31 @@ def _compile(args: Namespace, sizes: Sequence[tuple[int, int, int]], console: An
 def _multiply(gemm: PlannedGemm, size: tuple[int, int, int]) -> tuple[Row, Product]:
     import numpy as np
 
+    from tilewright.designs.gemm_candidate import Candidate
     from tilewright.device import model
     from tilewright.device.vector_unit import vector_unit
     from tilewright.iron.dtype import dtype_map
 
     m, k, n = size
     random = np.random.default_rng(m + k + n)  # small numbers, so that no type overflows
-    a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.gemm.operand]) for shape in ((m, k), (k, n)))
+    a, b = (random.integers(-8, 8, shape).astype(dtype_map[gemm.gemm.operand]) for shape in ((m, k), (n, k)))
+    b = b.T  # columns stand one after the other, as the design has them
     start = time.perf_counter()
     product = gemm.run(a, b)
     elapsed = time.perf_counter() - start
     wanted = (a.astype(np.int64) @ b.astype(np.int64)).astype(dtype_map[gemm.gemm.result])
     record = product.result.record
     seconds = record.cycles / record.clock_hz
-    padded = gemm.padded(m, k, n)
+    padded, done = gemm.padded(m, k, n), Candidate(gemm.gemm, *gemm.sizes(m, k, n))
     peak = len(record.names.stops) * vector_unit(model(record.model.name).arch).macs[gemm.gemm.operand]
     return Row(
         size=f"{m}x{k}x{n}",
-        padded="x".join(map(str, padded)),
+        padded="x".join(map(str, padded if gemm.sizes(m, k, n) == (m, k, n) else padded[::-1])),
         words=int(gemm.design.txn(M=padded[0], K=padded[1], N=padded[2]).size),
         cycles=record.cycles,
         microseconds=seconds * 1e6,
+        bound_microseconds=done.bound_cycles / record.clock_hz * 1e6,
+        bound=done.bound,
         tops=2 * m * k * n / seconds / 1e12,
         utilisation=m * k * n / (peak * record.cycles),
         simulated_seconds=elapsed,
@@ -163,7 +174,7 @@ def _multiply(gemm: PlannedGemm, size: tuple[int, int, int]) -> tuple[Row, Produ
     ), product
 
 
-HEADINGS = "M x K x N", "words", "time", "TOPS", "of peak", "simulated", "= NumPy"
+HEADINGS = "M x K x N", "words", "time, us", "bound, us", "TOPS", "of peak", "= NumPy"
 
 
 def _cells(row: Row) -> list[str]:
@@ -171,10 +182,10 @@ def _cells(row: Row) -> list[str]:
     return [
         row.size if row.padded == row.size else f"{row.size} *",
         f"{row.words:,}",
-        f"{row.microseconds:.1f} us",
+        f"{row.microseconds:.1f}",
+        f"{row.bound_microseconds:.1f}",
         f"{row.tops:.2f}",
         f"{row.utilisation:.0%}",
-        f"{row.simulated_seconds:.1f} s",
         "yes" if row.is_right else "NO",
     ]
 
@@ -204,8 +215,8 @@ def _picture(product: Product) -> Iterator[str]:
     for row in sorted(rows, reverse=True):
         numbers = [part_ids.number(PartKind.CORE, TileId(column, row)) for column in sorted(columns)]
         busy = (shares.busy(number) / record.cycles for number in numbers)
-        cells = (f"[green]{BARS[round(share * (len(BARS) - 1))] * 3}[/] {share:4.0%}" for share in busy)
-        yield "  " + "   ".join(cells)
+        cells = (f"[green]{BARS[round(share * (len(BARS) - 1))] * 2}[/] {share:4.0%}" for share in busy)
+        yield "  " + "  ".join(cells)  # eight of them in 80 columns
 
 
 def _write_report(path: str, gemm: PlannedGemm, product: Product, best: Row, rows: Sequence[Row]) -> None:

@@ -33,6 +33,7 @@ COMMANDS = {
     "kernels": "list the kernels that designs can call without bringing them",
     "devices": "show the devices that are known, as a table and as pictures",
     "show": "show what a design puts on which tile",
+    "plan": "choose the tiles of a product of matrices, by the room and the time that they take",
     "demo": "multiply matrices of several sizes with one build, on the simulated NPU",
     "config": "say where the parts of this installation are",
     "completion": "print what makes a shell complete commands, flags and passes",

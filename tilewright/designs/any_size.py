@@ -84,9 +84,22 @@ class Gemm(Generic[AnyDesign]):
     def __repr__(self) -> str:
         return f"<Gemm: {self.gemm}, {self.design}>"
 
+    def sizes(self, m: int, k: int, n: int) -> tuple[int, int, int]:
+        """Those of the product that the device does for m x k and k x n: n, k, m if C' = B' A' is faster.
+
+        Rows of A and columns of B allow that; more channels bring in B than A.
+        """
+        from tilewright.designs.gemm_candidate import Candidate
+        from tilewright.designs.whole_array_gemm import WholeArrayGemm
+
+        design = self.gemm
+        if isinstance(design, WholeArrayGemm) and design.is_symmetric:
+            return min((m, k, n), (n, k, m), key=lambda sizes: Candidate(design, *sizes).cycles)
+        return m, k, n
+
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
-        """The sizes that the device gets for m x k and k x n."""
-        return self.gemm.padded(m, k, n)
+        """M, K and N as the device gets them for m x k and k x n."""
+        return self.gemm.padded(*self.sizes(m, k, n))
 
     def run(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Product:
         """The product of `a`, m x k, and `b`, k x n or a vector; of a design with `batched`, of as many of both."""
@@ -102,6 +115,9 @@ class Gemm(Generic[AnyDesign]):
         ):
             raise ArgumentError(f"there is no product of matrices of the shapes {left.shape} and {right.shape}")
         m, k, n = *left.shape[-2:], matrices.shape[-1]
+        is_turned = self.sizes(m, k, n) != (m, k, n)
+        if is_turned:
+            left, matrices = matrices.swapaxes(-1, -2), left.swapaxes(-1, -2)
         rows, depth, columns = self.padded(m, k, n)
         total = np.zeros((*left.shape[:-2], rows, columns), dtype_map[self.gemm.result])
         if self._loaded is None:
@@ -110,7 +126,7 @@ class Gemm(Generic[AnyDesign]):
         second = in_order(matrices, depth, columns, self.gemm.b_col_maj)
         count = left.shape[:1] if is_batched else ()
         result = self._loaded.run(first, second, total, rows, depth, columns, *count)
-        found = total[..., :m, :n]
+        found = (total.swapaxes(-1, -2) if is_turned else total)[..., :m, :n]
         return Product(found[..., 0] if is_vector else found, result)
 
     def __call__(self, a: npt.ArrayLike, b: npt.ArrayLike) -> Matrix:

@@ -11,12 +11,16 @@ import numpy as np
 from tilewright.device import Arch, model
 from tilewright.device.vector_unit import Blocks, vector_unit
 from tilewright.iron.dtype import dtype_map
-from tilewright.kernels.matmul import EMULATED
+from tilewright.kernels.matmul import A_COL_MAJ, EMULATED
 
+ROWS = 4
+"""Cores of a column."""
 WORD: Any = np.ndarray[(1,), np.dtype[np.int32]]
 """A buffer for one parameter."""
 STEPS: Any = np.ndarray[(3,), np.dtype[np.int32]]
 """A buffer for tiles along K, those of a last piece, and how many of its columns came before."""
+MOST_STEP_WORDS = 1 << 20
+"""How far apart parts of a transfer are at most: 20 bits of a shim tile's descriptor."""
 SUMS = {"i8": "i32", "i16": "i32", "bf16": "f32"}
 """The type in which products are added up unless another is asked for, by that of the operands."""
 
@@ -90,8 +94,9 @@ class GemmTypes:
     s: int
     t: int
     sums: str
+    a_col_maj: bool = False
+    """Whether tiles of A stand column by column."""
     b_col_maj: bool = False
-    """Whether tiles of B stand column by column."""
     c_col_maj: bool = False
     depth: int = 1
     """How many tiles of A, and of B, come from the host together: side by side along K."""
@@ -126,8 +131,18 @@ class GemmTypes:
     @property
     def macros(self) -> list[str]:
         """What the kernel's source is compiled with for matrices in this order."""
-        wanted = {"B_COL_MAJ": self.b_col_maj, "C_COL_MAJ": self.c_col_maj, EMULATED: self.emulated}
+        wanted = {
+            A_COL_MAJ: self.a_col_maj,
+            "B_COL_MAJ": self.b_col_maj,
+            "C_COL_MAJ": self.c_col_maj,
+            EMULATED: self.emulated,
+        }
         return [macro for macro, is_wanted in wanted.items() if is_wanted]
+
+    def can_overlap(self, columns: int) -> bool:
+        """Whether rows of cores may begin closer together than tiles are high: one descriptor has to say that of C."""
+        rows_each = ROWS // senders(columns)
+        return rows_each == 1 or (rows_each < ROWS and not self.c_col_maj)
 
     def a(self, rows: int = 1, depth: int = 1) -> Any:
         """Tiles of the left operand, one below the other."""
@@ -140,21 +155,29 @@ class GemmTypes:
         return _array(rows * self.tile.m * self.tile.n, self.sums)
 
     def a_to_blocks(self) -> list[Sequence[int]]:
-        """Tiles of rows, read block by block: (size, stride) pairs."""
-        return self._lines_to_blocks(self.tile.m, self.r)
+        """Tiles read block by block: (size, stride) pairs."""
+        m, r = self.tile.m, self.r
+        return self._lines_across_k(m, r) if self.a_col_maj else self._lines_to_blocks(m, r)
 
     def a_from_stream(self) -> list[Sequence[int]] | None:
         """What a core's DMA adds to that: tiles side by side have one dimension more than a descriptor."""
-        return self._blocks_from_stream(self.tile.m, self.r)
+        return None if self.a_col_maj else self._blocks_from_stream(self.tile.m, self.r)
 
     def b_to_blocks(self) -> list[Sequence[int]]:
-        if self.b_col_maj:
-            return self._lines_to_blocks(self.tile.n, self.t)
-        k, n = self.depth * self.tile.k, self.tile.n
-        return [(k // self.s, self.s * n), (n // self.t, self.t), (self.s, n), (self.t, 1)]
+        n, t = self.tile.n, self.t
+        return self._lines_to_blocks(n, t) if self.b_col_maj else self._lines_across_k(n, t)
 
     def b_from_stream(self) -> list[Sequence[int]] | None:
         return self._blocks_from_stream(self.tile.n, self.t) if self.b_col_maj else None
+
+    def _lines_across_k(self, length: int, width: int) -> list[Sequence[int]]:
+        """Lines of so many elements, one for each step along K, as blocks of so many of them."""
+        return [
+            (self.depth * self.tile.k // self.s, self.s * length),
+            (length // width, width),
+            (self.s, length),
+            (width, 1),
+        ]
 
     def _lines_to_blocks(self, lines: int, height: int) -> list[Sequence[int]]:
         """Lines along K as blocks of so many of them; of several tiles, as columns of s elements."""
@@ -177,6 +200,11 @@ class GemmTypes:
             m, n, r, t = n, m, t, r
         # a line of blocks is r * n elements; each line goes through all of them
         return [(m // r, r * n), (r, t), (n // t, r * t), (t, 1)]
+
+
+def senders(columns: int) -> int:
+    """Of so many columns, those that bring in A: each for as many rows of cores."""
+    return max(count for count in (1, 2, ROWS) if count <= columns)
 
 
 def tile_steps(blocks: Blocks) -> tuple[int, int, int]:

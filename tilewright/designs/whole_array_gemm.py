@@ -18,22 +18,29 @@ from typing import Any
 import numpy as np
 
 from tilewright.designs.gemm_core import accumulate_tiles, accumulate_with_rest
-from tilewright.designs.gemm_types import STEPS, SUMS, USUAL_TILE, WORD, GemmTypes, TileShape, element_bytes, open_array
+from tilewright.designs.gemm_transfers import GemmTransfers, overlaps_columns
+from tilewright.designs.gemm_types import (
+    MOST_STEP_WORDS,
+    ROWS,
+    STEPS,
+    SUMS,
+    USUAL_TILE,
+    WORD,
+    GemmTypes,
+    TileShape,
+    element_bytes,
+    open_array,
+    senders,
+)
 from tilewright.device import model
 from tilewright.iron import Buffer, Kernel, ObjectFifo, Program, Runtime, Worker
-from tilewright.iron.controlflow import else_, if_, range_, yield_
+from tilewright.iron.controlflow import else_, if_
 from tilewright.iron.dataflow.objectfifo import ObjectFifoLink, StreamDims
 from tilewright.iron.device import Device, Tile
 from tilewright.iron.kernels.library import LibraryFunction
-from tilewright.iron.open_sizes import Size, least, most, require_at_least, require_multiple
+from tilewright.iron.open_sizes import Size, require_at_least, require_multiple
 
-ROWS = 4
-"""Cores of a column."""
 MOST_COLUMNS = 8
-MOST_REPEATS = 64
-"""Times that one task can be repeated, with a step each time: 6 bits of a shim tile's descriptor."""
-MOST_STEP_WORDS = 1 << 20
-"""How far such a step goes at most: 20 bits of it."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,8 @@ class WholeArrayGemm:
 
     C has the type `sums`. A and B stand row by row, or with `a_col_maj` and `b_col_maj` column by column; they come in
     pieces of `k_mt` along K, the last of which may be shorter with `any_k`. Cores have `c_depth` tiles of C.
-    `block_floats` multiplies bf16 as such; with `batched` there are many matrices.
+    `block_floats` multiplies bf16 as such; with `batched` there are many matrices. `read_burst`, `column_burst` and
+    `write_burst` are the lengths of bursts of shim tiles.
     """
 
     device: str = "npu2"
@@ -52,12 +60,19 @@ class WholeArrayGemm:
     sums: str | None = None
     """The type of C, in which products are added up: i8, i16, i32, bf16 or f32; i32 or f32 unless it is given."""
     a_col_maj: bool = False
-    """Whether A stands column by column in memory; then B has to as well, since kernels take rows of one of them."""
+    """Whether A stands column by column in memory; the device needs a kernel for that unless B does as well."""
     b_col_maj: bool = False
     c_depth: int = 2
     """Tiles of C that a core has room for: with 2 it begins one while another leaves, with 1 they may be larger."""
     k_mt: int | None = None
     """How deep the pieces are that come from the host, a multiple of k: longer runs of memory are faster to read."""
+    read_burst: int = 0
+    """Bytes of the bursts that A and B are read in, 0 for the longest: what runs leave of one is lost in part."""
+    column_burst: int = 0
+    """Bytes of the bursts of what goes up the columns, B unless it is turned; 0 for the same. Shares are by bursts:
+    with shorter ones, what goes along the rows is first, which fewer channels bring."""
+    write_burst: int = 64
+    """Bytes of the bursts of C: while it is written, short ones leave most of the way to what is read."""
     block_floats: bool = False
     """Whether bf16 is multiplied as block floating point, which npu2 can."""
     any_k: bool = False
@@ -68,8 +83,24 @@ class WholeArrayGemm:
     @property
     def multiples(self) -> tuple[int, int, int]:
         """What M, K and N of whole blocks are multiples of."""
-        rows, columns = (self.columns, ROWS) if self.a_col_maj else (ROWS, self.columns)
+        rows, columns = (self.columns, ROWS) if self.is_turned else (ROWS, self.columns)
         return rows * self.tile.m, self.k_mt or self.tile.k, columns * self.tile.n
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether it multiplies as C = (B' A')': columns of A and B are rows of the turned ones."""
+        return self.a_col_maj and self.b_col_maj
+
+    @property
+    def bursts(self) -> tuple[int, int, int]:
+        """Bytes of those of what goes along the rows, up the columns, and back."""
+        along_rows = model(self.device).burst_bytes(self.read_burst)
+        return along_rows, self.column_burst or along_rows, self.write_burst
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether rows of A and columns of B come: those of B and A do for C' = B' A', and the same build."""
+        return self.b_col_maj and not self.a_col_maj
 
     @property
     def result(self) -> str:
@@ -81,14 +112,38 @@ class WholeArrayGemm:
         """What M, K and N are multiples of at least: a DMA moves words of 32 bits, and lines have to begin at one."""
         of_operand, of_result = (max(1, 4 // element_bytes(element)) for element in (self.operand, self.result))
         along_n = of_result if self.b_col_maj else max(of_operand, of_result)
-        along_k = of_operand if self.any_k else self.multiples[1]  # A or B has lines along it
+        along_k = self.multiples[1]
+        if self.any_k:  # without lines along K, cores clear whole blocks of what they had
+            along_k = self.types.s if self.types.a_col_maj else of_operand
         return of_operand if self.a_col_maj else 1, along_k, along_n
 
+    @property
+    def least(self) -> tuple[int, int, int]:
+        """What M, K and N are at least: rows and columns of cores may all overlap, each has a tile of C."""
+        rows, columns = self.types.tile.m * ROWS, self.types.tile.n
+        if self.types.can_overlap(self.columns):  # but do not begin at the same place: strides are not 0
+            count, grain = senders(self.columns), self.grains[2 if self.is_turned else 0]
+            rows = rows // count + (count - 1) * grain
+        return (columns, self.multiples[1], rows) if self.is_turned else (rows, self.multiples[1], columns)
+
     def padded(self, m: int, k: int, n: int) -> tuple[int, int, int]:
-        """The sizes that the device gets for m x k and k x n: at least a block, and whole words."""
-        every = zip((m, k, n), self.grains, self.multiples, strict=True)
-        m, k, n = (max(-(-size // grain) * grain, block) for size, grain, block in every)
-        return m, k, n
+        """The sizes that the device gets for m x k and k x n: at least a tile, and whole words."""
+        every = zip((m, k, n), self.grains, self.least, strict=True)
+        m, k, n = (max(-(-size // grain) * grain, least) for size, grain, least in every)
+        if self.is_turned:
+            return m, k, self._overlapping(n, self.grains[2])
+        return self._overlapping(m, self.grains[0], n), k, n
+
+    def _overlapping(self, rows: int, grain: int, line: int = 1) -> int:
+        """As many rows as tiles that overlap evenly have, or a block where they would be too far apart."""
+        block, others = ROWS * self.types.tile.m, senders(self.columns) - 1
+        if rows >= block:
+            return rows
+        of_sender = block // (others + 1)
+        while (rows - of_sender) % others:
+            rows += grain
+        step_words = (rows - of_sender) // others * line * element_bytes(self.result) // 4
+        return rows if step_words < MOST_STEP_WORDS else block
 
     @cached_property
     def types(self) -> GemmTypes:
@@ -99,14 +154,11 @@ class WholeArrayGemm:
         depth, rest = divmod(self.multiples[1], k)
         if rest or depth < 1:
             raise ValueError(f"k_mt is a multiple of k, which is {k}, not {self.k_mt}")
-        if self.a_col_maj and not self.b_col_maj:
-            raise ValueError(
-                "a product of columns of A and rows of B has no kernel; bring one of them in the other order"
-            )
-        # Cores take rows on the left. Columns of A and B are rows of the turned ones, and C = (B' A')'.
-        tile = TileShape(n, k, m) if self.a_col_maj else self.tile
-        orders = {"b_col_maj": self.b_col_maj and not self.a_col_maj, "c_col_maj": self.a_col_maj, "depth": depth}
-        return GemmTypes.of(arch, self.operand, tile, self.sums, emulated=self.block_floats, **orders)
+        turned = self.is_turned
+        tile = TileShape(n, k, m) if turned else self.tile
+        orders = {"a_col_maj": self.a_col_maj and not turned, "b_col_maj": self.b_col_maj and not turned}
+        options: Any = {**orders, "c_col_maj": turned, "depth": depth, "emulated": self.block_floats}
+        return GemmTypes.of(arch, self.operand, tile, self.sums, **options)
 
     def program(self, M: Size = np.int32, K: Size = np.int32, N: Size = np.int32) -> Program:
         """The design. `M`, `K` and `N` are built in where they are numbers, else arguments of the sequence."""
@@ -162,7 +214,9 @@ class _Builder:
     def _core(self) -> Callable[..., None]:
         if not self.gemm.any_k:
             return accumulate_tiles
-        return partial(accumulate_with_rest, depth=self.tile.k, height=self.types.r, width=self.types.s)
+        # columns of blocks stand together where tiles stand column by column
+        height = self.tile.m if self.types.a_col_maj else self.types.r
+        return partial(accumulate_with_rest, depth=self.tile.k, height=height, width=self.types.s)
 
     def _kernels(self) -> list[Kernel]:
         """To clear a tile of C, to add a product to it, and to clear columns of a tile of A where that is needed."""
@@ -236,146 +290,35 @@ class _Builder:
 
     def _multiply(self, arrays: Sequence[Any], sizes: Sequence[Any], fifos: Sequence[Any], batches: Any) -> None:
         M, K, N = sizes
-        checks = zip((M, K, N), self.gemm.grains, self.gemm.multiples, "MKN", strict=True)
-        for size, grain, block, name in checks:
+        checks = zip((M, K, N), self.gemm.grains, self.gemm.least, "MKN", strict=True)
+        for size, grain, least_size, name in checks:
             require_multiple(size, grain, name)
-            require_at_least(size, block, name)
+            require_at_least(size, least_size, name)
         for parameter in self.steps.values():  # cores read them after their first tiles, which are sent later
             parameter[0] = K // self.k_mt * self.types.depth
             if self.gemm.any_k:
-                pieces = _ceil(K, self.k_mt)
+                pieces = (K + self.k_mt - 1) // self.k_mt
                 parameter[1] = (pieces - K // self.k_mt) * self.types.depth
                 parameter[2] = pieces * self.k_mt - K
-        if self.gemm.a_col_maj:
+        if self.gemm.is_turned:
             arrays, sizes = (arrays[1], arrays[0], arrays[2]), (N, K, M)
-        given = self, arrays, sizes, fifos, batches
-        if not self.gemm.any_k or isinstance(K, int):
-            _Transfers(*given, has_rest=bool(self.gemm.any_k and K % self.k_mt)).emit()
+        transfers = partial(GemmTransfers, self.gemm, arrays, sizes, fifos, batches)
+        is_narrow = overlaps_columns(self.gemm, sizes[0], sizes[2])
+        if not self.gemm.any_k:
+            _in_each_case(is_narrow, lambda narrow: transfers(has_rest=False, is_narrow=narrow).emit())
             return
-        with if_(K % self.k_mt == 0) as choice:
-            _Transfers(*given, has_rest=False).emit()
-        with else_(choice):
-            _Transfers(*given, has_rest=True).emit()
+        _in_each_case(
+            K % self.k_mt > 0,
+            lambda rest: _in_each_case(is_narrow, lambda narrow: transfers(has_rest=rest, is_narrow=narrow).emit()),
+        )
 
 
-class _Transfers:
-    """Starts all that a row of blocks of C needs: those beside each other, as far as one task can be repeated."""
-
-    def __init__(
-        self,
-        to: _Builder,
-        arrays: Sequence[Any],
-        sizes: Sequence[Any],
-        fifos: Sequence[Any],
-        batches: Any,
-        *,
-        has_rest: bool,
-    ):
-        self.to, self.arrays, self.fifos = to, arrays, fifos
-        self.M, self.K, self.N = sizes
-        self.step_m, self.step_n = ROWS * to.tile.m, to.columns * to.tile.n
-        self.down, self.across = _ceil(self.M, self.step_m), self.N // self.step_n
-        self.pieces: list[tuple[Any, Any]] = [(self.K // to.k_mt, 0)]
-        """How many pieces a task brings, and from where on along K."""
-        if has_rest:
-            self.pieces.append((1, self.K - to.k_mt))
-        # a task that repeats would bring the pieces of several blocks before the rest of the first
-        self.most = 1 if has_rest else self._most_repeats()
-        # one more for what is left of N
-        chunks = _ceil(self.across, self.most) + _ceil(self.N, self.step_n) - self.across
-        self.turns_each = self.down * chunks
-        self.turns = self.turns_each * batches
-
-    def emit(self) -> None:
-        """Have two turns under way at a time, and wait for nothing but C."""
-        under_way = self.start(0)
-        for turn, before, last in range_(1, self.turns, iter_args=under_way):
-            now = self.start(turn)  # while the blocks before are multiplied
-            self.finish(before)
-            yield_(now)
-            under_way = last
-        self.finish(under_way)
-
-    def _most_repeats(self) -> Any:
-        """64, or 1 where the step from block to block is too long for a descriptor."""
-        length = self._step_elements() * element_bytes(self.to.types.operand) // 4
-        of_result = self._result_step() * element_bytes(self.to.types.sums) // 4
-        fits = least(least((MOST_STEP_WORDS - 1) // length, (MOST_STEP_WORDS - 1) // of_result), 1)
-        return fits * (MOST_REPEATS - 1) + 1
-
-    def _step_elements(self) -> Any:
-        return self.step_n * self.K if self.to.types.b_col_maj else self.step_n
-
-    def _result_step(self) -> Any:
-        return self.step_n * self.M if self.to.types.c_col_maj else self.step_n
-
-    def start(self, turn: Any) -> list[Any]:
-        """The transfers of a turn, C's last."""
-        number = 0
-        if self.to.gemm.batched:
-            number, turn = turn // self.turns_each, turn % self.turns_each
-        chunk, row = turn // self.down, turn % self.down
-        i = least(row * self.step_m, self.M - self.step_m)
-        j = least(chunk * self.most * self.step_n, self.N - self.step_n)
-        # none are left of those that are whole: it is the last one, which overlaps
-        count = most(least(self.across - chunk * self.most, self.most), 1)
-        return [*self._send_a(number, i, count), *self._send_b(number, j, count), *self._fetch_c(number, i, j, count)]
-
-    def finish(self, tasks: Sequence[Any]) -> None:
-        """Wait for C: once it is there, A and B have been used up."""
-        for task in tasks[-self.to.columns :]:
-            task.await_()
-        for task in tasks:
-            task.free()
-
-    def _send_a(self, number: Any, i: Any, count: Any) -> list[Any]:
-        A, K, k_mt, rows = self.arrays[0], self.K, self.to.k_mt, self.to.rows_each * self.to.tile.m
-        return [
-            fifo.fill(
-                A,
-                sizes=[count, pieces, rows, k_mt],
-                strides=[0, k_mt, K, 1],
-                offset=(number * self.M + i + sender * rows) * K + first,
-                managed=False,
-            )
-            for sender, fifo in enumerate(self.fifos[0])
-            for pieces, first in self.pieces
-        ]
-
-    def _send_b(self, number: Any, j: Any, count: Any) -> list[Any]:
-        B, K, N, k_mt, n = self.arrays[1], self.K, self.N, self.to.k_mt, self.to.tile.n
-        shape, strides, line, along_k = [k_mt, n], [self.step_n, N * k_mt, N, 1], 1, N
-        if self.to.types.b_col_maj:
-            shape, strides, line, along_k = [n, k_mt], [self.step_n * K, k_mt, K, 1], K, 1
-        return [
-            fifo.fill(
-                B,
-                sizes=[count, pieces, *shape],
-                strides=strides,
-                offset=number * K * N + (j + column * n) * line + first * along_k,
-                managed=False,
-            )
-            for column, fifo in enumerate(self.fifos[1])
-            for pieces, first in self.pieces
-        ]
-
-    def _fetch_c(self, number: Any, i: Any, j: Any, count: Any) -> list[Any]:
-        C, M, N, (m, n) = self.arrays[2], self.M, self.N, (self.to.tile.m, self.to.tile.n)
-        tasks, matrix = list[Any](), number * M * N
-        for column, fifo in enumerate(self.fifos[2]):
-            j_column = j + column * n
-            if self.to.types.c_col_maj:
-                sizes, strides, at = [count, ROWS, n, m], [self.step_n * M, m, M, 1], j_column * M + i
-            else:
-                sizes, strides, at = [count, 1, self.step_m, n], [self.step_n, 0, N, 1], i * N + j_column
-            tasks.append(fifo.drain(C, sizes=sizes, strides=strides, offset=matrix + at, wait=True, managed=False))
-        return tasks
-
-
-def senders(columns: int) -> int:
-    """Of so many columns, those that bring in A: each for as many rows of cores."""
-    return max(count for count in (1, 2, ROWS) if count <= columns)
-
-
-def _ceil(size: Any, step: Any) -> Any:
-    return (size + (step - 1)) // step
+def _in_each_case(condition: Any, emit: Callable[[bool], None]) -> None:
+    """Emit what is to be done where a condition holds and where it does not, or one of them if that is known."""
+    if isinstance(condition, bool):
+        emit(condition)
+        return
+    with if_(condition) as choice:
+        emit(True)
+    with else_(choice):
+        emit(False)

@@ -27,7 +27,9 @@ COMBINATIONS = (
 """Types of the operands and of the sum."""
 EMULATED = "AIE_API_EMULATE_BFLOAT16_MMUL_WITH_BFP16"
 _EXACT_BYTES = 1 << 10  # so many products of eight bits add up exactly in an f32
-MACROS = ("B_COL_MAJ", "C_COL_MAJ", EMULATED)
+A_COL_MAJ = "A_COL_MAJ"
+"""The left operand stands column by column: what `mm.cc` of mlir-aie has for the others only."""
+MACROS = (A_COL_MAJ, "B_COL_MAJ", "C_COL_MAJ", EMULATED)
 CASCADED = tuple(pair for pair in COMBINATIONS if pair[0] != "i8")
 _ACCUMULATOR_BYTES = 64
 
@@ -123,7 +125,7 @@ def _define_vector(pair: tuple[str, str]) -> None:
     def function(call: Call, a: Array, b: Array, c: Array) -> None:
         dims, (r, s, t) = known_dims(call), blocks_of(call, pair).dims
         c_turned = "C_COL_MAJ" in call.macros
-        left = unblocked(a, dims.m, dims.k, r, s)
+        left = unblocked(a, dims.m, dims.k, r, s, A_COL_MAJ in call.macros)
         right = unblocked(b, dims.k, dims.n, s, t, "B_COL_MAJ" in call.macros)
         # The older cores ignore the macro: only AIE2P has instructions for block floating point.
         if pair[0] == "bf16" and EMULATED in call.macros and call.unit.native_functions:
@@ -139,7 +141,7 @@ def _define_vector(pair: tuple[str, str]) -> None:
         return _check_blocks(call, pair)
 
     def native(call: Call) -> NativeKernel | None:
-        if EMULATED in call.macros or not has_llvm():
+        if {EMULATED, A_COL_MAJ} & set(call.macros) or not has_llvm():
             return None
         # few programs multiply matrices
         from tilewright.kernels.native_product import ProductShape, native_product

@@ -189,6 +189,7 @@ class ObjectFifoHandle(Linkable, Resolvable):
         managed: bool = True,
         *,
         dynamic_sizes: Sequence[Any] | None = None,
+        burst_length: int = 0,
     ) -> Task:
         """Send a host buffer, or a part of it, to this producer; called in a runtime sequence.
 
@@ -207,11 +208,12 @@ class ObjectFifoHandle(Linkable, Resolvable):
             transfer_len: how many elements in all, one after the other
             managed: whether it is awaited and freed for you; else the task that is returned has to be
             dynamic_sizes: sizes that take the places of those of `tap` or `sizes`, except where they are None
+            burst_length: bytes of a burst; the longest without it
         """
         if not self.is_producer:
             refuse("fill() is only valid on a producer ObjectFifoHandle", (None, f"use {self.name}.prod()"))
         access = (tap, sizes, strides, offset, transfer_len, dynamic_sizes)
-        return self._transfer(access, source, wait, packet, offset_parameter, group, managed)
+        return self._transfer(access, source, wait, packet, offset_parameter, group, managed, burst_length)
 
     def drain(
         self,
@@ -228,6 +230,7 @@ class ObjectFifoHandle(Linkable, Resolvable):
         managed: bool = True,
         *,
         dynamic_sizes: Sequence[Any] | None = None,
+        burst_length: int = 0,
     ) -> Task:
         """Write what this consumer gets to a host buffer, or to a part of it; called in a runtime sequence.
 
@@ -244,11 +247,12 @@ class ObjectFifoHandle(Linkable, Resolvable):
             transfer_len: how many elements in all, one after the other
             managed: whether it is awaited and freed for you; else the task that is returned has to be
             dynamic_sizes: sizes that take the places of those of `tap` or `sizes`, except where they are None
+            burst_length: bytes of a burst; the longest without it
         """
         if self.is_producer:
             refuse("drain() is only valid on a consumer ObjectFifoHandle", (None, f"use {self.name}.cons()"))
         access = (tap, sizes, strides, offset, transfer_len, dynamic_sizes)
-        return self._transfer(access, dest, wait, packet, offset_parameter, group, managed)
+        return self._transfer(access, dest, wait, packet, offset_parameter, group, managed, burst_length)
 
     def _transfer(self, access: tuple[Any, ...], data: Any, *options: Any) -> Task:
         # the package `runtime` imports this module

@@ -76,7 +76,7 @@ class Access:
         task = dma_configure_task_for(fifo, issue_token=issue_token)
         with bds(task) as bd, bd[0]:
             offset = 0 if self.offset is None else self.offset
-            dma_bd(data.op, offset=offset, transfer_len=self.length(data), burst_length=0, **options)
+            dma_bd(data.op, offset=offset, transfer_len=self.length(data), **options)
             EndOp()
         return task
 
@@ -97,6 +97,7 @@ class Transfer:
     offset_parameter: Any
     group: TaskGroup | None
     managed: bool
+    burst_length: int
 
     def emit(self) -> Task:
         """Build the transfer, and start it."""
@@ -105,7 +106,8 @@ class Transfer:
         if self.handle.endpoint is None:
             self.handle.endpoint = RuntimeEndpoint(self.handle.shim_tile)
         sequence.fifos[self.handle] = None  # a set that keeps the order
-        options = {"packet": self.packet, "offset_parameter": self._parameter()}
+        parameter = self._parameter()
+        options = {"packet": self.packet, "offset_parameter": parameter, "burst_length": self.burst_length}
         task = self.access.task(self.handle.name, self.data, self.wait, **options)
         dma_start_task(task)
         elements = self.access.count(self.data)

@@ -129,16 +129,16 @@ def merge_equal_inputs(op: Operation, rewriter: PatternRewriter) -> None:
     """Where two successor inputs always receive the same values, use the first for both."""
     sources = _sources(flow_of(op))
     inputs = sorted(sources, key=lambda value: cast("BlockArgument | OpResult", value).index)
-    for position, first in enumerate(inputs):
-        for second in inputs[position + 1 :]:
-            if second.first_use is None or second.owner is not first.owner:
-                continue
-            if _received(sources[first]) == _received(sources[second]):
-                rewriter.replace_all_uses_with(second, first)
-
-
-def _received(operands: list[Operand]) -> dict[Operation, SSAValue]:
-    return {op: op.operands[index] for op, index in operands}
+    is_changed = True
+    while is_changed:  # what one replacement makes equal is found in the next round
+        is_changed = False
+        firsts: dict[tuple[object, frozenset[tuple[Operation, SSAValue]]], SSAValue] = {}
+        for value in inputs:
+            received = frozenset((user, user.operands[index]) for user, index in sources[value])
+            first = firsts.setdefault((value.owner, received), value)
+            if first is not value and value.first_use is not None:
+                rewriter.replace_all_uses_with(value, first)
+                is_changed = True
 
 
 def drop_dead_inputs(op: Operation, rewriter: PatternRewriter) -> None:
