@@ -58,8 +58,6 @@ MOST_LANES = 1024
 MOST_SEED = (1 << 63) - 1
 Watch = Callable[[str, ModuleOp], None]
 """Told the name of a pass, without its options, and the program after it."""
-VECTOR_BYTES = 16
-"""What a lane loads or stores at once at most, on all GPUs."""
 KERNELS = {Vendor.AMD: "air-to-rocdl", Vendor.NVIDIA: "air-to-nvvm"}
 """What turns launches, segments and herds into kernels that stand in place."""
 
@@ -333,8 +331,6 @@ def split_passes(target: GpuTarget, wave_size: int, heap_bytes: int | None = Non
         "air-symmetric-alloc-to-mgpu",
         f"air-rank-to-mgpu{heap}",
         "air-translate-to-llvm",
-        "air-gpu-l2-layout",
-        f"{KERNELS[target.vendor]}{{chip={target.chip} wave-size={wave_size} vector-bytes={VECTOR_BYTES}}}",
-        "air-gpu-pipeline-copies",
+        f"{KERNELS[target.vendor]}{{chip={target.chip} wave-size={wave_size}}}",
         "air-gpu-outlining",
     )
