@@ -2,17 +2,23 @@
 
     python bench/gpu/python_programs.py build DIR     # anywhere: bundles, all or those that are named
     python bench/gpu/python_programs.py run DIR       # where the GPU is: Python, NumPy, torch and the bundles
+    python bench/gpu/python_programs.py check DIR     # anywhere: that all bundles are there and take these arguments
 
-Times are medians of samples that are taken in turn, ours and theirs.
+Times are medians of samples that are taken in turn, ours and theirs. `build` takes mlir-air's plain matmul along if the
+environment's UPSTREAM names the folder that holds it (mlir-air's test/gpu). The table of ratios comes last, with what
+is wanted of each.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
+import random
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,8 +39,12 @@ TENSOR_SIZES = [
     *((size, size, size) for size in (1024, 2048, 4096, 8192)),
     *((1000, 1112, 776), (4097, 4104, 4096), (3072, 512, 2000), (129, 5000, 336), (777, 1560, 2224)),
 ]
+RANDOM_SIZES = 5
+"""Of each type, drawn by lot from a seed."""
 SAMPLES = 15
 RANKS = 2, 4, 8
+PLAIN_MS = 5.0
+"""Within which mlir-air's plain matmul of 4096^3 is to be."""
 
 
 def build(folder: Path) -> None:
@@ -49,39 +59,45 @@ def build(folder: Path) -> None:
     from air_softmax import softmax
 
     from tilewright.air.library.collectives import PROGRAMS
-    from tilewright.air.library.products import _product
+    from tilewright.air.library.lane_products import lane_product
     from tilewright.air.library.tensor_cores import tensor_product
 
     x, row = np.zeros((4, 4), np.float32), np.zeros(4, np.float32)
-    stack = np.zeros((1, 4, 4), np.float32)
-    plain = {"has_bias": False, "activation": None, "layouts": ("row", "row")}
+    stack, short = np.zeros((1, 8, 8), np.float32), np.zeros((1, 8, 8), ml_dtypes.bfloat16)
+    octets = np.zeros((1, 16, 16), np.uint8)
+    plain = {"has_bias": False, "function": None, "layouts": ("row", "row")}
+    turned = {**plain, "layouts": ("row", "column")}
     programs: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
         "add": (add, (row, row, row), {}),
         "softmax": (softmax, (x, x), {"width": 4096}),
         "layer_norm": (layer_norm, (x, row, row, x, 1e-5), {"width": 4096}),
-        "matmul": (_product, (stack, stack, row, stack, 1.0), plain),
+        "f32": (lane_product, (stack, stack, row, stack, 1.0), plain),
+        "bf16": (tensor_product, (short, short, row, short, 1.0), {**plain, "computed_in": "bf16"}),
+        "fp8": (tensor_product, (octets, octets, row, short, 1.0), {**turned, "computed_in": "e4m3"}),
+        "tf32": (tensor_product, (stack, stack, row, stack, 1.0), {**turned, "computed_in": "tf32"}),
+        "tf32x3": (tensor_product, (stack, stack, row, stack, 1.0), {**turned, "computed_in": "tf32x3"}),
     }
-    chosen = sys.argv[3:]
-    short = np.zeros((8, 8), ml_dtypes.bfloat16)
-    maps = np.zeros(256, np.uint8)
-    programs["tensor"] = (tensor_product, (short, short, row, short, maps, 1.0), {"has_bias": False, "finish": None})
     for algorithm, program in PROGRAMS.items():
         for kind in ("all_gather", "all_reduce"):
             programs[f"{kind}_{algorithm}"] = (program, (x, x, 0), {"kind": kind, "operation": "sum"})
+    chosen = sys.argv[3:]
     folder.mkdir(parents=True, exist_ok=True)
     for name, (program, arguments, constants) in programs.items():
         if chosen and name not in chosen:
             continue
         source = folder / f"{name}.mlir"
-        chip = "sm_90a" if name == "tensor" else "sm_90"
+        chip = "sm_90a" if program is tensor_product else "sm_90"
         source.write_text(program.options(backend="cuda", chip=chip).mlir(*arguments, **constants))
         _compile(source, folder / name, program.function.__name__, chip)
+    upstream = os.environ.get("UPSTREAM")
+    if upstream and (not chosen or "plain" in chosen):
+        _compile(Path(upstream) / "4k_4k_mul" / "air_sync.mlir", folder / "plain", "forward", "sm_90", 64)
 
 
-def _compile(source: Path, target: Path, entry: str, chip: str) -> None:
+def _compile(source: Path, target: Path, entry: str, chip: str, lanes: int = 32) -> None:
     from tilewright.cli.main import main
 
-    options = ["--target", chip, "--wave-size", "32", "--entry", entry, "-o", str(target)]
+    options = ["--target", chip, "--wave-size", str(lanes), "--entry", entry, "-o", str(target)]
     assert main(["air", "compile", str(source), *options]) == 0
 
 
@@ -155,6 +171,44 @@ def in_turn(works: Sequence[Callable[[], Any]], calls: int) -> list[float]:
     return [statistics.median(found) for found in times]
 
 
+@dataclass
+class Table:
+    """Ratios so far, and what is wanted of them."""
+
+    rows: list[tuple[str, float, float | None]] = field(default_factory=list[tuple[str, float, float | None]])
+
+    def add(self, what: str, ratio: float, wanted: float | None = None) -> None:
+        self.rows.append((what, ratio, wanted))
+
+    def show(self) -> None:
+        for what, ratio, wanted in self.rows:
+            verdict = "" if wanted is None else f"  wanted {wanted:.2f}: {'yes' if ratio >= wanted else 'NO'}"
+            print(f"{what:45s} {ratio:.3f}{verdict}")
+
+
+def wanted_ratio(kind: str, m: int, n: int, k: int) -> float | None:
+    """Of the speed of cuBLAS, or cuBLASLt for fp8."""
+    square = m == n == k
+    if kind == "f32":
+        return 0.95 if square and m in (1024, 2048, 4096, 8192) else 0.90
+    if kind == "bf16":
+        return {4096: 1.0, 8192: 1.0, 2048: 0.95}.get(m, None if m == 1024 else 0.90) if square else 0.90
+    return 0.95 if kind == "fp8" else None
+
+
+def sizes_of(kind: str) -> list[tuple[int, int, int]]:
+    """Fixed ones, and some by lot; rows of fp8 are multiples of 16 elements, which cuBLASLt wants."""
+    draw = random.Random(kind)
+    granule = 16 if kind == "fp8" else 1
+    fixed = SIZES if kind == "f32" else TENSOR_SIZES
+    drawn = [
+        tuple(max(granule, draw.randrange(64, 5000) // granule * granule) for _ in range(3))
+        for _ in range(RANDOM_SIZES)
+    ]
+    rounded = [tuple(size // granule * granule for size in sizes) for sizes in fixed]
+    return [(m, n, k) for m, n, k in [*rounded, *drawn]]
+
+
 def run(folder: Path) -> None:
     """Check results, and print times."""
     import torch
@@ -167,40 +221,101 @@ def run(folder: Path) -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     # torch's own stream is the default one, as ours
     device = CudaDevice(Alone(), DeviceOptions(GPU_TARGETS["sm_90"], 32), open_driver())  # pyright: ignore
-    product = Program(folder / "matmul", device)
-    for m, n, k in SIZES:
-        a, b = torch.rand(m, k, device="cuda") - 0.5, torch.rand(k, n, device="cuda") - 0.5
-        c = torch.full((m, n), float("nan"), device="cuda")
-        launch = product(a[None], b[None], torch.zeros(1, device="cuda"), c[None], 1.0)
-        exact = a.double() @ b.double()
-        error = float((c - exact).norm() / exact.norm())
-        assert error < 1e-5, f"{m} x {n} x {k}: relative error {error}"
-        out = torch.empty_like(c)
-        calls = max(1, min(50, int(2e11 / (2 * m * n * k))))
-        ours, theirs = in_turn([launch, partial(torch.matmul, a, b, out=out)], calls)
-        print(f"f32 {m}x{n}x{k}: {ours:.4f} ms, cuBLAS {theirs:.4f} ms, {theirs / ours:.2f} of its speed", flush=True)
-    tensor_cores(folder, device)
+    table = Table()
+    for kind in ("f32", "bf16", "fp8", "tf32", "tf32x3"):
+        if (folder / kind).is_dir():
+            products(folder, device, kind, table)
+    if (folder / "plain").is_dir():
+        plain_matmul(folder, device, table)
     elementwise(folder, device)
     collectives(folder)
+    table.show()
 
 
-def tensor_cores(folder: Path, device: Any) -> None:
-    """bf16 against cuBLAS; rows of A and B are multiples of 8 elements."""
+@dataclass(frozen=True)
+class Kind:
+    """Types of matrices and of the product, the error that is allowed, and whether B is given by columns."""
+
+    given: str
+    made: str
+    error: float
+    by_columns: bool = False
+
+
+KINDS = {
+    "f32": Kind("float32", "float32", 1e-5),
+    "bf16": Kind("bfloat16", "bfloat16", 5e-3),
+    "fp8": Kind("float8_e4m3fn", "bfloat16", 5e-3, by_columns=True),
+    "tf32": Kind("float32", "float32", 2e-3, by_columns=True),
+    "tf32x3": Kind("float32", "float32", 1e-5, by_columns=True),
+}
+
+
+def products(folder: Path, device: Any, name: str, table: Table) -> None:
+    """Products of one kind against cuBLAS, in turn."""
     import torch
 
-    product = Program(folder / "tensor", device)
-    for m, n, k in TENSOR_SIZES:
-        a, b = (torch.randn(*shape, device="cuda", dtype=torch.bfloat16) for shape in ((m, k), (k, n)))
-        c = torch.full((m, n), float("nan"), device="cuda", dtype=torch.bfloat16)
-        room, nothing = torch.zeros(256, device="cuda", dtype=torch.uint8), torch.zeros(1, device="cuda")
-        launch = product(a, b, nothing, c, room, 1.0)
-        exact = a.float() @ b.float()
-        error = float((c.float() - exact).norm() / exact.norm())
-        assert error < 5e-3, f"bf16 {m} x {n} x {k}: relative error {error}"
+    kind, product = KINDS[name], Program(folder / name, device)
+    given, made = getattr(torch, kind.given), getattr(torch, kind.made)
+    for m, n, k in sizes_of(name):
+        a, b = ((torch.rand(*shape, device="cuda") - 0.5).to(given) for shape in ((m, k), (k, n)))
+        c = torch.full((m, n), float("nan"), device="cuda", dtype=made)
+        columns = b.t().contiguous() if kind.by_columns else b
+        arrays = [x.view(torch.uint8) if name == "fp8" else x for x in (a, columns)]
+        launch = product(arrays[0][None], arrays[1][None], torch.zeros(1, device="cuda"), c[None], 1.0)
+        exact = a.double() @ b.double()
+        error = float((c.double() - exact).norm() / exact.norm())
+        assert error < kind.error, f"{name} {m} x {n} x {k}: relative error {error}"
+        torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
+        theirs_work = _theirs(name, a, b, columns, torch.empty_like(c))
         calls = max(1, min(50, int(1e12 / (2 * m * n * k))))
-        ours, theirs = in_turn([launch, partial(torch.matmul, a, b, out=torch.empty_like(c))], calls)
+        ours, theirs = in_turn([launch, theirs_work], calls)
+        torch.backends.cuda.matmul.allow_tf32 = False
         rates = f"{2e-9 * m * n * k / ours:.0f} TFLOP/s, cuBLAS {2e-9 * m * n * k / theirs:.0f}"
-        print(f"bf16 {m}x{n}x{k}: {rates}, {theirs / ours:.2f} of its speed", flush=True)
+        print(f"{name} {m}x{n}x{k}: {ours:.4f} ms, {theirs:.4f} ms, {rates}, {theirs / ours:.2f}", flush=True)
+        table.add(f"{name} {m}x{n}x{k} of cuBLAS", theirs / ours, wanted_ratio(name, m, n, k))
+
+
+def _theirs(name: str, a: Any, b: Any, columns: Any, out: Any) -> Callable[[], Any]:
+    """The same by cuBLAS; fp8 by cuBLASLt, through torch."""
+    import torch
+
+    if name != "fp8":
+        return partial(torch.matmul, a, b, out=out)
+    one = torch.ones((), device="cuda")
+    return lambda: torch._scaled_mm(a, columns.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+
+
+def plain_matmul(folder: Path, device: Any, table: Table) -> None:
+    """mlir-air's program as it stands, 4096^3 in f32."""
+    import torch
+
+    a, b = (torch.rand(4096, 4096, device="cuda") - 0.5 for _ in range(2))
+    c = torch.zeros(4096, 4096, device="cuda")
+    launch = Program(folder / "plain", device)(a, b, c)
+    assert torch.allclose(c, a @ b, atol=1e-2)
+    ours, theirs = in_turn([launch, partial(torch.matmul, a, b, out=torch.empty_like(c))], 3)
+    print(f"mlir-air's matmul 4096^3: {ours:.2f} ms, cuBLAS {theirs:.2f} ms", flush=True)
+    table.add("5 ms by mlir-air's plain matmul", PLAIN_MS / ours, 1.0)
+
+
+def check(folder: Path) -> None:
+    """That bundles are there, with the parameters that `run` gives them; needs no GPU."""
+    from tilewright.gpu.bundle.manifest import read_manifest
+
+    for name, count in {"add": 3, "softmax": 2, "layer_norm": 5, **dict.fromkeys(KINDS, 5)}.items():
+        if (folder / name).is_dir():
+            manifest = read_manifest(folder / name)
+            assert len(manifest.parameters) == count, f"{name} takes {len(manifest.parameters)} arguments"
+            print(f"{name}: {len(manifest.launches)} launches, {len(manifest.modules)} modules of kernels")
+    for name in KINDS:
+        sizes = sizes_of(name)
+        assert sizes == sizes_of(name) and all(min(size) > 0 for size in sizes)
+        print(f"{name}: {len(sizes)} sizes, wanted {sorted({str(wanted_ratio(name, *size)) for size in sizes})}")
+    table = Table()
+    table.add("yes", 1.0, 0.9)
+    table.add("no", 0.5, 0.9)
+    table.show()
 
 
 def elementwise(folder: Path, device: Any) -> None:
@@ -267,4 +382,4 @@ def _collectives(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    {"build": build, "run": run}[sys.argv[1]](Path(sys.argv[2]))
+    {"build": build, "run": run, "check": check}[sys.argv[1]](Path(sys.argv[2]))

@@ -168,16 +168,21 @@ def _bundle_index(key: Any) -> SSAValue:
 
 
 @user_facing
-class SymmetricArray(Array):
-    """An array that all ranks have at the same place of their symmetric heaps."""
+class FlatArray(Array):
+    """An array over memory of one dimension, with sizes of its own; several can be over the same memory."""
 
     def indices(self, keys: Sequence[Any]) -> list[SSAValue]:
-        """It lies flat in memory: what is at the same offset is found without knowing sizes."""
+        """What is at the same offset is found without knowing sizes."""
         place: Any = 0
         for key, stride in zip(keys, self.strides, strict=True):
             step = key if is_integer(stride) and stride == 1 else as_index(key) * stride
             place = step if is_integer(place) and place == 0 else place + step
         return [as_index(place).ssa]
+
+
+@user_facing
+class SymmetricArray(FlatArray):
+    """An array that all ranks have at the same place of their symmetric heaps."""
 
 
 def symmetric(shape: Any, dtype: Any = f32) -> SymmetricArray:

@@ -2,8 +2,9 @@
 
 Writes into DIR: program.mlir (host functions and modules of kernels), host.ll (the host's side as LLVM IR), and for
 each module of kernels NAME.ptx for NVIDIA's GPUs, NAME.s, NAME.o and, if there is an ld.lld, NAME.hsaco for AMD's;
-kernels.json says what kernels need. DIR is a bundle as well: `tilewright air run DIR` runs it, and so does `python3
-DIR/run.py` on a machine that has nothing but Python, NumPy and the GPU's driver.
+kernels.json says what kernels need, and on AMD's GPUs take; those that spill registers are named. DIR is a bundle as
+well: `tilewright air run DIR` runs it, and so does `python3 DIR/run.py` on a machine that has nothing but Python, NumPy
+and the GPU's driver.
 
 With --emit nothing is written, but the program printed as it is after all passes, or after the one that --after names:
 in MLIR, or as LLVM IR (host and kernels).
@@ -124,6 +125,7 @@ def _has_entry(module: ModuleOp) -> bool:
 
 def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str, bytes]:
     from tilewright.gpu.bundle.write import BUNDLE_FILES, bundle_files
+    from tilewright.gpu.resources import kernel_resources
     from tilewright.ir.printer import module_text
     from tilewright.native.gpu_code import compile_kernels, machine_of
     from tilewright.support.output_files import FileNames
@@ -140,7 +142,14 @@ def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str,
         files[f"{stem}.ptx" if code.object is None else f"{stem}.s"] = code.assembly.encode()
         if code.object is not None:
             files[f"{stem}.o"] = code.object
-        kernels += [{"module": code.name, **asdict(kernel)} for kernel in code.kernels]
+        taken = {found.name: found for found in kernel_resources(code.assembly, target)}
+        for kernel in code.kernels:
+            facts = {"module": code.name, **asdict(kernel)}
+            if kernel.name in taken:
+                facts["resources"] = taken[kernel.name].facts(target)
+                for text in taken[kernel.name].complaints(target):
+                    print(f"{stem}: kernel @{kernel.name} {text}", file=sys.stderr)
+            kernels.append(facts)
         codes[stem] = _linked(code)
     # a program of kernels alone has no host's side, so it is no bundle
     if _has_entry(module):

@@ -26,6 +26,7 @@ from xdsl.dialects.llvm import (
     LLVMPointerType,
     LLVMStructType,
     LLVMVoidType,
+    PtrToIntOp,
     ReturnOp,
     SExtOp,
     ZeroOp,
@@ -138,6 +139,17 @@ class PoisonOp(IRDLOperation):
 
 
 @op_definition
+class AddrSpaceCastOp(IRDLOperation):
+    """The same place as an address of another space."""
+
+    name = "llvm.addrspacecast"
+    arg = operand_def(base(LLVMPointerType))
+    res = result_def(base(LLVMPointerType))
+    traits = traits_def(Pure())
+    assembly_format = "$arg attr-dict `:` type($arg) `to` type($res)"
+
+
+@op_definition
 class ExtractElementOp(IRDLOperation):
     """One element of a vector."""
 
@@ -189,11 +201,23 @@ class ExtractElementOp(IRDLOperation):
 
 LLVM = derived_dialect(
     xdsl_llvm.LLVM,
-    [AtomicCmpXchgOp, AtomicRMWOp, ConstantOp, ExtractElementOp, FenceOp, GlobalOp, LoadOp, PoisonOp, StoreOp],
+    [
+        AddrSpaceCastOp,
+        AtomicCmpXchgOp,
+        AtomicRMWOp,
+        ConstantOp,
+        ExtractElementOp,
+        FenceOp,
+        GlobalOp,
+        LoadOp,
+        PoisonOp,
+        StoreOp,
+    ],
 )
 
 __all__ = [
     "LLVM",
+    "AddrSpaceCastOp",
     "AddressOfOp",
     "AllocaOp",
     "AtomicCmpXchgOp",
@@ -219,6 +243,7 @@ __all__ = [
     "LinkageAttr",
     "LoadOp",
     "PoisonOp",
+    "PtrToIntOp",
     "ReturnOp",
     "SExtOp",
     "StoreOp",

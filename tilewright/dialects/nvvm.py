@@ -22,6 +22,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tilewright.dialects._nvvm_copies import COPIES
+from tilewright.dialects._nvvm_matrices import MATRICES, MATRIX_ATTRIBUTES
 from tilewright.dialects._ods import op_definition, register_read
 from tilewright.dialects._syntax import print_attributes, segments, split_attributes
 from tilewright.dialects._targets import TargetAttr
@@ -206,6 +208,8 @@ OPERATIONS: Sequence[type[IRDLOperation]] = [
     ShflOp,
     VoteSyncOp,
     MemoryBarrierOp,
+    *COPIES,
+    *MATRICES,
 ]
 
-NVVM = Dialect("nvvm", list(OPERATIONS), [NVVMTargetAttr, ShflKindAttr, VoteKindAttr, MemScopeAttr])
+NVVM = Dialect("nvvm", list(OPERATIONS), [NVVMTargetAttr, ShflKindAttr, VoteKindAttr, MemScopeAttr, *MATRIX_ATTRIBUTES])

@@ -88,6 +88,10 @@ def _is_in_global_memory(buffer: SSAValue) -> bool:
 
 def _int_to_pointer(lowering: KernelLowering, op: Operation) -> None:
     builder, number, known = lowering.builder, lowering[op.operands[0]], is_global(op.operands[0])
+    type = value_type(op.results[0].type)
+    if type != POINTER:
+        lowering[op.results[0]] = builder.inttoptr(number, type)
+        return
     # Accesses to memory that is known to be global are shorter and need no test where they go.
     if known and lowering.machine.casts_numbers:
         pointer = builder.addrspacecast(builder.inttoptr(number, GLOBAL_POINTER), POINTER)

@@ -22,6 +22,7 @@ from tilewright.native.access import element_pointer
 from tilewright.native.gpu_kernel import ENDLESS_BYTES, KernelLowering
 from tilewright.native.gpu_machine import DIMENSIONS, as_index, call, i32, thread_count, thread_number
 from tilewright.native.gpu_math import HANDLERS as MATH_HANDLERS
+from tilewright.native.gpu_tensor_cores import HANDLERS as TENSOR_CORE_HANDLERS
 from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
@@ -243,6 +244,7 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     **pointers.HANDLERS,
     **MATH_HANDLERS,
     **gpu_atomics.HANDLERS,
+    **TENSOR_CORE_HANDLERS,
     "gpu.thread_id": _register("thread"),
     "gpu.block_id": _register("block"),
     "gpu.block_dim": _register("threads"),

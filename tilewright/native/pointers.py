@@ -22,7 +22,7 @@ from tilewright.native.integers import LlvmIntegers, resize
 from tilewright.native.lanes import scalar_constant
 from tilewright.native.lowering import Handler, Lowering, on_values, stack_room
 from tilewright.native.traps import Untranslatable
-from tilewright.native.values import I8, I32, I64, POINTER, global_data, natural_alignment, value_type
+from tilewright.native.values import I8, I32, I64, global_data, natural_alignment, value_type
 
 DYNAMIC = -(1 << 31)
 """Where a list of written indices says that a value follows."""
@@ -147,7 +147,8 @@ def _compare(lowering: Lowering, op: llvm.ICmpOp) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    "llvm.inttoptr": on_values(lambda b, type, x: b.inttoptr(x[0], POINTER)),
+    "llvm.inttoptr": on_values(lambda b, type, x: b.inttoptr(x[0], value_type(type))),
+    "llvm.addrspacecast": on_values(lambda b, type, x: b.addrspacecast(x[0], value_type(type))),
     "llvm.ptrtoint": on_values(lambda b, type, x: b.ptrtoint(x[0], value_type(type))),
     "llvm.getelementptr": _element_pointer,
     "llvm.load": _load,

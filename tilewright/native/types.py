@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from llvmlite import ir
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntAttr, IntegerType
 from xdsl.ir import Attribute
 
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
@@ -29,6 +29,9 @@ def llvm_type(type: Attribute) -> ir.Type:
             return ir.HalfType()
         case BFloat16Type():
             return ir.IntType(16)
+        # memory of a block of a GPU, or of its cluster, has addresses of its own
+        case LLVMPointerType(addr_space=IntAttr(data=3 | 7 as space)):
+            return ir.PointerType(addrspace=space)
         case LLVMPointerType():
             return ir.PointerType()
         case LLVMStructType():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -13,16 +14,28 @@ from gpu_kernels import PTXAS, needs_ptxas
 
 from tilewright.air.functions import Jit
 from tilewright.air.library.collectives import PROGRAMS
-from tilewright.air.library.products import _product
-from tilewright.air.library.tensor_cores import MAPS_BYTES, tensor_product
+from tilewright.air.library.lane_products import lane_product
+from tilewright.air.library.overlapped import all_gather_product, product_reduce_scatter
+from tilewright.air.library.tensor_cores import tensor_product
 from tilewright.cli.main import main
+from tilewright.device.gpu_targets import GPU_TARGETS
+from tilewright.gpu.resources import kernel_resources
 
 MATRIX, STACK, ROW = np.zeros((4, 4), np.float32), np.zeros((1, 4, 4), np.float32), np.zeros(4, np.float32)
-SHORT = np.zeros((8, 8), ml_dtypes.bfloat16)
-PLAIN = {"has_bias": False, "activation": None, "layouts": ("row", "row")}
+SHORT, BYTES = np.zeros((1, 8, 8), ml_dtypes.bfloat16), np.zeros((1, 8, 8), np.uint8)
+PLAIN = {"has_bias": False, "function": None, "layouts": ("row", "row")}
 SUM = {"kind": "all_reduce", "operation": "sum"}
 AMD = ("gfx90a", "gfx942", "gfx950", "gfx1100") if "TILEWRIGHT_ALL_CHIPS" in os.environ else ("gfx1100",)
-"""A chip of AMD's compiles all kernels of a product in about ten seconds, so that tests do it for one."""
+"""A chip of AMD's compiles all kernels of the library in about a minute: tests do it for one, and a part of them."""
+ON_LANES = {
+    "collectives by lines": (PROGRAMS["line"], (MATRIX, MATRIX, 0), SUM),
+    "collectives by bandwidth": (PROGRAMS["bandwidth"], (MATRIX, MATRIX, 0), SUM),
+    "products": (lane_product, (STACK, STACK, ROW, STACK, 1.0), PLAIN),
+}
+"""Programs of the library for all GPUs."""
+if len(AMD) > 1:
+    ON_LANES["products after a gathering"] = all_gather_product, (MATRIX, STACK, STACK), {}
+    ON_LANES["products before a scattering"] = product_reduce_scatter, (ROW, STACK, MATRIX), {}
 
 
 def compiled(program: Jit, chip: str, folder: Path, arguments: tuple, constants: dict) -> list[Path]:
@@ -37,34 +50,57 @@ def compiled(program: Jit, chip: str, folder: Path, arguments: tuple, constants:
 
 
 @pytest.mark.parametrize("chip", AMD)
-def test_collectives_are_objects_of_amd(chip: str, tmp_path: Path, capsys) -> None:
-    for name, program in PROGRAMS.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        kernels = compiled(program, chip, folder, (MATRIX, MATRIX, 0), SUM)
-        assert kernels and all(path.read_bytes()[:4] == b"\x7fELF" for path in kernels)
-
-
-@pytest.mark.parametrize("chip", AMD)
-def test_products_are_objects_of_amd_without_spills(chip: str, tmp_path: Path, capsys) -> None:
-    kernels = compiled(_product, chip, tmp_path, (STACK, STACK, ROW, STACK, 1.0), PLAIN)
-    assert len(kernels) == 7
+@pytest.mark.parametrize("program, arguments, constants", ON_LANES.values(), ids=[*ON_LANES])
+def test_the_library_is_objects_of_amd_that_fit(program, arguments, constants, chip, tmp_path: Path, capsys) -> None:
+    kernels = compiled(program, chip, tmp_path, arguments, constants)
+    target = GPU_TARGETS[chip]
     for path in kernels:
-        said = path.with_suffix(".s").read_text()
-        assert ".vgpr_spill_count: 0" in said and ".private_segment_fixed_size: 0" in said, path.name
+        assert path.read_bytes()[:4] == b"\x7fELF"
+        (taken,) = kernel_resources(path.with_suffix(".s").read_text(), target)
+        assert taken.vgprs > 0 and taken.sgprs > 0 and taken.waves(target), path.name
+        assert not list(taken.complaints(target)), path.name
+    said = json.loads((tmp_path / "out" / "kernels.json").read_text())["kernels"]
+    assert kernels and all(kernel["resources"]["vgpr_spills"] == 0 for kernel in said)
+    assert not capsys.readouterr().err
+
+
+def test_spills_and_what_does_not_fit_are_named() -> None:
+    text = """amdhsa.kernels:
+  - .agpr_count:     0
+    .args:
+      - .name:           other
+        .size:           8
+    .group_segment_fixed_size: 70000
+    .max_flat_workgroup_size: 1024
+    .name:           big
+    .private_segment_fixed_size: 64
+    .sgpr_count:     20
+    .sgpr_spill_count: 0
+    .vgpr_count:     512
+    .vgpr_spill_count: 16
+amdhsa.target: amdgcn
+"""
+    target = GPU_TARGETS["gfx942"]
+    (taken,) = kernel_resources(text, target)
+    assert (taken.name, taken.vgprs, taken.vgpr_spills, taken.lds_bytes) == ("big", 512, 16, 70000)
+    said = " ".join(taken.complaints(target))
+    assert "70000 bytes of LDS for a block; gfx942 has 65536" in said and "spills 16 vector and 0 scalar" in said
+    assert "none fits a compute unit" in said
 
 
 @needs_ptxas
 @pytest.mark.parametrize(
     "program, chip, arguments, constants",
     [
-        pytest.param(_product, "sm_90", (STACK, STACK, ROW, STACK, 1.0), PLAIN, id="f32"),
+        pytest.param(lane_product, "sm_90", (STACK, STACK, ROW, STACK, 1.0), PLAIN, id="f32"),
         pytest.param(
-            tensor_product,
-            "sm_90a",
-            (SHORT, SHORT, ROW, SHORT, np.zeros(MAPS_BYTES, np.uint8), 1.0),
-            {"has_bias": False, "finish": None},
-            id="bf16 on tensor cores",
+            tensor_product, "sm_90a", (SHORT, SHORT, ROW, SHORT, 1.0), {**PLAIN, "computed_in": "bf16"}, id="bf16"
+        ),
+        pytest.param(
+            tensor_product, "sm_90a", (BYTES, BYTES, ROW, SHORT, 1.0), {**PLAIN, "computed_in": "e4m3"}, id="fp8"
+        ),
+        pytest.param(
+            tensor_product, "sm_90a", (STACK, STACK, ROW, STACK, 1.0), {**PLAIN, "computed_in": "tf32x3"}, id="tf32"
         ),
     ],
 )

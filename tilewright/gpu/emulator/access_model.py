@@ -20,7 +20,7 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.gpu.device import DeviceError
 from tilewright.gpu.emulator.hangs import name_of
 from tilewright.gpu.emulator.lane_operations import one
-from tilewright.gpu.emulator.lower_memory import Order
+from tilewright.gpu.emulator.lower_memory import PLAIN, Order
 from tilewright.gpu.emulator.memory import Array, Memory, update
 from tilewright.gpu.emulator.program import PRIVATE_WINDOW
 from tilewright.gpu.emulator.store_buffers import History, Level, StoreBuffers, level_of, units
@@ -64,8 +64,11 @@ class AccessModel:
         self.history = History(rank, folder)
         self.buffers: StoreBuffers | None = None
         self.races: Races | None = None
+        self.products: dict[int, list[list[tuple[Array, int]]]] = {}
+        """By wave: groups of products that may still read their matrices, the last one open."""
 
     def begin(self, launch: Launch) -> None:
+        self.products.clear()
         if Mode.REORDER in self.mode:
             self.buffers = StoreBuffers(self.memory, self.chance, launch.block_waves, self.history)
             self.history.begin(launch.blocks * launch.block_waves)
@@ -211,6 +214,29 @@ class AccessModel:
             self.history.acquire(wave)
         if self.races is not None:
             self.races.fence(wave, order)
+
+    def engine_stored(self, g: LockstepGroup, chunks: Array, old: Array, site: int) -> None:
+        """The copy engine has filled chunks of memory of a block, for a wave that asked for it; they held `old`."""
+        if self.races is not None:
+            self.races.write(g, chunks, site, PLAIN)
+        if self.buffers is not None:
+            self.history.wrote(int(g.waves[0]), chunks, old)
+
+    def product_reads(self, g: LockstepGroup, chunks: Array, site: int) -> None:
+        """Tensor cores read chunks at some time before the wave has waited for them."""
+        self.products.setdefault(int(g.waves[0]), [[]])[-1].append((chunks, site))
+
+    def products_end(self, g: LockstepGroup, left: int | None) -> None:
+        """A wave closes a group of products, or has waited until so many groups are left: the others are read now."""
+        groups = self.products.setdefault(int(g.waves[0]), [[]])
+        if left is None:
+            groups.append([])
+            return
+        done = groups[: max(0, len(groups) - 1 - left)]
+        del groups[: len(done)]
+        for chunks, site in (read for group in done for read in group):
+            if self.races is not None:
+                self.races.read(g, chunks, site, PLAIN)
 
     def _same_instruction(self, g: LockstepGroup, active: Array, places: Array, values: Array, site: int) -> None:
         """Lanes that write to one address together must write the same."""

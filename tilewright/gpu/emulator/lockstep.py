@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.gpu.emulator.lane_operations import LaneOperations
 from tilewright.gpu.emulator.memory import Array
-from tilewright.gpu.emulator.plain_access import PlainAccess, Private
+from tilewright.gpu.emulator.plain_access import Private
 from tilewright.gpu.emulator.program import Goto
+from tilewright.gpu.emulator.tensor_cores import TensorCores
 from tilewright.gpu.emulator.write import BARRIER, EXIT, TURN
 from tilewright.ir.run_errors import Fault
 
@@ -43,7 +44,7 @@ class Held:
     where: LocationAttr
 
 
-class LockstepGroup(PlainAccess, LaneOperations):
+class LockstepGroup(TensorCores, LaneOperations):
     """Some waves of a launch: registers, private memory, and where their lanes are."""
 
     def __init__(self, batch: BlockBatch, waves: Array):
@@ -116,7 +117,8 @@ class LockstepGroup(PlainAccess, LaneOperations):
                 if outcome is not None:
                     return outcome
                 pc, m, n = self.pc, self.m, self.n
-                pending = self.pending
+                # some of the waves may have become a group of their own
+                frame, pending = self.frame, self.pending
 
     def _park(self, pc: int, mask: Array, count: int) -> None:
         if pc in self.pending:

@@ -12,7 +12,7 @@ from tilewright.dialects._llvm_memory import AtomicBinOp, AtomicCmpXchgOp, Atomi
 from tilewright.dialects.aie.data_layout import type_bytes
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from tilewright.dialects.memref.types import is_ranked
-from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, memref_of_parts
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, leaf_type, memref_of_parts
 from tilewright.gpu.emulator.lower_memory import Order, element_pointer
 from tilewright.gpu.emulator.program import (
     I1,
@@ -141,8 +141,11 @@ def _anything(b: ProgramBuilder, op: Operation) -> Value:
     """Zero, which poison and undefined values may be as well."""
     type = op.results[0].type
     if isinstance(type, LLVMStructType | LLVMArrayType):
-        return Struct({place: Constant(I64, 0) for place in leaf_positions(type)})
-    kind = kind_of(type)
+        return Struct({place: _zero(kind_of(leaf_type(type, place))) for place in leaf_positions(type)})
+    return _zero(kind_of(type))
+
+
+def _zero(kind: Kind) -> Constant:
     return Constant(kind, kind.dtype.type(0).item())
 
 

@@ -198,7 +198,29 @@ def _unsigned(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return update
 
 
+COUNT_BITS, BYTES_BIAS = 20, 1 << 21
+COUNT_MASK, BYTES_MASK = (1 << COUNT_BITS) - 1, (1 << 22) - 1
+"""An mbarrier here, from its lowest bit: its phase, arrivals that it waits for, those of each phase, and bytes."""
+
+
+def mbarrier(count: Any) -> Any:
+    """One that as many arrivals complete each phase of."""
+    return count << 1 | count << (1 + COUNT_BITS) | BYTES_BIAS << (1 + 2 * COUNT_BITS)
+
+
+def _mbarrier_step(old: Any, step: Any) -> Any:
+    """Arrivals and bytes, which are above them in `step`, at a barrier; the last of both begins the next phase."""
+    phase, expected = old & 1, old >> (1 + COUNT_BITS) & COUNT_MASK
+    pending = (old >> 1 & COUNT_MASK) - (step & COUNT_MASK)
+    waiting = (old >> (1 + 2 * COUNT_BITS) & BYTES_MASK) - BYTES_BIAS + (step >> COUNT_BITS)
+    complete = (pending == 0) & (waiting == 0)
+    pending = pending + complete * expected
+    state = (phase ^ complete) | pending << 1 | expected << (1 + COUNT_BITS)
+    return state | (waiting + BYTES_BIAS) << (1 + 2 * COUNT_BITS)
+
+
 UPDATES: dict[str, Callable[[Any, Any], Any]] = {
+    "mbarrier": _mbarrier_step,
     "xchg": lambda old, new: new,
     "add": lambda old, new: old + new,
     "sub": lambda old, new: old - new,

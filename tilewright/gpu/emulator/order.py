@@ -87,7 +87,7 @@ def _split_accesses(entry: Block) -> None:
             block.end = Goto(Edge(rest), turn=True)
 
 
-SHARED = {"load", "store", "atomic", "cmpxchg", "fence"}
+SHARED = {"load", "store", "atomic", "cmpxchg", "fence", "tensor_copy", "wgmma"}
 
 
 def _immediate_dominators(order: list[Block], before: dict[Block, list[Block]]) -> dict[Block, Block]:
@@ -210,7 +210,7 @@ UNIFORM_INPUTS = (
     *(f"{name}_{dimension}" for name in ("block_dim", "grid_dim") for dimension in "xyz"),
     *("num_subgroups", "static_lds_bytes", "dynamic_lds_bytes"),
 )
-PER_LANE = {"atomic", "cmpxchg", "shuffle", "readlane", "ballot", "vote", "wavereduce", "mbcnt"}
+PER_LANE = {"atomic", "cmpxchg", "shuffle", "readlane", "ballot", "vote", "wavereduce", "mbcnt", "wgmma", "mma"}
 """Instructions whose results differ between lanes or waves, whatever they are given."""
 
 

@@ -22,6 +22,7 @@ from tilewright.gpu.emulator import (
     lower_llvm,
     lower_memory,
     lower_numbers,
+    lower_tensor_cores,
     lower_views,
 )
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, whole_memref
@@ -110,7 +111,7 @@ def _keep_for_reports(program: KernelProgram, spins: dict[Block, Spin]) -> None:
 @cache
 def _handlers() -> Mapping[str, Handler]:
     """All operations that the emulator runs, by name."""
-    modules = lower_numbers, lower_memory, lower_views, lower_llvm, lower_lanes
+    modules = lower_numbers, lower_memory, lower_views, lower_llvm, lower_lanes, lower_tensor_cores
     return {name: handler for module in modules for name, handler in module.HANDLERS.items()} | _CONTROL_FLOW
 
 

@@ -360,6 +360,27 @@ def _fence(w: Writer, i: Instruction) -> None:
         w.line(f"g.access.fence(g, m, {w.site(i)})")
 
 
+def _tensor_copy(w: Writer, i: Instruction) -> None:
+    target, described, barrier, *places = map(w.spread, i.ins)
+    w.line(f"g.tensor_copy({target}, {described}, {barrier}, [{', '.join(places)}], m, {w.site(i)})")
+
+
+def _product(w: Writer, i: Instruction) -> None:
+    """Of matrices: sums of all lanes come out, one register each."""
+    call = (
+        f"g.{i.name}([{', '.join(map(w.spread, i.ins))}], {w.name(f'about{id(i)}', i.extra['about'])}, m, {w.site(i)})"
+    )
+    w.line(f"s = {call}")
+    for number, register in enumerate(i.outs):
+        w.assign(register, f"s[{number}]", True)
+
+
+def _products_end(w: Writer, i: Instruction) -> None:
+    """What was multiplied has been read by then; without an access model it was at once."""
+    if w.careful:
+        w.line(f"g.access.products_end(g, {i.extra['left']!r})")
+
+
 def _check(w: Writer, i: Instruction) -> None:
     w.line(f"g.check({w.text(i.ins[0])}, m, {w.site(i)}, {i.extra['text']!r})")
 
@@ -394,5 +415,9 @@ EFFECTS: dict[str, Callable[[Writer, Instruction], None]] = {
     "check": _check,
     "shuffle": _shuffle,
     "printf": _printf,
+    "tensor_copy": _tensor_copy,
+    "wgmma": _product,
+    "mma": _product,
+    "products_end": _products_end,
 }
 """Instructions that write their results themselves."""

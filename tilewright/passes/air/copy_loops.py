@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects import arith, memref
+from tilewright.dialects import arith, memref, vector
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.affine.meaning import AffineNumbers
 from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
+from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.air.divisors import divisor
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
@@ -28,14 +41,34 @@ class Workers:
 
     number: Callable[[Emitter], SSAValue]
     count: Callable[[Emitter], SSAValue]
+    known: int | None = None
+    """How many, if the program says so."""
 
 
-def lower_copy(op: DmaMemcpyNdOp, workers: Workers | None) -> None:
-    """Put loops before a copy; with `workers`, each does its share."""
+MOST_UNROLLED = 8
+"""Vectors that a thread copies one after the other; more are copied in a loop."""
+MOST_COPIED = 64
+"""Elements that a thread copies for itself without a loop."""
+
+
+def lower_copy(op: DmaMemcpyNdOp, workers: Workers | None, vector_bytes: int = 0) -> None:
+    """Put loops before a copy; with `workers`, each does its share.
+
+    Elements are moved so many bytes at a time where they lie next to each other and begin at multiples of as many.
+    """
     _check(op)
     source, destination = op.access("src"), op.access("dst")
     emitter = Emitter.before(op)
     sizes = _transfer_sizes(emitter, source, destination)
+    extents = [size for size in map(known_int, sizes) if size is not None]
+    wide = find_vectors(source, destination, extents, vector_bytes) if len(extents) == len(sizes) else None
+    if wide is not None and (workers is not None or prod(extents) <= MOST_COPIED):
+        vectors = [*extents[:-1], extents[-1] // wide.width]
+        if workers is None:
+            _unrolled(emitter, vectors, lambda at: wide.copy(op, emitter, at, extents))
+        else:
+            _shared(emitter, vectors, workers, lambda inner, at: wide.copy(op, inner, at, extents))
+        return
 
     def copy(inner: Emitter, position: Indices) -> None:
         value = inner.load(source.memref, indices_of(op, inner, source, position, sizes))
@@ -45,6 +78,102 @@ def lower_copy(op: DmaMemcpyNdOp, workers: Workers | None) -> None:
         _nested(emitter, [value_of(emitter, size) for size in sizes], [], copy)
     else:
         _shared(emitter, sizes, workers, copy)
+
+
+@dataclass(frozen=True)
+class VectorCopy:
+    """A copy of neighbouring elements at a time: at once on the sides where they are neighbours in memory."""
+
+    source: Access
+    destination: Access
+    width: int
+    wide: tuple[bool, bool]
+    alignment: int
+
+    def copy(self, op: Operation, emitter: Emitter, position: Indices, sizes: Sequence[Mixed]) -> None:
+        """The vector at a position, counted in vectors in the last dimension."""
+        first = emitter.folded_product(position[-1], emitter.index(self.width))
+        places = [[*position[:-1], first]]
+        if not all(self.wide):
+            more = [emitter.folded_sum(first, emitter.index(number)) for number in range(1, self.width)]
+            places += [[*position[:-1], place] for place in more]
+        element = cast(MemRefType, self.source.memref.type).element_type
+        type = VectorType(element, [self.width])
+        if self.wide[0]:
+            indices = indices_of(op, emitter, self.source, places[0], sizes)
+            load = vector.LoadOp.create(
+                operands=[self.source.memref, *indices], result_types=[type], properties=self._promise(self.source)
+            )
+            value = emitter.value(load)
+        else:
+            elements = [
+                emitter.load(self.source.memref, indices_of(op, emitter, self.source, place, sizes)) for place in places
+            ]
+            value = emitter.value(vector.FromElementsOp.create(operands=elements, result_types=[type]))
+        if self.wide[1]:
+            indices = indices_of(op, emitter, self.destination, places[0], sizes)
+            promise = self._promise(self.destination)
+            store = vector.StoreOp.create(operands=[value, self.destination.memref, *indices], properties=promise)
+            emitter.insert(store)
+            return
+        for number, place in enumerate(places):
+            at = DenseArrayBase.from_list(i64, [number])
+            extract = vector.ExtractOp.create(
+                operands=[value], result_types=[element], properties={"static_position": at}
+            )
+            indices = indices_of(op, emitter, self.destination, place, sizes)
+            emitter.store(emitter.value(extract), self.destination.memref, indices)
+
+    def _promise(self, side: Access) -> dict[str, Attribute]:
+        """That addresses are multiples of a vector's size; memory of a thread becomes registers anyway."""
+        is_private = memory_space(side.memref.type) == MemorySpace.L1
+        return {} if is_private else {"alignment": IntegerAttr(self.alignment, i64)}
+
+
+def find_vectors(source: Access, destination: Access, sizes: Sequence[int], vector_bytes: int) -> VectorCopy | None:
+    """The widest vectors that a copy can be made of; None if it goes element by element."""
+    element = cast(MemRefType, source.memref.type).element_type
+    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
+    if not vector_bytes or not sizes or bits % 8 or not bits:
+        return None
+    width = vector_bytes * 8 // bits
+    while width > 1:
+        wide = _is_wide(source, sizes, width), _is_wide(destination, sizes, width)
+        if sizes[-1] % width == 0 and any(wide):
+            return VectorCopy(source, destination, width, wide, width * bits // 8)
+        width //= 2
+    return None
+
+
+def _is_wide(access: Access, sizes: Sequence[int], width: int) -> bool:
+    """Whether vectors of a copy lie next to each other in a buffer, at multiples of their size."""
+    type = cast(MemRefType, access.memref.type)
+    shape = list(type.get_shape())
+    # of other layouts it is not known where rows begin
+    if DYNAMIC_INDEX in shape or not isinstance(type.layout, NoneAttr) or not shape:
+        return False
+    rows = [prod(shape[dimension + 1 :]) for dimension in range(len(shape))]
+    known = [known_int(stride) for stride in access.strides]
+    strides = known if known else [prod(sizes[place + 1 :]) for place in range(len(sizes))]
+    if len(strides) != len(sizes) or strides[-1] != 1:
+        return False
+    if any(stride is None or stride % width for stride in strides[:-1]):
+        return False
+    offsets = access.offsets
+    return all(
+        divisor(offset) * row % width == 0
+        for offset, row in zip(offsets, rows[-len(offsets) :] if offsets else [], strict=True)
+    )
+
+
+def _unrolled(emitter: Emitter, sizes: Sequence[int], body: Callable[[Indices], None]) -> None:
+    """All positions, one after the other."""
+    for flat in range(prod(sizes)):
+        place, rest = list[SSAValue](), flat
+        for size in reversed(sizes):
+            place.insert(0, emitter.index(rest % size))
+            rest //= size
+        body(place)
 
 
 def _check(op: DmaMemcpyNdOp) -> None:
@@ -100,6 +229,13 @@ def _shared(
     total = reduce(emitter.folded_product, values) if values else emitter.index(1)
     # neighbouring threads take neighbouring elements, which memory serves at once
     start, step = workers.number(emitter), workers.count(emitter)
+    known = known_int(total)
+    if workers.known and known is not None and known % workers.known == 0 and known <= MOST_UNROLLED * workers.known:
+        # without a loop, so that all are on their way at once
+        for first in range(0, known, workers.known):
+            flat = emitter.folded_sum(start, emitter.index(first))
+            body(emitter, delinearized(emitter, flat, values))
+        return
     emitter.loop(start, total, step, lambda inner, flat: body(inner, delinearized(inner, flat, values)))
 
 
@@ -154,6 +290,12 @@ def indices_of(op: Operation, emitter: Emitter, access: Access, position: Indice
     # without a division for each dimension, which GPUs do slowly
     if _is_direct(access, type, len(position), sizes):
         return _direct(emitter, access, position)
+    if _stays_in_row(access, type, sizes):
+        offsets = [value_of(emitter, offset) for offset in access.offsets]
+        return [*offsets[:-1], emitter.folded_sum(offsets[-1], position[0])]
+    permuted = _permutation(access, type, len(position))
+    if permuted is not None:
+        return _direct(emitter, access, [position[place] for place in permuted])
     shape = shape_of(emitter, access.memref)
     strides = _strides(op, emitter, access, len(position), sizes)
     flat = _linearized(emitter, position, strides)
@@ -196,6 +338,28 @@ def _is_direct(access: Access, type: MemRefType, rank: int, sizes: Sequence[Mixe
         return bool(access.offsets) or all(known_int(size) == extent for size, extent in zip(sizes, shape, strict=True))
     form = strided_form(type)
     return form is not None and [known_int(stride) for stride in access.strides] == list(form.strides)
+
+
+def _stays_in_row(access: Access, type: MemRefType, sizes: Sequence[Mixed]) -> bool:
+    """Whether a copy of neighbours is of one row of the buffer, since rows and its start are multiples of its size."""
+    shape = type.get_shape()
+    if len(sizes) != 1 or len(shape) < 2 or len(access.offsets) != len(shape) or shape[-1] == DYNAMIC_INDEX:
+        return False
+    size = known_int(sizes[0])
+    if not size or [known_int(stride) for stride in access.strides] not in ([], [1]):
+        return False
+    return shape[-1] % size == 0 and divisor(access.offsets[-1]) % size == 0 and isinstance(type.layout, NoneAttr)
+
+
+def _permutation(access: Access, type: MemRefType, rank: int) -> list[int] | None:
+    """Which dimension of the copy each dimension of the buffer is, if it is another order of them."""
+    form = strided_form(type)
+    strides = [known_int(stride) for stride in access.strides]
+    if form is None or type.get_num_dims() != rank or len(access.offsets) not in (0, rank) or None in form.strides:
+        return None
+    if len(set(strides)) != rank or sorted(map(str, strides)) != sorted(map(str, form.strides)):
+        return None
+    return [strides.index(stride) for stride in form.strides]
 
 
 def _direct(emitter: Emitter, access: Access, position: Indices) -> Indices:

@@ -134,3 +134,29 @@ def test_lanes_that_wait_for_lanes_of_their_wave():
     assert total[0] == 64
     with pytest.raises(Hang, match="lanes of a wave go in step on gfx942"):
         run(text, lock, total, block=(64,), device=emulator("gfx942"))
+
+
+def test_blocks_that_meet_at_barriers_of_a_branch_leave_the_others_behind() -> None:
+    body = """
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      %z = arith.constant 0 : index
+      %b = gpu.block_id x
+      %t = gpu.thread_id x
+      %first = arith.cmpi eq, %b, %c0 : index
+      %total = scf.if %first -> (index) {
+        scf.yield %t : index
+      } else {
+        %sum = scf.for %i = %c0 to %c3 step %c1 iter_args(%s = %z) -> (index) {
+          gpu.barrier
+          %more = arith.addi %s, %t : index
+          scf.yield %more : index
+        }
+        scf.yield %sum : index
+      }
+      memref.store %total, %out[%b, %t] : memref<3x128xindex>
+    """
+    out = np.zeros((3, 128), np.int64)
+    run(in_kernel(body, "%out: memref<3x128xindex>"), out, grid=(3,), block=(128,))
+    assert np.array_equal(out, np.outer([1, 3, 3], np.arange(128)))

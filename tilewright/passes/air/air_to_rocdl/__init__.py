@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from math import prod
+from typing import ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.ir import Block, Operation, SSAValue
@@ -46,12 +47,13 @@ class AirToRocdlPass(Pass):
 
     wave_size: int = field(default=0, metadata={"help": "lanes of a wave; 0 for what the chip has"})
     chip: str = field(default=DEFAULT_AMD, metadata={"help": "the GPU to compile for"})
+    vector_bytes: int = field(default=0, metadata={"help": "bytes that copies move at a time where they can"})
 
     def apply(self, ctx: Context, op: Operation) -> None:
         target = find_target(self.chip, self.vendor)
         wave_size = wave_size_of(target, self.wave_size)
         for root in list(_outermost(op)):
-            HierarchyLowering(root, target, wave_size).run()
+            HierarchyLowering(root, target, wave_size, self.vector_bytes).run()
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ def _outermost(op: Operation) -> Iterator[Hierarchy]:
 class HierarchyLowering:
     """Turns one hierarchy into a `gpu.launch`."""
 
-    def __init__(self, root: Hierarchy, target: GpuTarget, wave_size: int):
-        self.root, self.target, self.wave_size = root, target, wave_size
+    def __init__(self, root: Hierarchy, target: GpuTarget, wave_size: int, vector_bytes: int = 0):
+        self.root, self.target, self.wave_size, self.vector_bytes = root, target, wave_size, vector_bytes
         _check_contents(root)
         emitter = Emitter.before(root)
         wait_before(root, emitter)
@@ -95,7 +97,7 @@ class HierarchyLowering:
         for segment in segments:
             inline_body(segment, _zeros(segment))
         for copy in [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp)]:
-            lower_copy(copy, None)
+            lower_copy(copy, None, self.vector_bytes)
             Rewriter.erase_op(copy)
         # last, when no hierarchy passes buffers on under other names
         attribute_buffers(self.launch, self.target)
@@ -117,7 +119,7 @@ class HierarchyLowering:
         """Copies outside of herds are done once, by all threads together, and are there when the next thing starts."""
         copies = [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp) and not _is_private(op)]
         for copy in copies:
-            lower_copy(copy, self._all_threads())
+            lower_copy(copy, self._all_threads(), self.vector_bytes)
             if not isinstance(_next_with_effect(copy), BarrierOp) and not _is_followed_by_copy(copy):
                 Emitter.before(copy).insert(BarrierOp.create())
         for copy in copies:
@@ -135,7 +137,9 @@ class HierarchyLowering:
             plane = emitter.folded_product(width, height)
             return emitter.folded_product(plane, depth) if self._has_depth else plane
 
-        return Workers(number, count)
+        launch = self.launch
+        sizes = [scalar_int(size) for size in (launch.block_size_x, launch.block_size_y, launch.block_size_z)]
+        return Workers(number, count, None if None in sizes else prod(cast("list[int]", sizes)))
 
     @property
     def _has_depth(self) -> bool:

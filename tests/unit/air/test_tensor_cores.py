@@ -1,0 +1,112 @@
+"""Products on tensor cores: the copy engine, barriers and `wgmma` of the emulator, against NumPy and for races."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tilewright.air import library
+from tilewright.air.functions import Jit
+from tilewright.air.library import tensor_cores
+from tilewright.air.library.tensor_cores import TensorBlock, tensor_product
+from tilewright.ir.run_errors import Fault
+
+HOPPER = {"chip": "sm_90a"}
+BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
+
+
+def drawn(*shape: int, dtype) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
+
+
+def turned(matrix: np.ndarray, layout: str) -> np.ndarray:
+    return matrix if layout == "row" else np.ascontiguousarray(np.swapaxes(matrix, -1, -2))
+
+
+@pytest.mark.parametrize(
+    "dtype, layouts",
+    [
+        (np.float16, ("row", "row")),
+        (BF16, ("column", "column")),
+        (E4M3, ("row", "column")),
+        (E5M2, ("column", "row")),
+    ],
+)
+def test_one_build_multiplies_all_sizes_on_tensor_cores(dtype, layouts) -> None:
+    # of several tiles, of odd rows that are copied first, and so deep that blocks share it
+    for m, n, k in ((130, 140, 64), (33, 31, 17), (64, 64, 1100)):
+        a, b = drawn(m, k, dtype=dtype), drawn(k, n, dtype=dtype)
+        found = library.matmul(
+            turned(a, layouts[0]), turned(b, layouts[1]), layouts=layouts, out_dtype=np.float32, **HOPPER
+        )
+        exact = a.astype(np.float32) @ b.astype(np.float32)
+        assert np.allclose(found, exact, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "precision, error",
+    [pytest.param("tf32", 2e-3, id="one product"), pytest.param("tf32x3", 2e-6, id="three are about f32")],
+)
+def test_f32_on_tensor_cores(precision: str, error: float) -> None:
+    a, b = drawn(70, 41, dtype=np.float32), drawn(41, 71, dtype=np.float32)
+    found = library.matmul(a, b, precision=precision, **HOPPER)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    assert np.linalg.norm(found - exact) / np.linalg.norm(exact) < error
+    # tf32 has 10 bits: it is not f32 that was multiplied
+    assert (np.linalg.norm(found - exact) / np.linalg.norm(exact) > 1e-5) == (precision == "tf32")
+
+
+def test_stacks_with_what_follows_on_tensor_cores() -> None:
+    a, b, bias = drawn(2, 40, 24, dtype=BF16), drawn(2, 24, 19, dtype=BF16), drawn(19, dtype=np.float32)
+    found = library.matmul(a, b, bias, "gelu", 0.5, **HOPPER)
+    x = 0.5 * (a.astype(np.float32) @ b.astype(np.float32)) + bias
+    exact = 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+    assert found.dtype == BF16 and np.allclose(found.astype(np.float32), exact, rtol=1e-2, atol=1e-2)
+
+
+def checked_product(monkeypatch, broken: str | None) -> None:
+    """A product of several steps under the watch for races, with something left out."""
+    whole = TensorBlock._wait
+
+    def wait(self, barrier, parity):
+        # the first wait of a step of those that multiply is for tiles that are full
+        if broken == "full" and wait.skips:
+            return
+        whole(self, barrier, parity)
+
+    wait.skips = False
+    step = TensorBlock._step
+
+    def marked(self, *given):
+        wait.skips = True
+        try:
+            return step(self, *given)
+        finally:
+            wait.skips = False
+
+    if broken == "full":
+        monkeypatch.setattr(TensorBlock, "_wait", wait)
+        monkeypatch.setattr(TensorBlock, "_step", marked)
+    if broken == "products":
+        # places are given back while products that read them are on their way
+        monkeypatch.setattr(tensor_cores, "PRODUCTS_LEFT", 3)
+    a, b, c = (
+        drawn(1, 64, 400, dtype=np.float16),
+        drawn(1, 400, 64, dtype=np.float16),
+        np.zeros((1, 64, 64), np.float32),
+    )
+    constants = {"computed_in": "f16", "layouts": ("row", "row"), "has_bias": False, "function": None}
+    program = Jit(tensor_product.function, settings={"check": "races"}, **HOPPER)
+    program(a, b, np.zeros(1, np.float32), c, 1.0, **constants)
+    assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
+
+
+def test_products_on_tensor_cores_have_no_races(monkeypatch) -> None:
+    checked_product(monkeypatch, None)
+
+
+@pytest.mark.parametrize("broken", ["full", "products"])
+def test_a_wait_that_is_missing_is_a_race(monkeypatch, broken: str) -> None:
+    with pytest.raises(Fault, match="data race"):
+        checked_product(monkeypatch, broken)

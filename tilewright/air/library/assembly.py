@@ -1,0 +1,54 @@
+"""Addresses of arrays as numbers, and instructions of NVIDIA's GPUs that no operation stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import UnitAttr, i64
+
+from tilewright.air.arrays import Array
+from tilewright.dialects import llvm
+from tilewright.dialects import memref as ops
+from tilewright.dialects._nvvm_copies import CLUSTER_POINTER, SHARED_POINTER
+from tilewright.dialects._syntax import INDEX
+from tilewright.iron.builders.handles import Value, ssa_of, value_of
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.scalars import ScalarValue
+
+ALIGNMENT = 1024
+"""Where the copy engine begins a tile whose chunks it exchanges."""
+
+
+def address_of(array: Array) -> ScalarValue:
+    """Where an array begins."""
+    start = build(ops.ExtractAlignedPointerAsIndexOp, results=[INDEX], source=array).results[0]
+    return ScalarValue(start).astype(i64)
+
+
+def near_address(room: Array) -> ScalarValue:
+    """Where an array begins among addresses of the block, at the next multiple of what the copy engine wants."""
+    far = build(llvm.IntToPtrOp, results=[llvm.LLVMPointerType()], input=address_of(room)).results[0]
+    near = build(llvm.AddrSpaceCastOp, results=[SHARED_POINTER], arg=far).results[0]
+    number = ScalarValue(build(llvm.PtrToIntOp, results=[i64], input=near).results[0])
+    return (number + (ALIGNMENT - 1)) & -ALIGNMENT
+
+
+def near_pointer(address: ScalarValue) -> Value:
+    """A pointer to memory of the block."""
+    return value_of(build(llvm.IntToPtrOp, results=[SHARED_POINTER], input=address).results[0])
+
+
+def cluster_pointer(address: ScalarValue) -> Value:
+    """A pointer to memory of the block, as one of its cluster."""
+    return value_of(build(llvm.IntToPtrOp, results=[CLUSTER_POINTER], input=address).results[0])
+
+
+def effect(lines: Sequence[str], constraints: str, values: Sequence[Any]) -> None:
+    """Instructions that are there for what they do."""
+    fields: dict[str, Any] = {
+        "asm_string": f"{{ {' '.join(lines)} }}",
+        "constraints": f"{constraints},~{{memory}}",
+        "has_side_effects": UnitAttr(),
+    }
+    build(llvm.InlineAsmOp, operands_=[ssa_of(value) for value in values], **fields)

@@ -1,0 +1,153 @@
+"""Tensor cores and the copy engine: `nvvm`'s barriers of memory, copies of boxes, and products of matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from tilewright.dialects._llvm_memory import Ordering
+from tilewright.dialects._nvvm_copies import CpAsyncBulkTensorGlobalToSharedClusterOp as TensorCopyOp
+from tilewright.dialects._nvvm_copies import MBarrierArriveExpectTxOp, MBarrierInitOp, MBarrierTryWaitParityOp
+from tilewright.dialects._nvvm_matrices import MmaOp, WgmmaMmaAsyncOp, WGMMAScaleOut, WgmmaWaitGroupSyncOp
+from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
+from tilewright.gpu.emulator.lower_memory import Order
+from tilewright.gpu.emulator.memory import COUNT_BITS, mbarrier
+from tilewright.gpu.emulator.program import (
+    F32,
+    I1,
+    I64,
+    Block,
+    Constant,
+    Edge,
+    Operand,
+    Register,
+    Space,
+    Struct,
+    Unsupported,
+    index,
+)
+
+ORDERED = Order(Ordering.acq_rel, "workgroup")
+ABOUT_BARRIER = {"space": Space.LDS, "kind": I64, "limit": None, "order": ORDERED}
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of matrices: rows, columns and depth, types of elements, and which operand lies across the depth."""
+
+    shape: tuple[int, int, int]
+    types: tuple[str, str]
+    across: tuple[bool, bool] = (False, False)
+    signs: int = 1
+    adds: bool = True
+
+
+def _wide(b: ProgramBuilder, value: Operand) -> Operand:
+    return Constant(I64, value.value) if isinstance(value, Constant) else b.emit("resize", I64, value, signed=True)
+
+
+def _step(b: ProgramBuilder, address: Operand, step: Operand) -> Operand:
+    return b.emit("atomic", I64, step, address, index(0), update="mbarrier", **ABOUT_BARRIER)
+
+
+def _init(b: ProgramBuilder, op: MBarrierInitOp) -> None:
+    count = b[op.count]
+    if not isinstance(count, Constant):
+        raise Unsupported("how many arrivals it waits for must be known")
+    b.emit("atomic", I64, index(mbarrier(count.value)), b[op.addr], index(0), update="xchg", **ABOUT_BARRIER)
+
+
+def _expect(b: ProgramBuilder, op: MBarrierArriveExpectTxOp) -> None:
+    inside, after = Block(), Block()
+    if op.predicate is not None:
+        b.branch(b[op.predicate], Edge(inside), Edge(after))
+        b.block = inside
+    _step(b, b[op.addr], b.plus(b.times(_wide(b, b[op.txcount]), index(1 << COUNT_BITS)), index(1)))
+    if op.predicate is not None:
+        b.goto(after)
+        b.block = after
+
+
+def _wait(b: ProgramBuilder, op: MBarrierTryWaitParityOp) -> None:
+    """A loop that ends when the barrier has gone on to the other phase."""
+    head, again, after = Block(), Block(), Block()
+    address, parity = b[op.addr], _wide(b, b[op.phase])
+    b.goto(head)
+    b.block = head
+    order = Order(Ordering.acquire, "workgroup")
+    state = b.emit("load", I64, address, index(0), **{**ABOUT_BARRIER, "order": order})
+    phase = b.emit("arith.andi", I64, state, index(1))
+    b.branch(b.emit("eq", I1, phase, parity), Edge(again), Edge(after))
+    b.block = again
+    b.goto(head)
+    b.block = after
+
+
+def _tensor_copy(b: ProgramBuilder, op: TensorCopyOp) -> None:
+    if op.multicast_mask is not None:
+        raise Unsupported("a block is a cluster of its own here: nothing goes to others")
+    operands = [b[op.dst_mem], b[op.tma_descriptor], b[op.mbar], *(b[place] for place in op.coordinates)]
+    b.effect("tensor_copy", *operands, space=Space.LDS, order=ORDERED)
+
+
+def _sums(b: ProgramBuilder, name: str, ins: list[Operand], count: int, about: Product) -> Struct:
+    made: list[Register] = [b.register(F32) for _ in range(count)]
+    b.effect(name, *ins, outs=made, about=about, space=Space.LDS)
+    return Struct({(number,): register for number, register in enumerate(made)})
+
+
+def _wgmma(b: ProgramBuilder, op: WgmmaMmaAsyncOp) -> Struct:
+    before = b.values[op.inouts]
+    assert isinstance(before, Struct)
+    signs = 1 if op.scaleA.data == op.scaleB.data else -1
+    product = Product(
+        op.shape.sizes,
+        (str(op.typeA.data), str(op.typeB.data)),
+        (op.layoutA.data != "row", op.layoutB.data != "col"),
+        signs,
+        op.scaleD.data is WGMMAScaleOut.ONE,
+    )
+    if product.types[0] not in ELEMENTS or op.typeD.data != "f32":
+        raise Unsupported(f"there are no products of {product.types[0]} into {op.typeD.data} here")
+    count = product.shape[1] // 2
+    sums = [before.leaves[number,] for number in range(count)]
+    return _sums(b, "wgmma", [b[op.descriptorA], b[op.descriptorB], *sums], count, product)
+
+
+def _mma(b: ProgramBuilder, op: MmaOp) -> Struct:
+    said = [attribute.data for attribute in (op.multiplicandAPtxType, op.multiplicandBPtxType) if attribute is not None]
+    types = ("f16", "f16") if not said else (str(said[0]), str(said[-1]))
+    product = Product(op.shape.sizes, types)
+    if (product.shape, types[0]) not in FRAGMENTS:
+        raise Unsupported(f"there are no products of {types[0]} with this shape here")
+    ins = [b[value] for value in op.operands]
+    return _sums(b, "mma", ins, len(op.operandC), product)
+
+
+ELEMENTS = {"f16", "bf16", "tf32", "e4m3", "e5m2"}
+FRAGMENTS = {((16, 8, 16), "f16"), ((16, 8, 16), "bf16"), ((16, 8, 8), "tf32")}
+
+
+def _wait_group(b: ProgramBuilder, op: WgmmaWaitGroupSyncOp) -> None:
+    b.effect("products_end", left=op.group.value.data)
+
+
+def _nothing(b: ProgramBuilder, op: Operation) -> None:
+    """Registers and memory are seen at once here."""
+
+
+HANDLERS: dict[str, Handler] = {
+    "nvvm.mbarrier.init": _init,
+    "nvvm.mbarrier.arrive": lambda b, op: _step(b, b[op.operands[0]], index(1)),
+    "nvvm.mbarrier.arrive.expect_tx": _expect,
+    "nvvm.mbarrier.try_wait.parity": _wait,
+    "nvvm.fence.mbarrier.init": _nothing,
+    "nvvm.cp.async.bulk.tensor.shared.cluster.global": _tensor_copy,
+    "nvvm.wgmma.fence.aligned": _nothing,
+    "nvvm.wgmma.commit.group.sync.aligned": lambda b, op: b.effect("products_end", left=None),
+    "nvvm.wgmma.wait.group.sync.aligned": _wait_group,
+    "nvvm.wgmma.mma_async": _wgmma,
+    "nvvm.mma.sync": _mma,
+    "nvvm.setmaxregister": _nothing,
+}

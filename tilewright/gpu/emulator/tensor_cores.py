@@ -1,0 +1,203 @@
+"""What tensor cores and the copy engine do, for waves of 32 lanes side by side.
+
+Matrices in memory of a block lie as PTX's matrix descriptors say: rows of 128 bytes whose chunks of 16 bytes are
+exchanged by the three bits of the address above them. Sums are f32, added up by NumPy: tensor cores round in a way of
+their own. A description of an array for the copy engine is sixteen words of 64 bits here; a real one is the driver's.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tilewright.gpu.emulator.lower_tensor_cores import Product
+from tilewright.gpu.emulator.memory import COUNT_BITS, Array
+from tilewright.gpu.emulator.plain_access import PlainAccess
+from tilewright.gpu.emulator.program import LDS_WINDOW
+
+WARP = 32
+CHUNK, ROW = 16, 128
+GROUP_ROWS = 8
+SWIZZLE_128 = 3
+MOST_DIMENSIONS = 5
+TF32 = 11
+"""The code of elements that are rounded to 19 bits when they are copied."""
+DESCRIPTION_WORDS = 16
+"""Address; dimensions, bytes and code of an element, exchange of chunks; sizes; bytes to the next; box."""
+TYPES: dict[str, Any] = {
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "tf32": np.dtype(np.float32),
+    "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "e5m2": np.dtype(ml_dtypes.float8_e5m2),
+}
+
+
+def swizzled(address: Any) -> Any:
+    """Where what belongs to an address lies: chunks are exchanged within a row."""
+    return address ^ ((address >> 7 & 7) << 4)
+
+
+@cache
+def offsets(across: bool, extent: int, depth: int, size: int, stride: int, leading: int) -> Array:
+    """Bytes from the start of a matrix of `extent` rows (of A) or columns (of B) to its elements, by depth."""
+    out, deep = np.arange(extent)[:, None], np.arange(depth)[None, :]
+    if across:
+        width = ROW // size
+        return out // width * leading + out % width * size + deep // GROUP_ROWS * stride + deep % GROUP_ROWS * ROW
+    return out // GROUP_ROWS * stride + out % GROUP_ROWS * ROW + deep * size
+
+
+class TensorCores(PlainAccess):
+    """Products of matrices and copies of boxes, of a group of waves."""
+
+    access: Any
+    waves: Array
+    batch: Any
+
+    def tensor_copy(self, targets: Array, maps: Array, barriers: Array, places: list[Array], m: Any, site: int) -> None:
+        """Each active lane has the engine bring a box; what is outside of the array is zero."""
+        for lane in np.flatnonzero(self.active(m)).tolist():
+            self._copy_box(int(targets[lane]), int(maps[lane]), [int(at[lane]) for at in places], lane, site)
+            size = self._box_bytes(int(maps[lane]), site)
+            only = np.zeros(self.lanes, bool)
+            only[lane] = True
+            # what has come is taken from what the barrier waits for
+            step = np.full(self.lanes, -size << COUNT_BITS)
+            if self.access is None:
+                self.atomic(barriers, step, step.dtype, only, site, "mbarrier")
+            else:
+                self.access.atomic(self, barriers, step, step.dtype, only, site, "mbarrier")
+
+    def _described(self, map: int, site: int) -> tuple[int, int, int, int, int, Array, Array, Array]:
+        view = self.memory.view(map, np.dtype(np.int64))
+        if view is None or view.size < DESCRIPTION_WORDS:
+            self.unmapped(map, None, site)
+        words = [int(word) for word in view[:DESCRIPTION_WORDS]]
+        rank, size, code, mode = (words[1] >> shift & 0xFF for shift in (0, 8, 16, 24))
+        if not 1 <= rank <= MOST_DIMENSIONS or size not in (1, 2, 4, 8):
+            self.fault(site, "has a box copied by a description that is none")
+        sizes, strides, box = (np.array(words[start : start + rank]) for start in (2, 6, 11))
+        strides[0] = size
+        if words[0] % CHUNK or (strides[1:] % CHUNK).any():
+            self.fault(site, "has a box copied of an array whose rows do not begin at multiples of 16 bytes")
+        return words[0], rank, size, code, mode, sizes, strides, box
+
+    def _box_bytes(self, map: int, site: int) -> int:
+        _, _, size, _, _, _, _, box = self._described(map, site)
+        return prod(box.tolist()) * size
+
+    def _copy_box(self, target: int, map: int, places: list[int], lane: int, site: int) -> None:
+        address, rank, size, code, mode, sizes, strides, box = self._described(map, site)
+        if len(places) != rank:
+            self.fault(site, f"has a box of {len(places)} dimensions copied of an array that has {rank}")
+        at, there = np.zeros((1,) * rank, np.int64), np.ones((1,) * rank, np.bool_)
+        for dimension in range(rank):
+            # the first dimension is the innermost
+            shape = [1] * rank
+            shape[rank - 1 - dimension] = -1
+            index: Array = (places[dimension] + np.arange(int(box[dimension]))).reshape(shape)
+            at = at + index * int(strides[dimension])
+            there: Array = there & (index >= 0) & (index < int(sizes[dimension]))
+        view = self.memory.view(address, np.dtype(f"u{size}"))
+        wanted = np.where(there, at, 0) // size
+        if view is None or (there.any() and int(wanted.max()) >= view.size):
+            self.unmapped(address + int(wanted.max()) * size, None, site)
+        found = np.where(there, view.take(wanted), 0).astype(f"u{size}")
+        if code == TF32:
+            found = (found + 0xFFF + (found >> 13 & 1)) & np.uint32(0xFFFFE000)
+        data = np.ascontiguousarray(found).view(np.uint8).reshape(-1, CHUNK)
+        chunks = target - LDS_WINDOW + np.arange(len(data)) * CHUNK
+        if target % ROW or not 0 <= target - LDS_WINDOW <= self.lds_bytes - data.size:
+            self.fault(site, f"has a box copied to {target - LDS_WINDOW:#x}, which is no place of its block for it")
+        if mode == SWIZZLE_128:
+            chunks = swizzled(chunks)
+        start = int(self.slots[lane]) * self.lds_bytes
+        memory = self.memory.view(self.lds.base, np.dtype(np.uint8))[start : start + self.lds_bytes].reshape(-1, CHUNK)
+        old = memory[chunks // CHUNK].copy()
+        memory[chunks // CHUNK] = data
+        self.changes[0] += 1
+        if self.access is not None:
+            self.access.engine_stored(self, self.lds.base + start + chunks, old, site)
+
+    def _whole_waves(self, m: Any, site: int) -> Array:
+        """Which waves multiply; all of their lanes have to."""
+        if self.wave_size != WARP:
+            self.fault(site, f"multiplies with waves of {self.wave_size} lanes: those of tensor cores have {WARP}")
+        active = self.active(m).reshape(-1, WARP)
+        if (active.any(1) != active.all(1)).any():
+            self.fault(site, "multiplies with a part of its lanes: all of a wave have to take part", m)
+        return np.flatnonzero(active.any(1))
+
+    def wgmma(self, ins: list[Array], product: Product, m: Any, site: int) -> Array:
+        """Four waves multiply 64 rows, 16 each; each does its own here."""
+        columns, sums = product.shape[1], np.stack(ins[2:])
+        result = sums.copy()
+        block_waves = self.batch.launch.block_waves
+        for number in self._whole_waves(m, site):
+            lane = number * WARP
+            quarter = int(self.waves[number]) % block_waves % 4
+            a = self._matrix(int(ins[0][lane]), product, 0, 64, lane, site)[quarter * 16 : quarter * 16 + 16]
+            b = self._matrix(int(ins[1][lane]), product, 1, columns, lane, site)
+            found = product.signs * (a @ b.T)
+            # rows of 8 lanes groups, pairs of columns of 4 lanes
+            parts = found.reshape(2, 8, columns // 8, 4, 2).transpose(2, 0, 4, 1, 3).reshape(columns // 2, WARP)
+            here = slice(lane, lane + WARP)
+            result[:, here] = sums[:, here] + parts if product.adds else parts
+        return result
+
+    def _matrix(self, descriptor: int, product: Product, side: int, extent: int, lane: int, site: int) -> Array:
+        """Elements of a matrix that a descriptor says where, as f32."""
+        start, leading, stride = ((descriptor >> shift & 0x3FFF) * CHUNK for shift in (0, 16, 32))
+        if descriptor >> 62 & 3 != 1:
+            self.fault(site, "multiplies a matrix whose chunks are not exchanged within 128 bytes", None)
+        type = TYPES[product.types[side]]
+        relative = offsets(product.across[side], extent, product.shape[2], type.itemsize, stride, leading)
+        places = swizzled(start + relative)
+        if int(places.max()) >= self.lds_bytes:
+            self.fault(site, f"multiplies what is behind the memory of its block: byte {int(places.max())}")
+        base = int(self.slots[lane]) * self.lds_bytes
+        memory = self.memory.view(self.lds.base, np.dtype(np.uint8))[base : base + self.lds_bytes]
+        if self.access is not None:
+            chunks = np.unique(places // CHUNK) * CHUNK
+            self.access.product_reads(self, self.lds.base + base + chunks, site)
+        found = memory.view(f"u{type.itemsize}").take(places // type.itemsize)
+        if product.types[side] == "tf32":
+            found = found & np.uint32(0xFFFFE000)
+        return found.view(type).astype(np.float32)
+
+    def mma(self, ins: list[Array], product: Product, m: Any, site: int) -> Array:
+        """Each wave multiplies what its lanes hold together."""
+        (rows, columns, depth), name = product.shape, product.types[0]
+        self._whole_waves(m, site)
+        waves = self.lanes // WARP
+        a, b = np.zeros((waves, rows, depth), np.float32), np.zeros((waves, columns, depth), np.float32)
+        group, member = np.arange(WARP) // 4, np.arange(WARP) % 4
+        for number in range(4):
+            for place, value in enumerate(_elements(ins[number], name)):
+                deep = _depth_of(name, member, place, number // 2)
+                a[:, group + number % 2 * 8, deep] = value.reshape(waves, WARP)
+        for number in range(2):
+            for place, value in enumerate(_elements(ins[4 + number], name)):
+                b[:, group, _depth_of(name, member, place, number)] = value.reshape(waves, WARP)
+        found = a @ b.transpose(0, 2, 1)
+        parts = [found[:, group + half * 8, member * 2 + place] for half in range(2) for place in range(2)]
+        return np.stack(ins[6:]) + np.stack(parts).reshape(4, self.lanes)
+
+
+def _elements(register: Array, name: str) -> list[Array]:
+    """What a register of 32 bits holds, as f32: two short numbers, or one."""
+    if name == "tf32":
+        return [(register.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)]
+    if register.ndim == 2:
+        return [half.astype(np.float32) for half in register]
+    halves = np.ascontiguousarray(register).view(TYPES[name]).reshape(-1, 2)
+    return [halves[:, place].astype(np.float32) for place in range(2)]
+
+
+def _depth_of(name: str, member: Array, place: int, half: int) -> Array:
+    return member + 4 * half if name == "tf32" else member * 2 + place + 8 * half
