@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.ir import Operation
 
-from tilewright.dialects.math_meaning import BIT_COUNTS, MATH, integer_power
+from tilewright.dialects.math.meaning import BIT_COUNTS, MATH, integer_power
 from tilewright.dialects.vector.types import element_type
 from tilewright.interpreter.numbers import (
     Call,

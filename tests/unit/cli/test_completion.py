@@ -65,7 +65,7 @@ def completed(shell: str, script: str, words: Sequence[str]) -> set[str]:
         pytest.param(["txn", "d"], {"dis", "diff"}, id="tools of a command"),
         pytest.param(["run", "--re"], {"--report"}, id="flags"),
         pytest.param(["air", "run", "--ran"], {"--ranks"}, id="flags of a tool that is called as a command is"),
-        pytest.param(["run", "x.mlir", "--model", ""], {"fast", "words", "plain"}, id="values of a flag"),
+        pytest.param(["run", "x.mlir", "--model", ""], {"fast", "words", "plain", "python"}, id="values of a flag"),
         pytest.param(["opt", "--aie-dma-to"], {"--aie-dma-to-npu"}, id="passes"),
         pytest.param(["completion", ""], {"bash", "zsh", "fish"}, id="values of an argument"),
     ],

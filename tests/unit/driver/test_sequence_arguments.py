@@ -397,7 +397,7 @@ def test_a_product_takes_no_matrix_whose_values_it_cannot_have() -> None:
 
 @pytest.mark.parametrize("odd", [np.zeros(3), "slow", None, 1, ["fast"]], ids=repr)
 def test_a_model_is_named(odd: Any) -> None:
-    with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
+    with pytest.raises(tw.ArgumentError, match="it is one of fast, words, plain, python"):
         bare(odd).run(b"", {})
-    with pytest.raises(tw.ArgumentError, match="it is one of fast, plain"):
+    with pytest.raises(tw.ArgumentError, match="it is one of fast, words, plain, python"):
         tw.compile(WRITES).run(1, model=odd)

@@ -12,7 +12,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from tilewright.dialects.math_meaning import BIT_COUNTS, MATH, integer_power
+from tilewright.dialects.math.meaning import BIT_COUNTS, MATH, integer_power
 
 Array = Any
 _where = cast("Callable[..., Any]", np.where)  # its type fits several of its declarations

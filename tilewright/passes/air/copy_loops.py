@@ -28,8 +28,8 @@ from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.ir.diagnostics import fail_op
-from tilewright.passes.air.divisors import divisor
 from tilewright.rewrite.emitter import Emitter
+from tilewright.rewrite.folding.divisors import divisor
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
 Indices: TypeAlias = "list[SSAValue]"
