@@ -96,13 +96,13 @@ def test_products_are_overlapped_with_collectives(ranks: int, rows: int, depth: 
     b = draw.standard_normal((ranks, depth, columns)).astype(dtype)
     a = draw.standard_normal((ranks, rows, depth)).astype(dtype)
     exact = [a.astype(np.float32).reshape(-1, depth) @ factor.astype(np.float32) for factor in b]
-    near = {"rtol": 1e-4, "atol": 1e-4} if dtype is np.float32 else {"rtol": 1e-2, "atol": 1e-2}
+    near = 1e-4 if dtype is np.float32 else 1e-2
     for mine, right in zip(library.all_gather_matmul(list(a), list(b)), exact, strict=True):
-        assert mine.dtype == dtype and np.allclose(mine.astype(np.float32), right, **near)
+        assert mine.dtype == dtype and np.allclose(mine.astype(np.float32), right, rtol=near, atol=near)
     a = draw.standard_normal((ranks, rows * ranks, depth)).astype(dtype)
     total = np.einsum("rmk,rkn->mn", a.astype(np.float32), b.astype(np.float32))
     for mine, right in zip(library.matmul_reduce_scatter(list(a), list(b)), np.split(total, ranks), strict=True):
-        assert mine.dtype == dtype and np.allclose(mine.astype(np.float32), right, **near)
+        assert mine.dtype == dtype and np.allclose(mine.astype(np.float32), right, rtol=near, atol=near)
 
 
 def test_overlapped_products_have_no_races() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from tilewright.air.library import tensor_cores
 from tilewright.air.library.tensor_cores import TensorBlock, tensor_product
 from tilewright.ir.run_errors import Fault
 
-HOPPER = {"chip": "sm_90a"}
+HOPPER: dict[str, Any] = {"chip": "sm_90a"}
 BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 
 
