@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -22,6 +21,7 @@ CPU_SECONDS, WALL_SECONDS = 10, 60
 """Limits of one case. The first counts processor time, since others may keep the processors busy; the second is for
 what sleeps for ever."""
 MEMORY_BYTES = 2 << 30
+"""What one case may add to the process, which other cases and, in a test run, other tests have filled before."""
 STATUSES = (0, 1, 2)
 SILENT = ("diff", "lint")
 """Tools of `txn` whose status 1 says what they found, not that something was wrong."""
@@ -60,12 +60,13 @@ def execute(case: Case) -> Outcome:
     """Run a case in the current folder, which is emptied first."""
     _empty(Path("."))
     case.write(Path("."))
+    before = _restart_peak()
     try:
         with _limits():
             outcome = _command(case.argv) if case.call is None else _call(case.call)
     except OverLimitError as error:
         return Outcome("slow", "slow", f"{error}: {_where(error)}")
-    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MEMORY_BYTES:
+    if _memory_bytes("VmHWM") - before > MEMORY_BYTES:
         return Outcome(outcome.ending, "memory", f"over {MEMORY_BYTES >> 20} MB")
     return outcome
 
@@ -138,6 +139,18 @@ def _limits() -> Generator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in previous:
             signal.signal(number, handler)
+
+
+def _restart_peak() -> int:
+    """Let the highest use of memory count from now on, and tell the use at this moment."""
+    Path("/proc/self/clear_refs").write_text("5")  # proc_pid_clear_refs(5): resets VmHWM, and nothing else
+    return _memory_bytes("VmRSS")
+
+
+def _memory_bytes(name: str) -> int:
+    """Of the process, by a name of proc_pid_status(5)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(f"{name}:"))
 
 
 def _empty(folder: Path) -> None:

@@ -80,6 +80,17 @@ def test_work_without_end_is_a_defect(tmp_path: Path, monkeypatch: pytest.Monkey
     assert execute(Case(call=work)).defect == "slow"
 
 
+def test_memory_is_what_a_case_adds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fuzz.cases.MEMORY_BYTES", 64 << 20)
+    before = np.ones(1 << 24)  # 128 MiB that another test still holds
+    np.ones(1 << 24)  # and as many that one held before
+    assert execute(Case(call=int)).defect is None
+    assert execute(Case(call=lambda: np.ones(1 << 24))).defect == "memory"
+    assert execute(Case(call=lambda: np.ones(1 << 22))).defect is None
+    assert before.all()
+
+
 def _dies_at(seed: int, death: Callable[[], object]) -> Target:
     """A target one of whose cases ends its process, or fills the memory, or never ends."""
 
