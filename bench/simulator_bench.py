@@ -32,11 +32,12 @@ from tilewright.device import model as device_model
 from tilewright.device.vector_unit import vector_unit
 from tilewright.driver.loaded_device import LoadedDevice
 from tilewright.iron.dtype import dtype_map
+from tilewright.kernels.matmul import COMBINATIONS
 from tilewright.kernels.native_product import ProductShape, native_product
 from tilewright.sim.fast.engine import FastEngine
 from tilewright.sim.trace import TraceEvent
 
-PLANNED = [(device, types) for device in ("npu1", "npu2") for types in ("i8_i8", "i16_i32", "bf16_f32")]
+PLANNED = [(device, "_".join(pair)) for device in ("npu1", "npu2") for pair in COMBINATIONS]
 """Four columns and eight."""
 ABOUT = 2048
 LARGE = 1 << 15
@@ -99,7 +100,7 @@ def planned(device: str, types: str) -> None:
     alone = calls * kernel_seconds(device, types, tile.m, tile.k, tile.n)
     shares = alone, seconds.native - alone, seconds.processor - seconds.native
     cells = [
-        f"{device} {types:9}{f'{tile.m}x{tile.k}x{tile.n}':12} {f'{m}x{k}x{n}':15} {cycles:>10,}",
+        f"{device} {types:10}{f'{tile.m}x{tile.k}x{tile.n}':12} {f'{m}x{k}x{n}':15} {cycles:>10,}",
         *(f"{cycles / taken:8.2e}" for taken in (seconds.processor, seconds.wall)),
         f"{m * k * n / alone / 1e9:6.0f}",
         *(f"{share / seconds.processor:7.0%}" for share in shares),
@@ -192,8 +193,8 @@ def both_models() -> None:
 
 def main(arguments: list[str]) -> None:
     quick = "--quick" in arguments
-    print("     types    tile         product             cycles  per s of CPU, wall GMAC/s kernels  native  Python")
-    for device, types in PLANNED[::3] if quick else PLANNED:
+    print("     types     tile         product             cycles  per s of CPU, wall GMAC/s kernels  native  Python")
+    for device, types in PLANNED[:: len(COMBINATIONS)] if quick else PLANNED:
         planned(device, types)
     print()
     sizes = SIZES[:2] if quick else SIZES

@@ -11,7 +11,6 @@ from tilewright.errors import ArgumentError
 
 from .enums import Arch
 
-ASSUMED = "an assumption: no public figure"
 MOST_WARMING = 64
 """Tasks after which a channel is as warm as it gets, whatever warms it."""
 
@@ -35,8 +34,12 @@ class Timing:
     external_latency: int = _parameter(4, "cycles from a switch's slave port to the next switch", "AM020 ch. 2")
     external_depth: int = _parameter(8, "words on that way", "AM020 ch. 2")
     cascade_depth: int = _parameter(2, "accumulators between two cores", "AM020 ch. 4, its two queues taken as one")
-    lock: int = _parameter(1, "cycles for a lock that is free", ASSUMED)
-    descriptor: int = _parameter(8, "cycles to load a descriptor", ASSUMED)
+    lock: int = _parameter(
+        1,
+        "cycles for a lock that is free",
+        "trace of a product on npu1 (atassis/mlir-aie, `trace.txt`): a cycle of LOCK_STALL for each request",
+    )
+    descriptor: int = _parameter(8, "cycles to load a descriptor", "an assumption: no public figure")
     instruction_ns: int = _parameter(
         112,
         "ns for an operation of the controller, with one access to a register",

@@ -25,6 +25,7 @@ from tilewright.kernels.declaration import Declaration
 from tilewright.kernels.definition import DTYPES, Call, Definition, MemoryArg, Parameter
 from tilewright.kernels.registry import definitions
 from tilewright.kernels.sources import DeviceSources, KernelMode
+from tilewright.native import has_llvm
 from tilewright.native.cpp_compiler import CPP_SUFFIXES, NoCompilerError
 from tilewright.native.host_arrays import NotInNumPy, dtype_of, shown
 from tilewright.sim.core import CoreProgram
@@ -191,7 +192,7 @@ def _kernel(definition: Definition, call: Call) -> Kernel:
 
     if definition.on_core:
         return on_core(waiting_kernel)
-    native = once(lambda: definition.native(call))
+    native = once(lambda: definition.native(call) if has_llvm() else None)
 
     def ready(arguments: Sequence[Any]) -> PreparedCall:
         given = prepared(arguments)

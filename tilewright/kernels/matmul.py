@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import reduce
 from math import isqrt
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ from tilewright.device.vector_unit import Blocks
 from tilewright.kernels import cost
 from tilewright.kernels.definition import Array, Call, MemoryArg, ScalarArg, define
 from tilewright.kernels.numbers import rounded_blocks, wide, wrapped
-from tilewright.native import has_llvm
 from tilewright.sim.kernels import CallingCore, KernelError, NativeKernel
 
 COMBINATIONS = (
@@ -92,12 +92,18 @@ def _integer_sum(a: Array, b: Array, c: Array) -> Array:
 
 
 def _float_sum(a: Array, b: Array, c: Array, step: int) -> Array:
-    """Add `step` products at a time to an f32; within a step nothing is lost."""
+    """Add `step` products at a time to an f32: their sum, one after the other, as `mmul` of our `aie_api` does.
+
+    A device adds the products of a step and the accumulator at once, after it has rounded each to the unit of the
+    largest (`isa.float_meaning`). Sums in f32 are as near to that as exact ones that are rounded once: see
+    docs/kernels.md.
+    """
     total = c.astype(np.float32)
-    # Products of bf16 and short sums of them are exact in a double.
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    for first in range(0, a.shape[1], step):
-        total += a[:, first : first + step] @ b[first : first + step]
+    columns, rows = a.T.astype(np.float32), b.astype(np.float32)
+    for first in range(0, len(rows), step):
+        # products of bf16 are exact
+        products = map(np.multiply.outer, columns[first : first + step], rows[first : first + step])
+        total += reduce(np.add, products)
     return total.astype(c.dtype)
 
 
@@ -141,12 +147,12 @@ def _define_vector(pair: tuple[str, str]) -> None:
         return _check_blocks(call, pair)
 
     def native(call: Call) -> NativeKernel | None:
-        if {EMULATED, A_COL_MAJ} & set(call.macros) or not has_llvm():
+        if EMULATED in call.macros:
             return None
         # few programs multiply matrices
         from tilewright.kernels.native_product import ProductShape, native_product
 
-        turned = [macro in call.macros for macro in ("B_COL_MAJ", "C_COL_MAJ")]
+        turned = [macro in call.macros for macro in (A_COL_MAJ, "B_COL_MAJ", "C_COL_MAJ")]
         return native_product(ProductShape(*pair, *known_dims(call), *blocks_of(call, pair).dims, *turned))
 
     parameters, name, summary = matrices(pair), "_".join(pair), "c += a * b, in blocks"

@@ -2,7 +2,7 @@
 
 A vector of sums stands for a row of some blocks of c. It takes a group of products for each sum at a time: two of 16
 bits or four of 8 bits where the computer adds those up in one instruction, else one. Operands of bf16 are multiplied as
-f64, in which the sum of a block is exact.
+f32, in which their products are exact.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from tilewright.native.types import declared
 from tilewright.sim.kernels import NativeKernel
 
 I8, I16, I32, I64, POINTER = (*(ir.IntType(width) for width in (8, 16, 32, 64)), ir.PointerType())
-F32, F64 = ir.FloatType(), ir.DoubleType()
+F32 = ir.FloatType()
 INTEGERS = {"i8": I8, "i16": I16, "i32": I32}
 LINE = 64
 """Bytes of the widest vector, at multiples of which operands begin."""
 MOST_ROWS = 8
 """Sums of so many rows are in registers; more of them take no less time, as the instructions are the limit."""
+SUM_BYTES = 4
 SIGN = -128
 """Turns a signed byte into an unsigned one that is 128 more."""
 
@@ -42,6 +43,7 @@ class ProductShape(NamedTuple):
     r: int
     s: int
     t: int
+    a_turned: bool = False
     b_turned: bool = False
     c_turned: bool = False
 
@@ -60,10 +62,6 @@ class Dots(NamedTuple):
     """LLVM's, for vectors of so many bits as stand in for {}; without one, plain operations."""
     adds: bool = False
     """Whether it adds to a sum, or gives products to be added."""
-
-    @property
-    def sum_bytes(self) -> int:
-        return 8 if self.factor is F64 else 4
 
 
 def native_product(shape: ProductShape, features: str | None = None) -> NativeKernel:
@@ -98,7 +96,7 @@ def _dots(shape: ProductShape, features: str) -> Dots:
     is_wide = "+avx512f" in features or "+sve" in features
     size = LINE if is_wide else LINE // 2
     if not shape.is_integer:
-        return Dots(1, F64, size)
+        return Dots(1, F32, size)
     if shape.operand == "i8" and "+avx512vnni" in features and "+avx512vl" in features:
         return Dots(4, I8, size, "llvm.x86.avx512.vpdpbusd.{}", adds=True)
     if "+avx512vnni" in features and "+avx512vl" in features:
@@ -117,7 +115,7 @@ class _Builder:
         self.function = function
         self.b = ir.IRBuilder(function.append_basic_block("entry"))
         self.lanes = _lanes(shape, dots)
-        self.sums = ir.VectorType(F64 if dots.factor is F64 else I32, self.lanes)
+        self.sums = ir.VectorType(self._lane, self.lanes)
 
     def build(self) -> ir.Module:
         """The function in LLVM's language. Its argument is the address of three addresses."""
@@ -126,13 +124,17 @@ class _Builder:
         # unsigned bytes are 128 too large, so their products are 128 times the sum of a column too large
         excess = self._room(I32, shape.n) if self._is_unsigned else None
         left, right = a, self._room(factor, shape.k * shape.n)
-        if factor is not INTEGERS.get(shape.operand) or self._is_unsigned:
+        if shape.a_turned or self._is_unsigned or factor is not INTEGERS.get(shape.operand):
             left = self._room(factor, shape.m * shape.k)
             self._pack_a(a, left)
         self._pack_b(b, right, excess)
         self._multiply(left, right, c, excess)
         self.b.ret_void()
         return self.module
+
+    @property
+    def _lane(self) -> ir.Type:
+        return I32 if self.shape.is_integer else F32
 
     @property
     def _is_unsigned(self) -> bool:
@@ -163,16 +165,30 @@ class _Builder:
     # Operands as the instructions take them.
 
     def _pack_a(self, a: ir.Value, packed: ir.Value) -> None:
-        """In the order of its blocks, in which the elements of a group stand side by side."""
-        shape, factor = self.shape, self.dots.factor
-        size = shape.m * shape.k
-        count = LINE if size % LINE == 0 else shape.r * shape.s
-        with self._loop(size, count) as at:
-            elements = self._load(self._element(a, at), ir.VectorType(_stored(shape.operand), count))
-            values = self._factors(elements, count)
-            if self._is_unsigned:
-                values = self.b.xor(values, _splat(I8, count, SIGN))
-            self._store(values, self._at(packed, factor, at))
+        """In the order of its blocks row by row, in which the elements of a group stand side by side."""
+        shape = self.shape
+        size, block = shape.m * shape.k, shape.r * shape.s
+        if not shape.a_turned:
+            count = LINE if size % LINE == 0 else block
+            with self._loop(size, count) as at:
+                self._pack_elements(self._load_elements(a, at, count), count, packed, at)
+            return
+        height, width = shape.m // shape.r, shape.k // shape.s
+        order = [column * shape.r + row for row in range(shape.r) for column in range(shape.s)]
+        with self._loop(height) as row, self._loop(width) as column:
+            turned = self._load_elements(a, self._times(self._block(row, column, height, width, True), block), block)
+            at = self._times(self._block(row, column, height, width, False), block)
+            self._pack_elements(self._shuffled(turned, order), block, packed, at)
+
+    def _load_elements(self, data: ir.Value, at: ir.Value, count: int) -> ir.Value:
+        return self._load(self._element(data, at), ir.VectorType(_stored(self.shape.operand), count))
+
+    def _pack_elements(self, elements: ir.Value, count: int, packed: ir.Value, at: ir.Value) -> None:
+        """Put elements of the left operand where its factors are."""
+        values = self._factors(elements, count)
+        if self._is_unsigned:
+            values = self.b.xor(values, _splat(I8, count, SIGN))
+        self._store(values, self._at(packed, self.dots.factor, at))
 
     def _pack_b(self, b: ir.Value, packed: ir.Value, excess: ir.Value | None) -> None:
         """For each vector of columns the groups of all rows, one after the other."""
@@ -184,7 +200,6 @@ class _Builder:
             for column in range(lanes)
             for row in range(first, first + group)
         ]
-        block_type = ir.VectorType(_stored(shape.operand), s * t)
         with self._loop(shape.n // lanes) as vector:
             here = None if excess is None else self._at(excess, I32, self._times(vector, lanes))
             if here is not None:
@@ -194,7 +209,7 @@ class _Builder:
                 for number in range(lanes // t):
                     column = self._plus(self._times(vector, lanes // t), number)
                     block = self._block(depth, column, shape.k // s, shape.n // t, turned)
-                    blocks.append(self._load(self._element(b, self._times(block, s * t)), block_type))
+                    blocks.append(self._load_elements(b, self._times(block, s * t), s * t))
                 values = self._factors(self._shuffled(_joined(self.b, blocks), order), len(order))
                 at = self._plus(self._times(vector, shape.k * lanes), self._times(depth, s * lanes))
                 self._store(values, self._at(packed, self.dots.factor, at))
@@ -210,7 +225,7 @@ class _Builder:
         if self.shape.is_integer:
             is_wider = factor is not INTEGERS[self.shape.operand]
             return self.b.sext(elements, ir.VectorType(factor, count)) if is_wider else elements
-        return self.b.fpext(self._singles(elements, count), ir.VectorType(factor, count))
+        return self._singles(elements, count)
 
     def _singles(self, halves: ir.Value, count: int) -> ir.Value:
         """Numbers of bf16 as f32."""
@@ -231,11 +246,13 @@ class _Builder:
             self.b.position_at_end(body)
             depth = self.b.phi(I64)
             sums = [self.b.phi(self.sums) for _ in range(rows)]
-            added = list[ir.Value](sums) if shape.is_integer else [_splat(F64, lanes, 0.0)] * rows
+            # to -0.0, unlike to 0.0, anything can be added: LLVM leaves that out
+            added = list[ir.Value](sums) if shape.is_integer else [_splat(F32, lanes, -0.0)] * rows
             for step in range(0, shape.s, self.dots.group):
                 factors = self._right(right, column, depth, step)
                 added = [self._dot(added[row], self._left(left, i, row, depth, step), factors) for row in range(rows)]
-            totals = added if shape.is_integer else list(map(self._rounded_sum, sums, added))
+            # an accumulator of floats takes the products of a block at once
+            totals = added if shape.is_integer else list(map(self.b.fadd, sums, added))
             following = self.b.add(depth, _number(1))
             depth.add_incoming(_number(0), entered)
             depth.add_incoming(following, self.b.block)
@@ -259,17 +276,16 @@ class _Builder:
         shape, dots = self.shape, self.dots
         inside = row // shape.r * shape.r * shape.k + row % shape.r * shape.s + step
         at = self._plus(self._times(i, shape.k), self._times(depth, shape.r * shape.s))
-        lane = F64 if dots.factor is F64 else I32
-        one = self._load(self._at(left, dots.factor, self._plus(at, inside)), lane)
-        empty = ir.Constant(ir.VectorType(lane, self.lanes), ir.Undefined)
+        one = self._load(self._at(left, dots.factor, self._plus(at, inside)), self._lane)
+        empty = ir.Constant(self.sums, ir.Undefined)
         spread = self._shuffled(self.b.insert_element(empty, one, ir.Constant(I32, 0)), [0] * self.lanes)
-        return spread if lane is F64 else self.b.bitcast(spread, ir.VectorType(dots.factor, self.lanes * dots.group))
+        return self.b.bitcast(spread, ir.VectorType(dots.factor, self.lanes * dots.group))
 
     def _dot(self, total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
         """Sums with the products of a group each."""
         dots, lanes = self.dots, self.lanes
-        if dots.factor is F64:
-            return self._call(f"llvm.fma.v{lanes}f64", self.sums, [left, right, total])
+        if dots.factor is F32:
+            return self.b.fadd(total, self.b.fmul(left, right))
         if dots.name and dots.adds:
             words = [self.b.bitcast(value, self.sums) for value in (left, right)]
             return self._call(dots.name.format(32 * lanes), self.sums, [total, *words])
@@ -279,11 +295,6 @@ class _Builder:
         products = self.b.mul(self.b.sext(left, wide), self.b.sext(right, wide))
         even, odd = (self._shuffled(products, range(first, lanes * dots.group, 2)) for first in range(2))
         return self.b.add(total, self.b.add(even, odd))
-
-    def _rounded_sum(self, total: ir.Value, added: ir.Value) -> ir.Value:
-        """An accumulator takes the products of a block at once, and is an f32 after it."""
-        singles = self.b.fptrunc(self.b.fadd(total, added), ir.VectorType(F32, self.lanes))
-        return self.b.fpext(singles, self.sums)
 
     # Strips of c: the blocks side by side that `r` vectors of sums are.
 
@@ -309,8 +320,7 @@ class _Builder:
         for row in range(r):
             inside = [lane % t * r + row if shape.c_turned else row * t + lane % t for lane in range(lanes)]
             values = self._shuffled(joined, [lane // t * r * t + at for lane, at in enumerate(inside)])
-            singles = self._singles(values, lanes) if shape.total == "bf16" else values
-            found.append(self.b.fpext(singles, self.sums))
+            found.append(self._singles(values, lanes) if shape.total == "bf16" else values)
         return found
 
     def _put_sums(self, strip: Sequence[ir.Value], totals: Sequence[ir.Value]) -> None:
@@ -328,8 +338,7 @@ class _Builder:
         if shape.is_integer:
             element = INTEGERS[shape.total]
             return total if element is I32 else self.b.trunc(total, ir.VectorType(element, lanes))
-        singles = self.b.fptrunc(total, ir.VectorType(F32, lanes))
-        return self._bf16(singles, lanes) if shape.total == "bf16" else singles
+        return self._bf16(total, lanes) if shape.total == "bf16" else total
 
     def _bf16(self, singles: ir.Value, count: int) -> ir.Value:
         """Rounded in its bits: the upper half, one more if the lower half is more than half, or half of an odd one."""
@@ -384,7 +393,7 @@ def _joined(b: ir.IRBuilder, vectors: Sequence[ir.Value]) -> ir.Value:
 
 def _lanes(shape: ProductShape, dots: Dots) -> int:
     """Sums in a vector: as many blocks of t columns side by side as fit, of which N has whole vectors."""
-    most = dots.vector_bytes // dots.sum_bytes
+    most = dots.vector_bytes // SUM_BYTES
     return max(t for t in (shape.t << n for n in range(5)) if t == shape.t or (t <= most and shape.n % t == 0))
 
 

@@ -56,6 +56,7 @@ class TileCorePort:
         self.position: Callable[[], tuple[LocationAttr, str]] | None = None
         """Where in its machine code the core is."""
         self.part = tile.machine.part_ids.number(PartKind.CORE, tile.place)
+        self._numbered = dict[int, Lock]()
 
     @property
     def arch(self) -> Arch:
@@ -81,6 +82,11 @@ class TileCorePort:
         return self._acquire(self.lock(lock), amount, action is LockAction.AcquireGreaterEqual, location)
 
     def _acquire(self, found: Lock, amount: int, at_least: bool, location: LocationAttr) -> Process[None]:
+        yield from self._take(found, amount, at_least, location)
+        yield self.tile.timing.lock
+
+    def _take(self, found: Lock, amount: int, at_least: bool, location: LocationAttr) -> Process[None]:
+        """Wait for a lock and take it, in no time if it is free."""
         asker = self.asker(location)
         self._instruction("INSTR_LOCK_ACQUIRE_REQ")
         waits = found.value < amount if at_least else found.value != amount
@@ -89,22 +95,32 @@ class TileCorePort:
         yield from found.acquire(amount, asker) if at_least else found.acquire_equal(amount, asker)
         if waits:
             self.record(TraceEvent.LOCK_GO, found.index)
-        yield self.tile.timing.lock
 
     def release(self, lock: LockOp, amount: int, location: LocationAttr) -> None:
         self._instruction("INSTR_LOCK_RELEASE_REQ")
         self.lock(lock).release(amount, self.asker(location))
 
     def use_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
+        yield from self.ask_lock(number, amount, is_acquire, location)
+        if is_acquire:
+            yield self.tile.timing.lock
+
+    def ask_lock(self, number: int, amount: int, is_acquire: bool, location: LocationAttr) -> Process[None]:
+        """Take or give a lock by its number, without the cycles of the request itself."""
         lock = self.numbered_lock(number, location)
         if is_acquire:
-            yield from self._acquire(lock, abs(amount), amount < 0, location)
+            yield from self._take(lock, abs(amount), amount < 0, location)
         else:
             self._instruction("INSTR_LOCK_RELEASE_REQ")
             lock.release(amount, self.asker(location))
 
     def numbered_lock(self, number: int, location: LocationAttr) -> Lock:
         """A lock as instructions number it: in the order of the sides that a core sees, its own last."""
+        if number not in self._numbered:
+            self._numbered[number] = self._find_lock(number, location)
+        return self._numbered[number]
+
+    def _find_lock(self, number: int, location: LocationAttr) -> Lock:
         count = len(self.tile.locks)
         place = None
         if 0 <= number < count * len(Side):

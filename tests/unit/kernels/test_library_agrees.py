@@ -86,7 +86,7 @@ PAIRS = [
     Pair("zero_i32", arguments(numbers("int32", 96)), extra=(96,)),
     _product("int16", "int32", (4, 4, 4)),
     _product("int8", "int32", (4, 8, 8)),
-    _product("bfloat16", "float", (4, 8, 4), tolerance=1e-5),
+    _product("bfloat16", "float", (4, 8, 4)),
     *(
         Pair(
             f"conv2dk1_{short}",

@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 def expected(shape: ProductShape, a: Array, b: Array, c: Array) -> Array:
-    left = unblocked(a, shape.m, shape.k, shape.r, shape.s)
+    left = unblocked(a, shape.m, shape.k, shape.r, shape.s, shape.a_turned)
     right = unblocked(b, shape.k, shape.n, shape.s, shape.t, shape.b_turned)
     total = unblocked(c, shape.m, shape.n, shape.r, shape.t, shape.c_turned)
     return blocked(product_of(left, right, total, shape.s), shape.r, shape.t, shape.c_turned)
@@ -65,7 +65,7 @@ def shapes(draw: st.DrawFn) -> ProductShape:
     blocks = vector_unit(draw(st.sampled_from([Arch.AIE2, Arch.AIE2p]))).blocks[pair]
     steps = blocks.r * blocks.rows, blocks.s, blocks.t * blocks.columns
     m, k, n = (step * draw(st.integers(1, 3)) for step in steps)
-    return ProductShape(*pair, m, k, n, *blocks.dims, draw(st.booleans()), draw(st.booleans()))
+    return ProductShape(*pair, m, k, n, *blocks.dims, *(draw(st.booleans()) for _ in range(3)))
 
 
 @settings(max_examples=25, deadline=None)

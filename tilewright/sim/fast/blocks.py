@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
 
 from tilewright.device import DmaDirection, TileId
 from tilewright.device.architecture import NUM_SLAVE_SLOTS
-from tilewright.device.descriptors import Addresses, BdDimension, byte_addresses
+from tilewright.device.descriptors import PIECE_WORDS, Addresses, BdDimension, byte_addresses
 from tilewright.device.layout import WORD_BYTES
 from tilewright.device.registers import SlaveSlot
 from tilewright.sim.compression import Expansion
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from tilewright.sim.tile import Tile
 
 NOTHING = frozenset[int]()
+LEAST_ROOM = 1024
+"""Words."""
 
 
 class NativeSignal(Signal):
@@ -209,8 +212,7 @@ class FastChannel(Channel):
         self.home = tile
         self.engine, self.index = engine, index
         self.arrived = NativeSignal(engine, engine.state.signal_task + index)
-        self.words = np.empty(0, dtype=np.uint32)
-        """What it moves, or has moved so far."""
+        self._space = np.empty(0, dtype=np.uint32)
         self.expansion: Expansion | None = None
         self._kept: tuple[tuple[int, int], LocationAttr] = (NONE, NONE), UNKNOWN_LOC
         """The source of a descriptor that was rewritten while it was executed, by its number and how many began."""
@@ -300,13 +302,26 @@ class FastChannel(Channel):
         self.make_room(count + 1)
         ctypes.memmove(self.words.ctypes.data, data, WORD_BYTES * count)
 
+    @property
+    def words(self) -> npt.NDArray[np.uint32]:
+        """What it moves, or has moved so far."""
+        state = self.engine.state
+        if not len(self._space):
+            return self._space
+        first = (int(state.channel_buffer[self.index]) - self._space.ctypes.data) // WORD_BYTES
+        return self._space[first : first + int(state.channel_room[self.index])]
+
     def make_room(self, words: int) -> None:
+        kept, state = self.words, self.engine.state
+        self.engine.spill(self.index)
         # Never tiny: most channels then need no more room for the whole run.
-        grown = np.zeros(max(words, len(self.words), 1024), dtype=np.uint32)
-        grown[: len(self.words)] = self.words
-        self.words = grown
-        self.engine.state.channel_buffer[self.index] = self.engine.state.channel_data[self.index] = grown.ctypes.data
-        self.engine.state.channel_room[self.index] = len(grown)
+        room = max(words, len(kept), LEAST_ROOM)
+        has_spare = self.direction is DmaDirection.MM2S and room <= 2 * PIECE_WORDS
+        self._space = np.zeros(2 * room if has_spare else room, dtype=np.uint32)
+        self._space[: len(kept)] = kept
+        state.channel_buffer[self.index] = state.channel_data[self.index] = self._space.ctypes.data
+        state.channel_spare[self.index] = self._space.ctypes.data + WORD_BYTES * room if has_spare else 0
+        state.channel_room[self.index] = room
 
 
 class FastSwitch(Switch):
@@ -401,9 +416,10 @@ def _node(machine: FastMachine, slave: Slave, fifo: object, above: int | None) -
     return None if channel is None else Node(fifo, above, channel.part, channel)
 
 
-def put_nodes(state: FastState, nodes: list[Node], tree: int, root: int) -> None:
+def put_nodes(state: FastState, channel: FastChannel, nodes: list[Node], tree: int, root: int) -> None:
     """Write down the nodes of a tree; they follow the one that stands for the channel."""
     first = root + 1
+    state.node_tree[root], state.node_channel[root], state.node_above[root] = tree, channel.index, NONE
     state.node_child[root], state.node_children[root] = first, sum(node.above is None for node in nodes)
     for number, node in enumerate(nodes, first):
         state.node_tree[number] = tree
@@ -412,7 +428,7 @@ def put_nodes(state: FastState, nodes: list[Node], tree: int, root: int) -> None
         state.node_children[number] = len(node.children)
         state.node_fifo[number] = node.fifo.number
         state.node_part[number] = node.part
-        state.node_leaf[number] = NONE if node.leaf is None else node.leaf.index
+        state.node_channel[number] = NONE if node.leaf is None else node.leaf.index
         state.node_depth[number] = node.fifo.depth
         state.node_latency[number] = node.fifo.latency
 

@@ -30,7 +30,8 @@ from tilewright.sim.fast.transfers import (
     start_of,
     write_piece,
 )
-from tilewright.sim.fast.trees import adopt, offer_block, take_block
+from tilewright.sim.fast.tree_words import find_words, leave_words, retire_words
+from tilewright.sim.fast.trees import adopt, move_block
 from tilewright.sim.host import FRACTION
 from tilewright.sim.locks import MAX_VALUE
 from tilewright.sim.trace import TraceEvent
@@ -233,6 +234,7 @@ def are_columns_apart(s: FastState, first: int, second: int, pitch: int) -> int:
 
 @native
 def gather(s: FastState, channel: int) -> int:
+    retire_words(s, channel)
     s.channel_piece[channel] = NONE
     if not begin_access(s, channel):
         return Exit.MEETING
@@ -287,7 +289,7 @@ def send(s: FastState, part: int, channel: int) -> int:
             adopt(s, s.channel_slot[channel])
     turn = host_turn(s, channel, at - before)
     if s.channel_tree[channel] != 0:
-        offer_block(s, channel, turn)
+        move_block(s, channel, s.tree_root[s.channel_tree[channel] - 1], turn)
         return Exit.GO_ON
     if turn != s.now:
         schedule(s, part, turn)
@@ -352,7 +354,7 @@ def receive(s: FastState, part: int, channel: int) -> int:
         return Exit.SCATTER
     turn = host_turn(s, channel, at)
     if s.channel_node[channel] != 0:
-        take_block(s, channel, turn)
+        move_block(s, channel, s.channel_node[channel] - 1, turn)
         return Exit.GO_ON
     if turn != s.now:
         schedule(s, part, turn)
@@ -376,8 +378,12 @@ def scatter(s: FastState, part: int, channel: int) -> int:
     if s.channel_piece[channel] != NONE:
         if not write_piece(s, channel, s.channel_total[channel]):
             return Exit.SCATTER
-    elif not move_words(s, channel):
-        return Exit.SCATTER
+    else:
+        find_words(s, channel)
+        is_simple = move_words(s, channel)
+        leave_words(s, channel, not is_simple)
+        if not is_simple:
+            return Exit.SCATTER
     return after_scatter(s, part, channel)
 
 

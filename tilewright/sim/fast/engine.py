@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tilewright.sim.engine import PATIENCE, Actor, Engine, Wait
-from tilewright.sim.fast import agenda, loop, streams, trees
+from tilewright.sim.fast import agenda, loop, streams, tree_words, trees
 from tilewright.sim.fast.state import NONE, ROW, Exit, FastState, TurnKind, native
 from tilewright.sim.trace import LIMIT, Rows, Trace, TraceEvent
 
@@ -55,6 +55,7 @@ class FastEngine(Engine):
         self._dissolve_all = self.native(trees.dissolve_all)
         self._moves_ahead = self.native(trees.moves_ahead)
         self._pass_on = self.native(streams.pass_on)
+        self.spill = self.native(tree_words.spill)
         super().__init__()
 
     def native(self, entry: Callable[..., int]) -> Callable[..., int]:
@@ -196,8 +197,12 @@ class FastTrace(Trace):
         rows = np.concatenate([np.empty((0, ROW), np.int64), *self._full])
         time = rows[:, 0]
         # Sorting two million rows takes longer than looking.
-        is_ordered = bool((time[1:] >= time[:-1]).all())
-        return rows[first:] if is_ordered else rows[np.argsort(time, kind="stable")][first:]
+        if not (time[1:] >= time[:-1]).all():
+            rows = rows.take(np.argsort(time, kind="stable"), axis=0)
+            # so that the next one who asks need not sort them again
+            self._full = [rows]
+            rows = rows.copy()
+        return rows[first:]
 
     def forget_ahead(self, acting: int) -> None:
         """Strike out what has not happened in the turn of the part that acts: it will be written down again."""

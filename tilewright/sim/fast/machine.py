@@ -172,7 +172,7 @@ class FastMachine(Machine):
         state = self.state
         for name in state.columns():
             # These are large, and written before they are read.
-            if name not in ("trace_rows", "tree_words", "node_times"):
+            if name not in ("trace_rows", "tree_words", "run_first", "run_time"):
                 state.array(name)[:] = 0
         for name in ("part_due", "part_signal", "signal_first", "slave_open", "arbiter_held", "channel_low"):
             state.array(name)[:] = NONE
@@ -259,8 +259,8 @@ class FastMachine(Machine):
         tree, root = self._trees - 1, self._nodes
         self._nodes += 1 + len(nodes)
         state.channel_kind[channel.index], state.channel_slot[channel.index] = TreeKind.TREE, tree
-        state.tree_channel[tree], state.tree_root[tree], state.tree_nodes[tree] = channel.index, root, len(nodes)
-        put_nodes(state, nodes, tree, root)
+        state.tree_root[tree], state.tree_nodes[tree] = root, len(nodes)
+        put_nodes(state, channel, nodes, tree, root)
 
     def room_for_stops(self, count: int) -> int:
         """Where the stops of a program go; there is room for as many as are needed."""

@@ -23,6 +23,7 @@ from tilewright.sim.fast.state import (
     REGIONS,
     RING_JOBS,
     ROW,
+    RUNS,
     TIMES,
     WHEEL,
     WORD_BITS,
@@ -110,7 +111,8 @@ class Numbering:
             "channel_descriptor": channels * BD_NUMBERS,
             "trace_rows": TRACE_ROWS * ROW,
             "tree_words": self.senders * TIMES * WORD_BYTES // NUMBER_BYTES,
-            "node_times": self.senders * NODES * TIMES,
+            "run_first": self.senders * NODES * RUNS,
+            "run_time": self.senders * NODES * RUNS,
             "signal_first": self.locks + fifos + tiles * NUM_ARBITERS + tiles + tiles + channels,
         }
         columns = FastState.columns()

@@ -31,7 +31,9 @@ CALL_MEMORIES = 4
 CALLS = 16
 """Calls of native kernels from one place of a program that are kept; a later one takes the place of the first."""
 TIMES = 4096
-"""Words whose times are kept at each place of a tree; a power of two."""
+"""Words that can be on their way through a tree; a power of two."""
+RUNS = TIMES
+"""Runs that can be kept at each place of a tree: no more than words."""
 ROW = 5
 """Numbers in a row of the trace."""
 
@@ -335,7 +337,9 @@ class FastState(SharedState):
     channel_at: Column
     """Words moved so far, the header of a packet among them."""
     channel_buffer: Column
-    """The address of its room for words."""
+    """The address of its room for words, or of that which it uses now."""
+    channel_spare: Column
+    """The address of as much room again, of a channel that sends; 0 if it has none. Both take turns."""
     channel_data: Column
     """The address of its words: where the first one is, or would be if there were room for all."""
     channel_piece: Column
@@ -447,30 +451,31 @@ class FastState(SharedState):
     """Whether words move in blocks where they can."""
     adopted: Number
     """Trees that have streams."""
-    tree_channel: Column
     tree_root: Column
     """The node that stands for the channel; those of the streams follow it, the ones next to the channel first."""
     tree_nodes: Column
     tree_adopted: Column
-    tree_active: Column
-    tree_from: Column
-    """From when on the channel offers words."""
-    tree_limit: Column
-    """The word before which it stops."""
+    tree_first: Column
+    """The number of the first word of the descriptor that is sent, if words are where the channel has them."""
+    tree_old_first: Column
+    """The same of the descriptor before it, and where its words end."""
+    tree_old_end: Column
+    tree_old_data: Column
+    """The address of its words."""
     tree_memory: Number
     """The address of `tree_words`."""
     tree_words: Column
-    """Words on their way, two in each number."""
+    """Rings of words on their way, two in each number; see `fast.tree_words`."""
     node_tree: Column
     node_above: Column
-    """The node that words come from."""
+    """The node that words come from; NONE of that of the channel that sends."""
     node_child: Column
     node_children: Column
     node_fifo: Column
     node_part: Column
     """Who moves words out of its stream."""
-    node_leaf: Column
-    """The channel that receives there, or NONE."""
+    node_channel: Column
+    """The channel that sends or receives there, or NONE."""
     node_depth: Column
     node_latency: Column
     node_moved: Column
@@ -481,17 +486,27 @@ class FastState(SharedState):
     """The first word that left its stream as part of the tree; those before it were moved one by one."""
     node_come: Column
     node_active: Column
+    """Whether its channel lets words through."""
     node_from: Column
+    """From when on words can leave it."""
     node_limit: Column
+    """The word before which its channel stops."""
+    node_done: Column
+    """The next word that its channel has not sent or received."""
+    node_kept: Column
+    """The first word that its channel has received, and not taken into its own room."""
     node_next: Column
     """When the next word leaves it."""
-    node_run_first: Column
-    """The last words that leave it one a cycle: the first of them."""
-    node_run_end: Column
-    node_run_time: Column
-    """When the first one leaves."""
-    node_times: Column
-    """When each word leaves it that is not in the run."""
+    node_runs: Column
+    """How many runs are kept, see `departures`."""
+    node_most_runs: Column
+    """How many of them there are when it is time to drop those that are past."""
+    node_run: Column
+    """The run that is looked at."""
+    run_first: Column
+    """The first word of each run, `RUNS` for each node."""
+    run_time: Column
+    """When that one leaves."""
 
     # The trace.
 

@@ -10,9 +10,9 @@ times, which is how a tree becomes streams with words in them again, see `dissol
 from __future__ import annotations
 
 from tilewright.device.descriptors import PIECE_WORDS
-from tilewright.device.layout import WORD_BYTES
 from tilewright.native.compiled_python import load32, store32
 from tilewright.sim.fast.agenda import record_at, schedule, unschedule, wait_for
+from tilewright.sim.fast.departures import add_run, begin_runs, decided_to, let_go, run_of, time_of
 from tilewright.sim.fast.state import (
     NONE,
     TIMES,
@@ -22,14 +22,21 @@ from tilewright.sim.fast.state import (
     WaitKind,
     native,
 )
-from tilewright.sim.fast.steady import TIME_MASK, move_steadily, steady_limit, time_of, word_place, words_before
+from tilewright.sim.fast.steady import move_steadily
 from tilewright.sim.fast.transfers import field_of
+from tilewright.sim.fast.tree_words import begin_words, ring_place, send_words, stay, take_in, word_place
 from tilewright.sim.trace import TraceEvent
 
 BLOCK = 3072
-"""Words that a channel offers or takes at a time; with what is on its way, fewer than there are times for."""
+"""Words that a channel offers or takes at a time; with what is on its way, fewer than a ring has room for."""
 FIRST = TIMES
-"""The number of the first word: there are times before it, all of them past."""
+"""The number of the first word: there are others before it, all of them past."""
+
+
+@native
+def words_before(s: FastState, channel: int) -> int:
+    """1 if a header goes before the words of a channel's descriptor."""
+    return s.channel_sends[channel] != 0 and field_of(s, channel, BdField.HEADER) != NONE
 
 
 @native
@@ -44,19 +51,8 @@ def block_end(s: FastState, channel: int) -> int:
 
 
 @native
-def offer_block(s: FastState, channel: int, turn: int) -> int:
-    """Let words of a sending channel go from a cycle on."""
-    tree = s.channel_tree[channel] - 1
-    s.tree_from[tree] = turn
-    s.tree_limit[tree] = s.node_moved[s.tree_root[tree]] + block_end(s, channel) - s.channel_at[channel]
-    s.tree_active[tree] = 1
-    return run_tree(s, tree)
-
-
-@native
-def take_block(s: FastState, channel: int, turn: int) -> int:
-    """Let words come to a receiving channel from a cycle on."""
-    node = s.channel_node[channel] - 1
+def move_block(s: FastState, channel: int, node: int, turn: int) -> int:
+    """Let words go through the node of a channel from a cycle on."""
     s.node_from[node] = turn
     s.node_limit[node] = s.node_moved[node] + block_end(s, channel) - s.channel_at[channel]
     s.node_active[node] = 1
@@ -66,121 +62,51 @@ def take_block(s: FastState, channel: int, turn: int) -> int:
 @native
 def run_tree(s: FastState, tree: int) -> int:
     """Work out all moves that are decided."""
-    first = s.tree_root[tree] + 1
-    end = first + s.tree_nodes[tree]
+    root = s.tree_root[tree]
+    end = root + 1 + s.tree_nodes[tree]
     moved = 1
     while moved != 0:
-        limit = steady_limit(s, tree)
-        if limit != NONE:
-            move_steadily(s, tree, limit)
-        moved = push_words(s, tree)
-        for node in range(first, end):
-            if s.node_leaf[node] == NONE:
-                moved += carry_words(s, node)
-            else:
-                moved += pop_words(s, tree, node)
+        moved = 0
+        move_steadily(s, root, end)
+        for node in range(root, end):
+            moved += let_go(s, node, decided_to(s, node))
+    for node in range(root, end):
+        if s.node_channel[node] != NONE and s.node_active[node] != 0:
+            move_data(s, tree, node)
     return 0
 
 
 @native
-def decided_to(s: FastState, node: int, limit: int) -> int:
-    """The number of the first word for which it is not decided when there is room in all streams behind a node."""
-    first = s.node_child[node]
-    for child in range(first, first + s.node_children[node]):
-        limit = min(limit, s.node_moved[child] + s.node_depth[child])
-    return limit
-
-
-@native
-def room_from(s: FastState, first: int, end: int, word: int, time: int) -> int:
-    """From when on there is room for a word in the streams of some nodes."""
-    for node in range(first, end):
-        time = max(time, time_of(s, node, word - s.node_depth[node]))
-    return time
-
-
-@native
-def push_words(s: FastState, tree: int) -> int:
-    """Let the channel at the root send."""
-    if s.tree_active[tree] == 0:
+def move_data(s: FastState, tree: int, node: int) -> int:
+    """Let a channel have sent, or received, the words that have gone through its node."""
+    channel = s.node_channel[node]
+    word = s.node_done[node]
+    end = s.node_moved[node]
+    if word == end:
         return 0
-    channel = s.tree_channel[tree]
-    root = s.tree_root[tree]
-    begin = s.node_moved[root]
-    limit = s.tree_limit[tree]
-    first = s.node_child[root]
-    end = first + s.node_children[root]
-    header = field_of(s, channel, BdField.HEADER)
+    at = s.channel_at[channel]
     before = words_before(s, channel)
-    at = s.channel_at[channel] - begin
-    words = s.channel_data[channel] - WORD_BYTES * before
-    times = root * TIMES
-    last = max(time_of(s, root, begin - 1), s.tree_from[tree] - 1)
-    sent = max(decided_to(s, root, limit), begin)
-    for number in range(begin, sent):
-        last = room_from(s, first, end, number, last + 1)
-        s.node_times[times + (number & TIME_MASK)] = last
-        word = header
-        if at + number >= before:
-            word = load32(words + WORD_BYTES * (at + number))
-        store32(word_place(s, tree, number), word)
-    if sent > begin and at + begin == 0:
-        record_at(s, time_of(s, root, begin), TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
-    s.channel_at[channel] = at + sent
-    s.node_moved[root] = sent
-    if sent == limit:
-        s.tree_active[tree] = 0
-        schedule(s, s.channel_part[channel], last + 1)
-    return sent - begin
-
-
-@native
-def carry_words(s: FastState, node: int) -> int:
-    """Let a switch pass words on."""
-    begin = s.node_moved[node]
-    above = s.node_above[node]
-    moved = max(decided_to(s, node, s.node_moved[above]), begin)
-    if moved == begin:
-        return 0
-    first = s.node_child[node]
-    end = first + s.node_children[node]
-    latency = s.node_latency[node]
-    times = node * TIMES
-    last = time_of(s, node, begin - 1)
-    for word in range(begin, moved):
-        ready = max(time_of(s, above, word) + latency, last + 1)
-        last = room_from(s, first, end, word, ready)
-        s.node_times[times + (word & TIME_MASK)] = last
-    s.node_moved[node] = moved
-    return moved - begin
-
-
-@native
-def pop_words(s: FastState, tree: int, node: int) -> int:
-    """Let a channel at an end receive."""
-    if s.node_active[node] == 0:
-        return 0
-    channel = s.node_leaf[node]
-    begin = s.node_moved[node]
-    above = s.node_above[node]
-    moved = max(min(s.node_moved[above], s.node_limit[node]), begin)
-    at = s.channel_at[channel] - begin
-    words = s.channel_data[channel]
-    latency = s.node_latency[node]
-    times = node * TIMES
-    last = max(time_of(s, node, begin - 1), s.node_from[node] - 1)
-    for word in range(begin, moved):
-        last = max(time_of(s, above, word) + latency, last + 1)
-        s.node_times[times + (word & TIME_MASK)] = last
-        store32(words + WORD_BYTES * (at + word), load32(word_place(s, tree, word)))
-    if moved > begin and at + begin == 0:
-        record_at(s, time_of(s, node, begin), TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
-    s.channel_at[channel] = at + moved
-    s.node_moved[node] = moved
-    if moved == s.node_limit[node]:
+    s.channel_at[channel] = at + end - word
+    s.node_done[node] = end
+    if at == 0:
+        record_at(s, time_of(s, node, word), TraceEvent.FLOW, s.channel_part[channel], s.channel_bd[channel])
+        s.node_kept[node] = word
+    if at < before:
+        store32(ring_place(s, tree, word), field_of(s, channel, BdField.HEADER))
+        word += 1
+        at += 1
+    if s.channel_sends[channel] != 0:
+        send_words(s, tree, word, at - before, end)
+    elif (
+        s.channel_piece[channel] != NONE
+        or field_of(s, channel, BdField.COMPRESSED) != 0
+        or not stay(s, tree, word, end)
+    ):
+        take_in(s, tree, node)
+    if end == s.node_limit[node]:
         s.node_active[node] = 0
-        schedule(s, s.channel_part[channel], last + 1)
-    return moved - begin
+        schedule(s, s.channel_part[channel], time_of(s, node, end - 1) + 1)
+    return 0
 
 
 # From streams to a tree.
@@ -190,67 +116,73 @@ def pop_words(s: FastState, tree: int, node: int) -> int:
 def adopt(s: FastState, tree: int) -> int:
     """Take over streams as they are in this turn of the channel that sends."""
     root = s.tree_root[tree]
-    channel = s.tree_channel[tree]
-    forget_times(s, root, FIRST)
     s.node_moved[root] = FIRST
-    s.node_first[root] = FIRST
-    s.tree_active[tree] = 0
+    s.node_active[root] = 0
+    begin_node(s, root)
+    begin_words(s, tree)
     s.tree_adopted[tree] = 1
     s.adopted += 1
-    s.channel_tree[channel] = tree + 1
+    s.channel_tree[s.node_channel[root]] = tree + 1
     for node in range(root + 1, root + 1 + s.tree_nodes[tree]):
         adopt_node(s, tree, node)
     return 0
 
 
 @native
-def forget_times(s: FastState, node: int, moved: int) -> int:
-    """All words before one have moved long ago."""
-    for word in range(moved - s.ring, moved):
-        s.node_times[node * TIMES + (word & TIME_MASK)] = NONE
-    s.node_run_first[node] = 0
-    s.node_run_end[node] = 0
+def begin_node(s: FastState, node: int) -> int:
+    """All words before the next one have left it: long ago, or when they came to the streams behind it."""
+    s.node_first[node] = s.node_moved[node]
+    s.node_done[node] = s.node_moved[node]
+    s.node_kept[node] = s.node_moved[node]
+    s.node_from[node] = 0
+    begin_runs(s, node)
+    fullest = s.node_child[node]
+    for child in range(fullest, fullest + s.node_children[node]):
+        if s.fifo_count[s.node_fifo[child]] > s.fifo_count[s.node_fifo[fullest]]:
+            fullest = child
+    if s.node_children[node] != 0:
+        fifo = s.node_fifo[fullest]
+        count = s.fifo_count[fifo]
+        for beat in range(count):
+            at = fifo * s.ring + ((s.fifo_head[fifo] + beat) & (s.ring - 1))
+            add_run(s, node, s.node_moved[node] - count + beat, s.beat_ready[at] - s.node_latency[fullest])
     return 0
 
 
 @native
 def adopt_node(s: FastState, tree: int, node: int) -> int:
     fifo = s.node_fifo[node]
-    above = s.node_above[node]
-    come = s.node_moved[above]
+    come = s.node_moved[s.node_above[node]]
     s.node_base[node] = come
     moved = come - s.fifo_count[fifo]
     s.node_moved[node] = moved
-    s.node_first[node] = moved
-    forget_times(s, node, moved)
+    begin_node(s, node)
     for word in range(moved, come):
         at = fifo * s.ring + ((s.fifo_head[fifo] + word - moved) & (s.ring - 1))
-        store32(word_place(s, tree, word), s.beat_word[at])
-        s.node_times[above * TIMES + (word & TIME_MASK)] = s.beat_ready[at] - s.node_latency[node]
+        store32(ring_place(s, tree, word), s.beat_word[at])
     s.fifo_count[fifo] = 0
     part = s.node_part[node]
     turn = s.part_due[part]
     if turn >= s.now:
-        # Not when the last word left, but what keeps the next one from leaving before the part's own turn.
-        s.node_times[node * TIMES + ((moved - 1) & TIME_MASK)] = turn - 1
-    if s.node_leaf[node] == NONE:
+        s.node_from[node] = turn
+    if s.node_channel[node] == NONE:
         unschedule(s, part)
     else:
-        adopt_leaf(s, node, part, turn)
+        adopt_leaf(s, node, part)
     return 0
 
 
 @native
-def adopt_leaf(s: FastState, node: int, part: int, turn: int) -> int:
+def adopt_leaf(s: FastState, node: int, part: int) -> int:
     """A channel that is receiving goes on as the end of a tree."""
-    channel = s.node_leaf[node]
+    channel = s.node_channel[node]
     s.channel_node[channel] = node + 1
     s.node_active[node] = 0
     is_waiting = s.part_wait[part] == WaitKind.EMPTY
     if s.channel_step[channel] == ChannelStep.RECEIVE and is_waiting:
         unschedule(s, part)
         schedule(s, part, s.now)
-    return turn
+    return 0
 
 
 # From a tree to streams.
@@ -261,31 +193,29 @@ def happened(s: FastState, node: int, part: int, acting: int) -> int:
     """How many words of those that will have left a node have done so, in the turn of the part that acts."""
     moved = s.node_moved[node]
     first = s.node_first[node]
+    over = s.now
+    if part < acting:
+        over += 1
     while moved > first:
-        # all but the first ones of a run that have not left yet
-        if s.node_run_first[node] < moved <= s.node_run_end[node]:
-            moved = max(
-                min(moved, s.node_run_first[node] + s.now + 1 - s.node_run_time[node]), s.node_run_first[node] + 1
-            )
-        time = time_of(s, node, moved - 1)
-        if time < s.now or (time == s.now and part < acting):
-            break
-        moved -= 1
-    return moved
+        run = run_of(s, node, moved - 1)
+        if s.run_time[run] < over:
+            return min(moved, s.run_first[run] + over - s.run_time[run])
+        moved = s.run_first[run]
+    return first
 
 
 @native
 def dissolve(s: FastState, tree: int, acting: int) -> int:
     """Put words and parts where they are now."""
-    channel = s.tree_channel[tree]
     root = s.tree_root[tree]
+    channel = s.node_channel[root]
     part = s.channel_part[channel]
     sent = happened(s, root, part, acting)
     back = s.node_moved[root] - sent
     s.channel_at[channel] -= back
-    if back > 0 or s.tree_active[tree] != 0:
+    if back > 0 or s.node_active[root] != 0:
         unschedule(s, part)
-        schedule(s, part, max(max(s.now, s.tree_from[tree]), time_of(s, root, sent - 1) + 1))
+        schedule(s, part, max(max(s.now, s.node_from[root]), time_of(s, root, sent - 1) + 1))
     tell_children(s, root, sent)
     for node in range(root + 1, root + 1 + s.tree_nodes[tree]):
         tell_children(s, node, dissolve_node(s, tree, node, acting))
@@ -320,19 +250,20 @@ def dissolve_node(s: FastState, tree: int, node: int, acting: int) -> int:
     s.fifo_count[fifo] = come - moved
     s.fifo_words[fifo] += come - s.node_base[node]
     back = s.node_moved[node] - moved
-    turn = max(s.now, time_of(s, node, moved - 1) + 1)
-    channel = s.node_leaf[node]
+    turn = max(max(s.now, s.node_from[node]), time_of(s, node, moved - 1) + 1)
+    channel = s.node_channel[node]
     if channel == NONE:
         if come > moved:
             schedule(s, part, turn)
         else:
             wait_for(s, part, s.signal_fifo + fifo, WaitKind.EMPTY)
         return moved
+    take_in(s, tree, node)
     s.channel_node[channel] = 0
     s.channel_at[channel] -= back
     if back > 0 or s.node_active[node] != 0:
         unschedule(s, part)
-        schedule(s, part, max(turn, s.node_from[node]))
+        schedule(s, part, turn)
     return moved
 
 

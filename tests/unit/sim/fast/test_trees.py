@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
+from tilewright.device.descriptors import PIECE_WORDS
 
 DESIGN = """
 module {{
@@ -109,3 +110,74 @@ def test_a_run_that_is_stopped_amid_a_long_transfer_has_its_words_where_they_are
             loaded.run(np.arange(4096, dtype=np.int32), np.zeros(32, np.int32), max_cycles=cycles)
         found.append((str(stopped.value), [tile.memory.tobytes() for tile in loaded.machine.tiles.values()]))
     assert found[0] == found[1]
+
+
+def chain(buffer: str, size: int, lengths: list[int]) -> str:
+    """Descriptors of a task, one after the other in a buffer."""
+    starts = np.cumsum([0, *lengths]).tolist()
+    blocks = [
+        f"aie.dma_bd(%{buffer} : memref<{size}xi32> offset = {start} len = {length})"
+        for start, length in zip(starts, lengths, strict=False)
+    ]
+    following = [f"\naie.next_bd ^bd{number}\n^bd{number}:\n" for number in range(1, len(blocks))]
+    return "".join(map("".join, zip(blocks, [*following, "\naie.end"], strict=True)))
+
+
+def spread(total: int, sent: list[int], received: list[list[int]], is_early: bool) -> str:
+    """What a shim tile sends goes to several others, each of which receives it in descriptors of other lengths.
+
+    If it is early, words are on their way before anything is received.
+    """
+    tiles = [f"%shim{number} = aie.tile({number}, 0)" for number in range(len(received) + 1)]
+    flows = [f"aie.flow(%shim0, DMA : 0, %shim{number}, DMA : 0)" for number in range(1, len(received) + 1)]
+    tasks = [
+        f"%task{number} = aiex.dma_configure_task(%shim{number}, S2MM, 0) {{\n"
+        f"{chain(f'b{number}', total, lengths)}\n}} {{issue_token = true}}\naiex.dma_start_task(%task{number})"
+        for number, lengths in enumerate(received, 1)
+    ]
+    sends = f"%task0 = aiex.dma_configure_task(%shim0, MM2S, 0) {{\n{chain('a', total, sent)}\n}}\n"
+    tasks.insert(0 if is_early else len(tasks), f"{sends}aiex.dma_start_task(%task0)")
+    waits = [f"aiex.dma_await_task(%task{number})" for number in range(1, len(received) + 1)]
+    names = ["a", *(f"b{number}" for number in range(1, len(received) + 1))]
+    arguments = ", ".join(f"%{name}: memref<{total}xi32>" for name in names)
+    body = "\n".join([*tasks, *waits])
+    lines = "\n".join([*tiles, *flows, f"aie.runtime_sequence @run({arguments}) {{\n{body}\n}}"])
+    return f"module {{ aie.device(npu1) {{\n{lines}\n}} }}"
+
+
+def cut(total: int, places: list[int]) -> list[int]:
+    """Lengths of the parts of so many words that are cut at some places."""
+    ends = sorted({place % total for place in places} | {0, total})
+    return np.diff(ends).tolist()
+
+
+cuts = st.lists(st.integers(1, 6000) | st.integers(1, 40), max_size=7)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(2, 6000),
+    cuts,
+    st.lists(cuts, min_size=1, max_size=3),
+    st.booleans(),
+    st.none() | st.integers(2000, 12000),
+)
+@example(60, [3, 6, 9, 12], [[30], [5, 10]], True, None)
+@example(PIECE_WORDS + 9000, [], [[30000, 60000]], False, None)
+def test_words_come_in_order_however_descriptors_cut_them(
+    total: int, sends: list[int], receives: list[list[int]], is_early: bool, max_cycles: int | None
+) -> None:
+    compiled = tw.compile(spread(total, cut(total, sends), [cut(total, places) for places in receives], is_early))
+    data = np.arange(1, total + 1, dtype=np.int32)
+    found = list[tuple[object, ...]]()
+    for model in ("plain", "words", "fast"):
+        given = [np.zeros(total, np.int32) for _ in receives]
+        try:
+            result = compiled.load(model=model).run(data.copy(), *given, max_cycles=max_cycles)
+        except tw.Stopped as stopped:
+            found.append((str(stopped), *(part.tobytes() for part in given)))
+        else:
+            assert all((part == data).all() for part in given)
+            rows = result.trace[np.lexsort(result.trace.T[::-1])]
+            found.append((result.cycles, rows.tobytes()))
+    assert found[0] == found[1] == found[2]
