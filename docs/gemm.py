@@ -36,6 +36,8 @@ LARGE = 1 << 15
 """So large that the edges of a product hardly count: the best tiles for it are the best ones."""
 TRIED = 3
 """Of these tiles."""
+ABOUT = 1.005
+"""Plans that differ by less are about as fast."""
 TABLE = re.compile(r"(<!-- products -->\n).*?(<!-- end -->)", re.S)
 HEADINGS = {
     "device": "",
@@ -56,14 +58,19 @@ HEADINGS = {
 
 
 def planned(device: str, types: str, size: int) -> Candidate:
-    """The fastest plan for a product of about that size: whole blocks of tiles that are good for a large one."""
+    """The fastest plan for a product of about that size; of those that are about as fast, the nearest to its bound.
+
+    Sizes are whole blocks of tiles that are good for a large one.
+    """
     options: dict[str, Any] = {"b_col_maj": True, "block_floats": types.endswith(BLOCKS)}
     pair = types.removesuffix(f"_{BLOCKS}")
     found = list[Candidate]()
     for blocks in [each.gemm.multiples for each in Gemm.plan(LARGE, LARGE, LARGE, pair, device, **options)][:TRIED]:
         m, k, n = (max(1, round(size / block)) * block for block in blocks)
         found.append(Gemm.plan(m, k, n, pair, device, **options).best)
-    return max(found, key=lambda candidate: candidate.tops)
+    most = max(candidate.tops for candidate in found)
+    fast = [candidate for candidate in found if ABOUT * candidate.tops >= most]
+    return min(fast, key=lambda candidate: candidate.cycles / candidate.bound_cycles)
 
 
 class Measured(NamedTuple):

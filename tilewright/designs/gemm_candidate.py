@@ -8,6 +8,8 @@ from functools import cache, cached_property
 import numpy as np
 
 from tilewright.designs.gemm_limits import HostLimits
+from tilewright.designs.gemm_timeline import BUFFERS, BlockTimeline, CoreSteps, HostPaths, TransferTurns
+from tilewright.designs.gemm_transfers import turn_blocks
 from tilewright.designs.gemm_types import ROWS, TileShape, element_bytes, senders
 from tilewright.designs.whole_array_gemm import WholeArrayGemm
 from tilewright.device import Arch, model
@@ -16,8 +18,6 @@ from tilewright.device.vector_unit import vector_unit
 from tilewright.kernels.definition import DTYPES, Call
 from tilewright.kernels.registry import definitions
 
-BUFFERS = 2
-"""Of A and B everywhere, and of C in mem tiles."""
 PARAMETER_BYTES = 32
 """A word, and what aligns the buffer after it."""
 STEP_CYCLES = 24
@@ -131,22 +131,25 @@ class Candidate:
         kinds = {"compute": self.compute_cycles, "reads": self.read_cycles, "reads and writes": self.mixed_cycles}
         return max(kinds, key=lambda kind: kinds[kind])
 
-    # The prediction: the bound, with what cannot be hidden behind it.
+    # The prediction: what a block takes of each part, put together by a timeline.
+
+    @cached_property
+    def _tile_stream_cycles(self) -> int:
+        """To bring a tile of A and one of B from mem tiles, a word in a cycle."""
+        tile = self.gemm.types.tile
+        return max(tile.m, tile.n) * tile.k * element_bytes(self.gemm.operand) // 4
 
     @cached_property
     def tile_step_cycles(self) -> int:
-        """For a tile of A and one of B: to multiply them, or to bring the longer one, a word in a cycle."""
-        tile = self.gemm.types.tile
-        stream = max(tile.m, tile.n) * tile.k * element_bytes(self.gemm.operand) // 4
-        return max(self.product_cycles + STEP_CYCLES, stream)
+        """For a tile of A and one of B: to multiply them, or to bring the longer one."""
+        return max(self.product_cycles + STEP_CYCLES, self._tile_stream_cycles)
 
     @cached_property
-    def core_cycles(self) -> float:
-        """Of a core, for all its tiles of C; where there is one buffer for them, it waits until that is empty."""
+    def block_core_cycles(self) -> float:
+        """Of a core, for a tile of C, once the first tiles are there."""
         types, tile = self.gemm.types, self.gemm.types.tile
         clear = kernel_cycles(self._arch, f"zero_{types.sums}", (tile.m * tile.n,))
-        leaving = self._tile_of_c_words if self.gemm.c_depth == 1 else 0
-        return self.blocks * (self.pieces * types.depth * self.tile_step_cycles + clear + leaving + TILE_CYCLES)
+        return self.pieces * types.depth * self.tile_step_cycles + clear + TILE_CYCLES
 
     @cached_property
     def _wasted(self) -> tuple[float, float, float]:
@@ -172,18 +175,18 @@ class Candidate:
         return (b, a, c) if self.gemm.is_turned else (a, b, c)
 
     @cached_property
-    def host_cycles(self) -> float:
-        """What host memory takes for all blocks, with its shares: while C is written, reads may be slower."""
-        limits, columns = self._limits, self.gemm.columns
-        left, right, c = (of_block * wasted for of_block, wasted in zip(self._traffic, self._wasted, strict=True))
-        of_column = left / senders(columns) + (right + c) / columns
-        both = max((left + right + c) / limits.both, of_column / limits.column)
+    def _paths(self) -> HostPaths:
+        """What host memory takes for a block, with its shares: while C is written, reads may be slower."""
+        limits, columns, c = self._limits, self.gemm.columns, self._traffic[2]
+        left, right, back = (of_block * wasted for of_block, wasted in zip(self._traffic, self._wasted, strict=True))
+        of_column = left / senders(columns) + right / columns
         wait = self._wait(limits.read, 2)
         longer = max(wait, self._wait(limits.both, 3))
-        reading, while_written = self._block_read_cycles(wait), self._block_read_cycles(longer)
-        writing = self._traffic[2] / columns / self._paces(longer)[2]
-        share = min(1.0, writing / while_written)  # C that is not done by then goes on beside the next block
-        return self.blocks * max(both, share * while_written + (1 - share) * reading)
+        reading = max(self._block_read_cycles(wait), of_column / limits.column)
+        beside, writing = self._block_read_cycles(longer), c / columns / self._paces(longer)[2]
+        slower = max(1.0, (of_column / beside + back / columns / writing) / limits.column)
+        alone = max(c / limits.both, c / columns / limits.channel_write)
+        return HostPaths(reading, max(reading, slower * beside), alone, slower * writing)
 
     @cached_property
     def _moving(self) -> list[float]:
@@ -217,30 +220,45 @@ class Candidate:
         alone = min(limits.channel_read, limits.read / counts[later] / self._wasted[later])
         return min(times) + (loads[later] - min(times) * paces[later]) / alone
 
-    @property
-    def start_cycles(self) -> float:
-        """Until the sequence has written parameters and started the transfers that a first block needs."""
-        limits, columns = self._limits, self.gemm.columns
-        return ROWS * columns * limits.write + (senders(columns) + columns) * limits.task + limits.first_word
-
-    @property
-    def end_cycles(self) -> float:
-        """From the last product until the sequence knows that C is there."""
-        limits, (_, _, c) = self._limits, self._traffic
-        return (
-            self._tile_of_c_words
-            + max(c / limits.both, c / self.gemm.columns / limits.channel_write)
-            + limits.last_word
+    @cached_property
+    def _turns(self) -> TransferTurns:
+        """What the sequence does for blocks beside each other; a last piece that overlaps has transfers of its own."""
+        limits, columns, rests = self._limits, self.gemm.columns, self.k % self.gemm.multiples[1] > 0
+        m, k, n = self.gemm.padded(self.m, self.k, self.n)
+        blocks = turn_blocks(self.gemm, *((n, k, m) if self.gemm.is_turned else (m, k, n)), has_rest=rests)
+        words = ROWS * columns * (3 if self.gemm.any_k else 1)  # of parameters
+        channels, task = senders(columns) + columns, (1 + rests) * limits.task
+        before = sum(min(started * limits.channel_read, limits.read) for started in range(1, channels))
+        left, right, _ = (of_block * wasted for of_block, wasted in zip(self._traffic, self._wasted, strict=True))
+        rows, alone = (
+            of_block / count / limits.channel_read
+            for of_block, count in zip(self._traffic, (senders(columns), columns), strict=False)
         )
+        # rows are brought by those that are started first
+        after = max((left + right - task * before) / limits.read, rows - task * columns, alone)
+        early = min(max(0.0, self._paths.reading - after), self._ahead_cycles)
+        return TransferTurns(blocks, words * limits.write, channels * task, columns * limits.task, early, alone)
+
+    @cached_property
+    def _ahead_cycles(self) -> float:
+        """Of reading: what mem tiles and cores have room for beside what is multiplied."""
+        pieces = BUFFERS + (BUFFERS - 1) / self.gemm.types.depth
+        return pieces / self.pieces * self._paths.reading
+
+    @cached_property
+    def _core_steps(self) -> CoreSteps:
+        """One tile of A and of B has to come before it is multiplied, others come meanwhile."""
+        gemm, stream = self.gemm, self._tile_stream_cycles
+        last = stream + (gemm.types.depth - 1) * self.tile_step_cycles + self.product_cycles + STEP_CYCLES
+        tile_of_c = gemm.tile.m * gemm.tile.n * element_bytes(gemm.result) // 4
+        first = self._paths.reading / self.pieces + stream
+        return CoreSteps(first, self.block_core_cycles, last, tile_of_c, gemm.c_depth, self._ahead_cycles)
 
     @cached_property
     def cycles(self) -> float:
-        """All of it: a core begins once the first piece is there, and multiplies the last one when all is read."""
-        left, right, _ = self._traffic
-        first_piece = (left + right) / self.pieces / self._limits.read
-        last_piece = self.gemm.types.depth * self.tile_step_cycles
-        busiest = max(self.core_cycles + first_piece, self.host_cycles + last_piece)
-        return self.start_cycles + busiest + self.end_cycles
+        """All of it, from the first word that the sequence writes until it knows that C is there."""
+        found = BlockTimeline(self._turns, self._paths, self._core_steps, self._limits)
+        return found.cycles(self.blocks)
 
     @property
     def seconds(self) -> float:
@@ -256,11 +274,6 @@ class Candidate:
         """The share of what the vector units of all cores of these columns could do."""
         peak = vector_unit(self._arch).macs[self.gemm.operand] * ROWS * self.gemm.columns
         return self.m * self.k * self.n / (self.cycles * peak)
-
-    @property
-    def _tile_of_c_words(self) -> int:
-        tile = self.gemm.tile
-        return tile.m * tile.n * element_bytes(self.gemm.result) // 4
 
     @property
     def _arch(self) -> Arch:

@@ -193,5 +193,18 @@ def overlaps_columns(gemm: WholeArrayGemm, m: Any, n: Any) -> Any:
     return least(n % columns, 1) * one_of_both > 0
 
 
+def turn_blocks(gemm: WholeArrayGemm, m: int, k: int, n: int, *, has_rest: bool) -> int:
+    """Blocks that a turn of `GemmTransfers` has for sizes that are known; the last one may have fewer."""
+    types, step_n = gemm.types, gemm.columns * gemm.types.tile.n
+    repeats_pieces = types.a_col_maj and senders(gemm.columns) < ROWS
+    if has_rest or repeats_pieces or overlaps_columns(gemm, m, n):
+        return 1
+    words = (
+        step_n * (k if types.b_col_maj else 1) * element_bytes(types.operand) // 4,
+        step_n * (m if types.c_col_maj else 1) * element_bytes(types.sums) // 4,
+    )
+    return max(1, min(n // step_n, MOST_REPEATS if max(words) < MOST_STEP_WORDS else 1))
+
+
 def _ceil(size: Any, step: Any) -> Any:
     return (size + (step - 1)) // step

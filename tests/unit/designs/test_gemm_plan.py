@@ -72,20 +72,42 @@ def test_plans_of_odd_shapes(sizes: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "gemm, blocks",
+    "gemm, sizes",
     [
-        (WholeArrayGemm("npu1", 2, "i8", TileShape(64, 64, 64), "i8", b_col_maj=True, c_depth=1, k_mt=256), (2, 4, 4)),
-        (WholeArrayGemm("npu2", 2, "bf16", TileShape(64, 32, 64), "bf16", k_mt=128), (2, 8, 4)),
-        (WholeArrayGemm("npu1", 1, "i16", TileShape(32, 64, 32)), (3, 8, 4)),
+        pytest.param(
+            WholeArrayGemm("npu1", 2, "i8", TileShape(64, 64, 64), "i8", b_col_maj=True, c_depth=1, k_mt=256),
+            (512, 1024, 512),
+            id="one tile of C",
+        ),
+        pytest.param(
+            WholeArrayGemm("npu2", 2, "bf16", TileShape(64, 32, 64), "bf16", k_mt=128),
+            (512, 1024, 512),
+            id="two of them",
+        ),
+        pytest.param(WholeArrayGemm("npu1", 1, "i16", TileShape(32, 64, 32)), (384, 512, 128), id="one column"),
+        pytest.param(
+            WholeArrayGemm("npu2", 1, "i16", TileShape(16, 64, 128), k_mt=64, read_burst=128),
+            (256, 192, 128),
+            id="the sequence waits for C of the last block but one",
+        ),
+        pytest.param(
+            WholeArrayGemm("npu1", 4, "i8", TileShape(64, 64, 64), "i8", c_depth=1, read_burst=128),
+            (256, 256, 256),
+            id="one block: reads begin before all are started",
+        ),
+        pytest.param(
+            WholeArrayGemm("npu1", 4, "i8", TileShape(64, 176, 64), c_depth=1, read_burst=128, any_k=True),
+            (512, 512, 512),
+            id="a rest has transfers of its own",
+        ),
     ],
-    ids=["i8", "bf16", "i16"],
 )
-def test_predictions_hold(gemm: WholeArrayGemm, blocks: tuple[int, int, int]) -> None:
+def test_predictions_hold(gemm: WholeArrayGemm, sizes: tuple[int, int, int]) -> None:
     """Of short products, too, where the start and the end count."""
-    m, k, n = (count * size for count, size in zip(blocks, gemm.multiples, strict=True))
+    m, k, n = sizes
     a, b = (np.ones(shape) for shape in ((m, k), (k, n)))
     cycles = Gemm(gemm).run(a, b).result.cycles
-    assert Candidate(gemm, m, k, n).cycles == pytest.approx(cycles, rel=0.08)
+    assert Candidate(gemm, m, k, n).cycles == pytest.approx(cycles, rel=0.05)
 
 
 @pytest.mark.parametrize(
