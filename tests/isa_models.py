@@ -11,9 +11,10 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -334,12 +335,33 @@ def vector_comparisons(random: Random) -> ModelCase:
     return ModelCase(f"{kind}.{text} x0, {register}, x2, x4", before, after | {"x0": packed(values, bits)})
 
 
+def bf16(bits: int) -> float:
+    return float(np.array([bits << 16], np.uint32).view(np.float32)[0])
+
+
+@model
+def bf16_comparisons(random: Random) -> ModelCase:
+    kind = random.choice(("vlt", "vge", "vmax_lt", "vmin_ge"))
+    special = (0, 0x8000, 0x7F80, 0xFF80, 1, 0x8001)
+    xs = [random.choice(special) if random.random() < 0.2 else random.getrandbits(16) for _ in range(32)]
+    ys = [x if random.random() < 0.3 else random.getrandbits(16) for x in xs]
+    if not kind.endswith("lt"):  # no device said what is not less than no number
+        xs, ys = ([it & 0xFF7F if (it & 0x7FFF) > 0x7F80 else it for it in side] for side in (xs, ys))
+    less = [bf16(x) < bf16(y) for x, y in zip(xs, ys, strict=True)]
+    chosen = less if kind.endswith("lt") else [not it for it in less]
+    before, after = {"x2": packed(xs, 16), "x4": packed(ys, 16)}, {"r16": flags(chosen)}
+    if kind in ("vlt", "vge"):
+        return ModelCase(f"{kind}.bf16 r16, x2, x4", before, after)
+    lanes = [y if it else x for x, y, it in zip(xs, ys, chosen, strict=True)]
+    return ModelCase(f"{kind}.bf16 x0, r16, x2, x4", before, after | {"x0": packed(lanes, 16)})
+
+
 @model
 def vector_elements(random: Random) -> ModelCase:
     bits, a, value = random.choice((8, 16, 32)), wide(random), word(random)
     count = 512 // bits
     index, xs = random.randrange(count), elements(a, bits, signed=False)
-    kind = random.choice(("vbcst", "vextract", "vinsert", "vpush.lo", "vpush.hi", "vextbcst", "vshift"))
+    kind = random.choice(("vbcst", "vextract", "vinsert", "vpush.lo", "vpush.hi", "vextbcst", "vshift", "align"))
     before = {"x2": a, "r1": value, "r29": index, "r16": index}
     if kind == "vbcst":
         return ModelCase(f"vbcst.{bits} x0, r1", before, {"x0": packed([value] * count, bits)})
@@ -358,9 +380,14 @@ def vector_elements(random: Random) -> ModelCase:
         return ModelCase(f"vpush.hi.{bits} x0, x2, r1", before, {"x0": packed([*xs[1:], value], bits)})
     if kind == "vextbcst":
         return ModelCase(f"vextbcst.{bits} x0, x2, r16", before, {"x0": packed([xs[index]] * count, bits)})
-    b, shift = wide(random), random.randrange(64)
+    b, shift = wide(random), random.choice((random.randrange(140), word(random)))
     before |= {"x4": b, "r1": shift}
-    return ModelCase("vshift x0, x2, x4, r1", before, {"x0": (a + b)[shift:][:64]})
+    step = random.choice((0, 6, 7, word(random) | 64))
+    if kind == "vshift" or step == 0:
+        text = "vshift x0, x2, x4, r1" if kind == "vshift" else "vshift.align x0, x2, s0, x4, r1"
+        return ModelCase(text, before, {"x0": (a + b)[shift:][:64].ljust(64, b"\0")})
+    # the first operand goes by 64 bytes and more, so that nothing of it is left
+    return ModelCase("vshift.align x0, x2, s0, x4, r1", before | {"s0": step}, {"x0": b[shift:].ljust(64, b"\0")})
 
 
 def transposed(data: bytes, bits: int, rows: int, columns: int) -> bytes:
@@ -508,37 +535,312 @@ SIGNS = {
 """Of the first accumulator, of the second, and of the product."""
 
 
-def product(mode: tuple[int, int, int], a: bytes, b: bytes, signs: tuple[bool, bool]) -> tuple[list[int], int]:
+PARTS = {
+    (0, 1, 0): [[0, 2, 0, 2, 1, 3, 1, 3], [4, 6, 4, 6, 5, 7, 5, 7]], (0, 1, 1): [[0, 0], [4, 4]],
+    (0, 2, 0): [[0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5], [6, 6, 7, 7]], (0, 3, 0): [[0, 1], [2, 3], [4, 5], [6, 7]],
+    (1, 2, 0): [[0, 0, 1, 1, 2, 2, 3, 3], [4, 4, 5, 5, 6, 6, 7, 7]],
+    (1, 2, 1): [[0, 0, 1, 1, 2, 2, 3, 3], [4, 4, 5, 5, 6, 6, 7, 7]],
+    (1, 3, 0): [[0, 1, 2, 3], [4, 5, 6, 7]], (1, 3, 1): [[0, 1, 2, 3], [4, 5, 6, 7]], (1, 3, 2): [[0, 1], [4, 5]],
+}  # fmt: skip
+"""Bits of the configuration's upper half that subtract the terms of a sum; lanes have these rows in turn (silicon)."""
+
+
+def subtracted(mode: tuple[int, int, int], parts: int, lane: int, term: int) -> int:
+    rows = PARTS.get(mode)
+    return -1 if rows is not None and parts >> rows[lane % len(rows)][term] & 1 else 1
+
+
+def product(
+    mode: tuple[int, int, int], a: bytes, b: bytes, signs: tuple[bool, bool], parts: int
+) -> tuple[list[int], int]:
     """Sums of a product, and their bits."""
     if mode in LANES:
         bits, wider, lanes, depth = LANES[mode]
         xs = np.array(elements(a, bits, signs[0]), object)[: lanes * depth].reshape(depth, lanes)
         ys = np.array(elements(b, bits, signs[1]), object)[: lanes * depth].reshape(depth, lanes)
-        return [*(xs * ys).sum(axis=0)], wider
+        factors = [[subtracted(mode, parts, lane, term) for lane in range(lanes)] for term in range(depth)]
+        return [*(xs * ys * np.array(factors, object)).sum(axis=0)], wider
     bits_x, bits_y, wider, rows, inner, columns = PRODUCTS[mode]
     x = np.array(elements(a, bits_x, signs[0]), object)[: rows * inner].reshape(rows, inner)
     y = np.array(elements(b, bits_y, signs[1]), object)[: inner * columns].reshape(inner, columns)
-    return [*(x @ y).reshape(-1)], wider
+    if not parts:
+        return [*(x @ y).reshape(-1)], wider
+    return [
+        sum(subtracted(mode, parts, row * columns + column, k) * x[row, k] * y[k, column] for k in range(inner))
+        for row in range(rows)
+        for column in range(columns)
+    ], wider
+
+
+@dataclass
+class Accumulation:
+    """What a configuration and an instruction make of a product and two accumulators, beside the mode."""
+
+    kind: str
+    e: bytes
+    f: bytes
+    zeroes: int
+    shifts: int
+    subtracts: tuple[int, int, int]
+
+    @classmethod
+    def some(cls, random: Random) -> Accumulation:
+        bits = [random.getrandbits(1) for _ in range(5)]
+        kind = random.choice([*SIGNS])
+        return cls(kind, wide(random, 128), wide(random, 128), bits[0], bits[1], (bits[2], bits[3], bits[4]))
+
+    def word(self, mode: tuple[int, int, int], signs: tuple[bool, bool], parts: int) -> int:
+        product, first, second = self.subtracts
+        amode, bmode, variant = mode
+        return (
+            self.zeroes | amode << 1 | bmode << 3 | variant << 5 | signs[1] << 8 | signs[0] << 9 | self.shifts << 10
+            | product << 11 | first << 12 | second << 13 | parts << 16
+        )  # fmt: skip
+
+    def case(self, sums: list[int], wider: int, word: int, operands: str, before: dict[str, Any]) -> ModelCase:
+        """An instruction with these operands; lanes that have no sum get 0."""
+        first, second, sign = SIGNS[self.kind]
+        flip = [1 - 2 * it for it in self.subtracts]
+        sums = sums + [0] * (1024 // wider - len(sums))
+        found = [
+            sign * flip[0] * it
+            # the lowest bit of the configuration leaves the first accumulator out
+            + first * flip[1] * (not self.zeroes) * (x << 16 * self.shifts)
+            + second * flip[2] * y
+            for it, x, y in zip(sums, elements(self.e, wider), elements(self.f, wider), strict=True)
+        ]
+        registers = "cm1, cm1, cm2, " if second else "cm0, cm1, " if first else "cm0, "
+        before |= {"cm1": self.e, "cm2": self.f, "r1": word}
+        text = f"{self.kind} {registers}{operands}, r1"
+        return ModelCase(text, before, {"cm1" if second else "cm0": packed(found, wider)})
 
 
 @model
 def integer_products(random: Random) -> ModelCase:
-    mode, kind = random.choice([*PRODUCTS, *LANES]), random.choice([*SIGNS])
-    a, b, e, f = wide(random), wide(random), wide(random, 128), wide(random, 128)
-    signs, zeroes = (bool(random.getrandbits(1)), bool(random.getrandbits(1))), random.getrandbits(1)
-    first, second, sign = SIGNS[kind]
-    found, wider = product(mode, a, b, signs)
-    # the lowest bit of the configuration leaves the first accumulator out
-    sums = [
-        sign * it + first * (not zeroes) * x + second * y
-        for it, x, y in zip(found, elements(e, wider), elements(f, wider), strict=False)
-    ]
-    amode, bmode, variant = mode
-    word = zeroes | amode << 1 | bmode << 3 | variant << 5 | signs[1] << 8 | signs[0] << 9
-    before = {"x2": a, "x4": b, "cm1": e, "cm2": f, "r1": word}
-    operands = {0: "cm0, ", 1: "cm0, cm1, "}[abs(first)] if not second else "cm1, cm1, cm2, "
-    target = "cm1" if second else "cm0"
-    return ModelCase(f"{kind} {operands}x2, x4, r1", before, {target: packed(sums, wider)})
+    mode, rest = random.choice([*PRODUCTS, *LANES]), Accumulation.some(random)
+    a, b = wide(random), wide(random)
+    signs = (bool(random.getrandbits(1)), bool(random.getrandbits(1)))
+    parts = random.choice((0, random.getrandbits(16))) if mode in PARTS else 0
+    sums, wider = product(mode, a, b, signs, parts)
+    if mode[:2] == (1, 3) and random.random() < 0.3:
+        mode = (1, 1, mode[2])  # the same (silicon)
+    return rest.case(sums, wider, rest.word(mode, signs, parts), "x2, x4", {"x2": a, "x4": b})
+
+
+CONJUGATES = {0x0A: (1, 1), 0xA0: (-1, 1), 0x50: (1, -1), 0xFA: (-1, -1)}
+"""Signs of the imaginary parts of both operands, by the name of the mask in `aiev2_core.h`."""
+
+
+@model
+def complex_products(random: Random) -> ModelCase:
+    """Of numbers with parts of 16 bits, two and two added, or of 32 bits and 16."""
+    a, b, rest = wide(random), wide(random), Accumulation.some(random)
+    parts, mode = random.choice([*CONJUGATES]), random.choice(((1, 3, 4), (1, 0, 1)))
+    first, second = CONJUGATES[parts]
+    bits = 16 if mode == (1, 3, 4) else 32
+    xs, ys = elements(a, bits), elements(b, 16)
+    sums = [0] * 16
+    for at in range(16 if bits == 16 else 8):
+        xr, xi, yr, yi = xs[2 * at], first * xs[2 * at + 1], ys[2 * at], second * ys[2 * at + 1]
+        lane = 2 * (at % 8)
+        sums[lane] += xr * yr - xi * yi
+        sums[lane + 1] += xr * yi + xi * yr
+    return rest.case(sums, 64, rest.word(mode, (True, True), parts), "x2, x4", {"x2": a, "x4": b})
+
+
+SPARSE = {(1, 2, 2): (16, 8, 64, 2, 16, 8), (1, 3, 5): (16, 16, 64, 2, 8, 8), (0, 1, 5): (8, 8, 32, 4, 16, 8)}
+"""As `PRODUCTS`; of each four elements of a column of the second operand two at most are there."""
+
+
+def stored(mask: int, column: int, inner: int, columns: int) -> list[tuple[int, int]]:
+    """Elements of a column that are there, and the number of the place that each lies in.
+
+    A bit of the mask is a byte of the whole operand (UG1583); which place is silicon's answer.
+    """
+    size = 128 // (columns * inner)
+    bits = mask >> column * inner * size
+    found = list[tuple[int, int]]()
+    for group in range(inner // 4):
+        there = [k for k in range(4) if bits >> (4 * group + k) * size & (2**size - 1)]
+        places = {0: [], 1: [0 if there and there[0] < 2 else 1], 2: [0, 1]}.get(len(there))
+        if places is not None:
+            found += [(4 * group + k, 2 * group + place) for k, place in zip(there, places, strict=True)]
+    return found
+
+
+def sparse_mask(random: Random) -> int:
+    """Bits for bytes, of which few are set now and then."""
+    return random.getrandbits(128) & random.getrandbits(128) & random.choice((random.getrandbits(128), 2**128 - 1))
+
+
+@model
+def sparse_products(random: Random) -> ModelCase:
+    mode, rest, mask = random.choice([*SPARSE]), Accumulation.some(random), sparse_mask(random)
+    bits_x, bits_y, wider, rows, inner, columns = SPARSE[mode]
+    signs = (bool(random.getrandbits(1)), bool(random.getrandbits(1)))
+    parts = 0 if mode[0] == 0 else random.choice((0, random.getrandbits(16)))
+    is_wide = random.random() < 0.5
+    a, b = wide(random, 128 if is_wide else 64), wide(random)
+    xs, ys = elements(a, bits_x, signs[0]), elements(b, bits_y, signs[1])
+    each = 1 if bits_y == 16 else 2  # places that share a bit of the parts
+    sums = list[int]()
+    for row in range(rows):
+        for column in range(columns):
+            total = 0
+            for k, place in stored(mask, column, inner, columns):
+                bit = 4 * (column % 2) + place // each
+                total += (-1) ** (parts >> bit & 1) * xs[row * inner + k] * ys[place * columns + column]
+            sums.append(total)
+    operands = "y2, qx1" if is_wide else "x6, qx1"
+    before = {"y2" if is_wide else "x6": a, "x1": b, "q1": mask.to_bytes(16, "little")}
+    return rest.case(sums, wider, rest.word(mode, signs, parts), operands, before)
+
+
+@model
+def fractions_of_bf16(random: Random) -> ModelCase:
+    """What instructions for integers make of bf16: 14 bits of products of the lowest bytes (silicon)."""
+    rest, parts = Accumulation.some(random), random.getrandbits(16)
+    mode = (random.choice((2, 3)), random.randrange(4), random.choice((0, 1, 2)))
+    is_sparse, is_wide, mask = mode[2] == 2, random.random() < 0.5, sparse_mask(random)
+    a, b = wide(random, 128 if is_sparse and is_wide else 64), wide(random)
+    xs, ys = ([it & 0xFF for it in elements(side, 16, False)] for side in (a.ljust(128, b"\0"), b))
+
+    def term(lane: int, place: int, x: int, y: int) -> int:
+        return (-1) ** (parts >> 4 * (lane % 2) + place % 4 & 1) * to_signed(x * y, 14)
+
+    sums = list[int]()
+    for lane in range(16):
+        row, column = divmod(lane, 4)
+        if mode[2] == 1:
+            found = [term(lane, k, xs[lane + 16 * k], ys[lane + 16 * k]) for k in range(2)]
+        elif mode[2] == 0:
+            found = [term(lane, k, xs[8 * row + k], ys[4 * k + column]) for k in range(8)]
+        else:
+            pairs = stored(mask, column, 16, 4)
+            found = [term(lane, place, xs[16 * row + k], ys[4 * place + column]) for k, place in pairs]
+        sums.append(sum(found))
+    word = rest.word(mode, (bool(random.getrandbits(1)), bool(random.getrandbits(1))), parts)
+    if not is_sparse:
+        return rest.case(sums, 32, word, "x6, x1", {"x6": a, "x1": b})
+    before = {"y2" if is_wide else "x6": a, "x1": b, "q1": mask.to_bytes(16, "little")}
+    return rest.case(sums, 32, word, "y2, qx1" if is_wide else "x6, qx1", before)
+
+
+@model
+def empty_products(random: Random) -> ModelCase:
+    """Modes that no intrinsic has, and those for sparse operands without one: accumulators alone (silicon)."""
+    rest = Accumulation.some(random)
+    used = {*PRODUCTS, *LANES, (0, 1, 2), (0, 1, 3), (0, 1, 4), (0, 2, 1), (1, 0, 1), (1, 3, 3), (1, 3, 4)}
+    used |= {(1, 1, mode[2]) for mode in used if mode[:2] == (1, 3)}
+    used |= {(amode, bmode, variant) for amode in (2, 3) for bmode in range(4) for variant in (0, 1)}
+    modes = [(amode, bmode, variant) for amode in range(4) for bmode in range(4) for variant in range(8)]
+    mode = random.choice([it for it in modes if it not in used])
+    word = rest.word(mode, (bool(random.getrandbits(1)), bool(random.getrandbits(1))), random.getrandbits(16))
+    before = {"x2": wide(random), "x4": wide(random)}
+    return rest.case([], 64 if mode[0] == 1 else 32, word, "x2, x4", before)
+
+
+# ---- floats ---------------------------------------------------------------------------------------------------------
+
+
+class Scaled(NamedTuple):
+    """A number, and the exponent that it is brought to the largest of: in units of 2 ** (exponent - 277)."""
+
+    value: Fraction
+    exponent: int
+
+
+def scaled_bf16_product(x: int, y: int) -> Scaled:
+    """Of two bf16 that are numbers; those below the least exponent are 0."""
+    exponents = [it >> 7 & 255 for it in (x, y)]
+    if 0 in exponents:
+        return Scaled(Fraction(0), 0)
+    return Scaled(Fraction(bf16(x)) * Fraction(bf16(y)), sum(exponents))
+
+
+def scaled_float(bits: int) -> Scaled:
+    """Of an accumulator's lane, numbers below the least exponent too."""
+    value = Fraction(float(np.array([bits], np.uint32).view(np.float32)[0]))
+    return Scaled(value, max(bits >> 23 & 255, 1) + 127 if value else 0)
+
+
+def float_sum(terms: list[Scaled]) -> int:
+    """The bits of a sum: each term to the unit of the largest exponent, and the sum once more, to the nearest even."""
+    largest = max(it.exponent for it in terms)
+    unit = Fraction(2) ** (largest - 277)
+    exact = sum(round(it.value / unit) for it in terms)
+    with np.errstate(over="ignore"):
+        # a number of at most 29 bits, which Python's floats have exactly
+        rounded = np.float32(float(exact) * 2.0**-30) if exact else np.float32(0)
+    sign = 0x80000000 if exact < 0 else 0
+    bits = int(rounded.view(np.uint32)) & 0x7FFFFFFF
+    exponent = (bits >> 23) + 30 + largest - 277
+    if not exact or exponent <= 0:
+        return sign
+    return sign | (0x7F800000 if exponent >= 255 else (exponent << 23 | bits & 0x7FFFFF))
+
+
+FLOAT_SIGNS = {"vmul.f": (0, 0, 1), "vnegmul.f": (0, 0, -1), "vmac.f": (1, 0, 1), "vmsc.f": (1, 0, -1),
+               "vaddmac.f": (1, 1, 1), "vaddmsc.f": (1, 1, -1)}  # fmt: skip
+SUM_SIGNS = {"vadd.f": (1, 1), "vsub.f": (1, -1), "vnegadd.f": (-1, -1), "vnegsub.f": (-1, 1)}
+
+
+def some_floats(random: Random, count: int, bits: int) -> list[int]:
+    """Numbers, most of them near to each other."""
+    middle, digits = random.randrange(1, 254), 7 if bits == 16 else 23
+    found = list[int]()
+    for _ in range(count):
+        exponent = min(max(middle + random.randrange(-12, 13), 0), 254)
+        found.append(random.getrandbits(1) << (bits - 1) | exponent << digits | random.getrandbits(digits))
+    return [random.choice((0, it & 0x8000FFFF, it)) if random.random() < 0.2 else it for it in found]
+
+
+@model
+def float_products(random: Random) -> ModelCase:
+    """Of bf16, dense and sparse, and sums of floats."""
+    e, f = some_floats(random, 16, 32), some_floats(random, 16, 32)
+    zeroes, shifts, flips = random.getrandbits(1), random.random() < 0.2, [random.getrandbits(1) for _ in range(3)]
+    firsts = [0 if zeroes else (it << 16 * shifts) & MASK for it in e]
+    if any((it >> 23 & 255) == 255 for it in firsts):
+        firsts, shifts = [0 if zeroes else it for it in e], False
+    before = {"bml1": packed(e, 32), "bml2": packed(f, 32)}
+    word = zeroes | shifts << 10 | flips[0] << 11 | flips[1] << 12 | flips[2] << 13
+
+    def signed(term: Scaled, sign: int, flip: int) -> Scaled:
+        return Scaled(-term.value if (sign < 0) != bool(flip) else term.value, term.exponent)
+
+    if random.random() < 0.3:
+        kind = random.choice([*SUM_SIGNS])
+        first, second = SUM_SIGNS[kind]
+        sums = [
+            float_sum([signed(scaled_float(x), first, flips[1]), signed(scaled_float(y), second, flips[2])])
+            for x, y in zip(firsts, f, strict=True)
+        ]
+        return ModelCase(f"{kind} bml0, bml1, bml2, r1", before | {"r1": word | 2 << 1}, {"bml0": packed(sums, 32)})
+    kind, variant, parts = random.choice([*FLOAT_SIGNS]), random.randrange(3), random.getrandbits(16)
+    first, second, sign = FLOAT_SIGNS[kind]
+    xs, ys, mask = some_floats(random, 64, 16), some_floats(random, 32, 16), sparse_mask(random)
+    sums = list[int]()
+    for lane in range(16):
+        row, column = divmod(lane, 4)
+        pairs = {
+            0: [(8 * row + k, 4 * k + column, k) for k in range(8)],
+            1: [(lane + 16 * k, lane + 16 * k, k) for k in range(2)],
+            2: [(16 * row + k, 4 * place + column, place) for k, place in stored(mask, column, 16, 4)],
+        }[variant]
+        terms = [
+            signed(scaled_bf16_product(xs[x], ys[y]), sign, flips[0] ^ (parts >> 4 * (lane % 2) + place % 4 & 1))
+            for x, y, place in pairs
+        ]
+        terms += [signed(scaled_float(firsts[lane]), first, flips[1])] * abs(first)
+        terms += [signed(scaled_float(f[lane]), second, flips[2])] * abs(second)
+        sums.append(float_sum(terms or [Scaled(Fraction(0), 0)]))
+    word |= 2 << 1 | 3 << 3 | variant << 5 | parts << 16
+    before |= {"r1": word, "x1": packed(ys, 16), "q1": mask.to_bytes(16, "little")}
+    before["y2" if variant == 2 else "x6"] = packed(xs, 16)[: 128 if variant == 2 else 64]
+    operands = "y2, qx1" if variant == 2 else "x6, x1"
+    registers = "bml1, bml1, bml2, " if second else "bml0, bml1, " if first else "bml0, "
+    return ModelCase(f"{kind} {registers}{operands}, r1", before, {"bml1" if second else "bml0": packed(sums, 32)})
 
 
 # ---- running --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tilewright.errors import Error
 from tilewright.isa.meaning import ADDRESS, JUMPS, Values, access_bytes, next_place
 from tilewright.isa.numbers import PLAIN, signed
-from tilewright.isa.product_meaning import lookup_addresses
+from tilewright.isa.product_meaning import LOOKUP_BYTES, lookup_addresses
 from tilewright.isa.registers import CoreRegister
 from tilewright.isa.schedule import (
     DELAY_SLOTS,
@@ -28,6 +28,7 @@ from tilewright.isa.schedule import (
     InstructionPlan,
     PipelineStep,
     address_behind_slots,
+    lost_cycles,
     offset_of,
     planned_at,
 )
@@ -48,7 +49,7 @@ class CorePorts(Protocol):
     def write_stream(self, word: int, is_last: bool, waits: bool) -> bool: ...
     def read_cascade(self) -> bytes | None: ...
     def write_cascade(self, data: bytes) -> bool: ...
-    def event(self, number: int) -> None: ...
+    def event(self, number: int, elapsed: int) -> None: ...
 
 
 class FlatMemory:
@@ -86,7 +87,7 @@ class FlatMemory:
     def write_cascade(self, data: bytes) -> bool:
         return True
 
-    def event(self, number: int) -> None:
+    def event(self, number: int, elapsed: int) -> None:
         pass
 
 
@@ -135,6 +136,9 @@ class MachineCore:
         self.program, self.ports = program, ports
         self.pc = 0
         self.cycle = 0
+        """Bundles that were issued, which the pipeline goes by."""
+        self.conflicts = 0
+        """Cycles that accesses to one bank of memory have cost."""
         self.stalls = 0
         self.is_done = False
         self.units: dict[str, Any] = {
@@ -166,6 +170,11 @@ class MachineCore:
     def _joined(self, register: CoreRegister, newer: dict[str, Any] | None = None) -> Any:
         units = self.units if not newer else self.units | newer
         return joined_units(register, [units[unit] for unit in register.units])
+
+    @property
+    def elapsed(self) -> int:
+        """Cycles in which the core ran, those among them in which it stood still for a bank of memory."""
+        return self.cycle + self.conflicts
 
     # ---- running ----
 
@@ -205,11 +214,13 @@ class MachineCore:
         loops = self.pc == self.units["le"] and self.units["lc"] > 0
         if bundle is not None:
             self._issue(bundle)
-        self._read_and_compute(now)
+        accesses = self._read_and_compute(now)
         for commit in self._commits.pop(now, ()):
             self.units[commit.unit] = commit.value
         for place, data in self._stores.pop(now, ()):
             self.ports.store(place, data)
+            accesses.append((place, len(data)))
+        self.conflicts += lost_cycles(PLAIN, accesses)
         self.cycle = now
         if bundle is not None:
             self._advance(bundle.size, loops)
@@ -266,10 +277,12 @@ class MachineCore:
                     due = self.cycle + write.cycle
                     self._promised.append(_Promise(frozenset(write.register.units), due, write.bypass, self.cycle))
 
-    def _read_and_compute(self, now: int) -> None:
+    def _read_and_compute(self, now: int) -> list[tuple[int, int]]:
+        """Carry out a cycle of all that is under way; the places and sizes that it reads in memory."""
         newest = self._commits.get(now, ())
         # all registers are read before anything is computed: a result of this very cycle is not seen in it
         flights = self._under_way.pop(now, ())
+        accesses = list[tuple[int, int]]()
         for flight, step in flights:
             for _, name, register, bypass in step.reads:
                 newer = {it.unit: it.value for it in newest if it.bypass == bypass} if bypass and newest else None
@@ -280,9 +293,13 @@ class MachineCore:
                 self._move_pointer(flight)
             if step.loads:
                 flight.values["memory"] = self._load(flight)
+            if step.reads_bank:
+                size = access_bytes(flight.plan.key)
+                accesses.append((flight.place & -size, size))
         for flight, step in flights:
             if step.computes:
                 self._compute(flight)
+        return accesses
 
     def _watch(self, flight: _Flight, register: CoreRegister, bypass: str | None, now: int) -> None:
         """Note a register for which a bundle before this one has a value under way."""
@@ -340,7 +357,8 @@ class MachineCore:
         key = flight.plan.key
         if key[0] == "load4":
             places = lookup_addresses(PLAIN, int(key[1]), key[2], flight.values["a"])
-            return b"".join(self.ports.load(place & ADDRESS & -4, 8) for place in places)
+            entries = (self.ports.load(place & ADDRESS, int(key[1]) // 8) for place in places)
+            return b"".join(entry.ljust(LOOKUP_BYTES, b"\0") for entry in entries)
         size = access_bytes(key)
         # the lowest bits of an address count for nothing
         return self.ports.load(flight.place & -size, size)
@@ -391,7 +409,7 @@ def _lock(core: MachineCore, flight: _Flight) -> None:
 
 
 def _event(core: MachineCore, flight: _Flight) -> None:
-    core.ports.event(flight.values["i"])
+    core.ports.event(flight.values["i"], core.elapsed)
 
 
 def _done(core: MachineCore, flight: _Flight) -> None:

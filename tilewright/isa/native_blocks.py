@@ -19,7 +19,7 @@ from tilewright.isa.meaning import ADDRESS, JUMPS, Results, access_bytes, next_p
 from tilewright.isa.native_numbers import I1, I8, I64, Native, NativeNumbers, bytes_type, constant
 from tilewright.isa.native_state import STREAM_BYTES, WORD_BYTES, Leave, StateLayout
 from tilewright.isa.numbers import signed
-from tilewright.isa.product_meaning import LOOKUPS, lookup_addresses
+from tilewright.isa.product_meaning import LOOKUP_BYTES, LOOKUPS, lookup_addresses
 from tilewright.isa.registers import CoreRegister
 from tilewright.isa.schedule import (
     DELAY_SLOTS,
@@ -30,6 +30,7 @@ from tilewright.isa.schedule import (
     InstructionPlan,
     PipelineStep,
     address_behind_slots,
+    lost_cycles,
     offset_of,
     planned_at,
 )
@@ -37,7 +38,6 @@ from tilewright.isa.tables import InstructionSet
 
 COUNT = (1 << 32) - 1
 PROGRAM_BYTES = 1 << 14
-LOOKUP_BYTES = 8
 
 
 class PendingJump(NamedTuple):
@@ -144,6 +144,8 @@ class BlockTranslator:
         self.numbers = NativeNumbers(builder, self._refuse)
         self.pc = point.pc
         self.length = 0
+        self.lost: Any = 0
+        """Cycles that accesses to one bank of memory cost."""
         self.may_fault = False
         self.ends = point.ends
         self.units = dict[str, Any]()
@@ -168,6 +170,9 @@ class BlockTranslator:
 
     def set_field(self, name: str, value: Any) -> None:
         self.builder.store(self._value(value), self.place(self.layout.fields[name]))
+
+    def _added(self, name: str, value: Any) -> ir.Value:
+        return self.builder.add(self.field(name), self._value(value))
 
     def _value(self, value: Any) -> ir.Value:
         if isinstance(value, Native):
@@ -349,8 +354,9 @@ class BlockTranslator:
     def _finish(self, leave: Callable[[Point], None]) -> None:
         """Write everything back, then go on as `leave` builds it."""
         if self.length:
-            cycle = self.builder.add(self.field("cycle"), constant(I64, self.length))
-            self.set_field("cycle", cycle)
+            self.set_field("cycle", self._added("cycle", self.length))
+        if isinstance(self.lost, Native) or self.lost:
+            self.set_field("conflicts", self._added("conflicts", self.lost))
         point = self._flush()
         if self.may_fault:
             with self.builder.if_then(
@@ -472,6 +478,7 @@ class BlockTranslator:
         if bundle is not None:
             self._issue(bundle)
         newest = [it for it in self.commits if it.cycles == 1]
+        accesses = list[tuple[Any, int]]()
         acting = list[tuple[NativeFlight, PipelineStep]]()
         for flight in self.flights:
             flight.age += 1
@@ -479,6 +486,9 @@ class BlockTranslator:
             if step is not None:
                 acting.append((flight, step))
                 self._read(flight, step, newest)
+                if step.reads_bank:
+                    size = access_bytes(flight.plan.key)
+                    accesses.append((flight.place & -size, size))
         for flight, step in acting:
             if step.computes:
                 self._compute(flight)
@@ -490,6 +500,8 @@ class BlockTranslator:
                 self.sets_loop_end |= not isinstance(end, int) or end not in self.around.loop_ends
         for store in [it for it in self.stores if it.cycles == 1]:
             self._write_memory(*store.values)
+            accesses.append((store.values[0], store.values[1].count))
+        self.lost = lost_cycles(self.numbers, accesses) + self.lost
         for pending in (self.commits, self.stores, self.locks):
             for it in pending:
                 it.cycles -= 1
@@ -599,7 +611,11 @@ class BlockTranslator:
         key = flight.plan.key
         if key[0] == "load4":
             places = lookup_addresses(self.numbers, int(key[1]), key[2], flight.values["a"])
-            return self.numbers.join(*(self._memory_at(place & ADDRESS & -4, LOOKUP_BYTES) for place in places))
+            size = int(key[1]) // 8
+            entries = [self._memory_at(place & ADDRESS, size) for place in places]
+            if size < LOOKUP_BYTES:
+                entries = [self.numbers.join(entry, self.numbers.zeros(LOOKUP_BYTES - size)) for entry in entries]
+            return self.numbers.join(*entries)
         size = access_bytes(key)
         # the lowest bits of an address count for nothing
         return self._memory_at(flight.place & -size, size)
@@ -616,8 +632,9 @@ class BlockTranslator:
 
     def _raise_event(self, number: int) -> None:
         self.may_fault = True
-        type = ir.PointerType(ir.FunctionType(ir.VoidType(), [I64]))
-        self.builder.call(self.builder.inttoptr(self.field("event"), type), [constant(I64, number)])
+        type = ir.PointerType(ir.FunctionType(ir.VoidType(), [I64, I64]))
+        elapsed = self.builder.add(self._added("cycle", self.length), self._added("conflicts", self.lost))
+        self.builder.call(self.builder.inttoptr(self.field("event"), type), [constant(I64, number), elapsed])
 
 
 def _loaded_bytes(plan: InstructionPlan) -> int:

@@ -19,7 +19,7 @@ from tilewright.isa.tables import InstructionSet, instruction_set
 from tilewright.isa.translation import Translation, build_runner, native_object, state_layout, translation_of
 
 _LOAD = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-_EVENT = ctypes.CFUNCTYPE(None, ctypes.c_int64)
+_EVENT = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
 
 
 @lru_cache(4)
@@ -54,6 +54,7 @@ class NativeCore:
         self._error: BaseException | None = None
         self._run = _runner(self.isa)
         self._moved = dict[int, tuple[Any, int]]()
+        self._tables: tuple[object, object] = (None, None)
         self._callbacks = (_LOAD(self._load), _LOAD(self._store), _EVENT(self._event))
         for name, callback in zip(("load", "store", "event"), self._callbacks, strict=True):
             self.state.set(name, ctypes.cast(callback, ctypes.c_void_p).value or 0)
@@ -67,6 +68,15 @@ class NativeCore:
     @property
     def cycle(self) -> int:
         return self.state.get("cycle")
+
+    @property
+    def conflicts(self) -> int:
+        return self.state.get("conflicts")
+
+    @property
+    def elapsed(self) -> int:
+        """Cycles in which the core ran, those among them in which it stood still for a bank of memory."""
+        return self.cycle + self.conflicts
 
     @property
     def pc(self) -> int:
@@ -114,10 +124,13 @@ class NativeCore:
         if self.waits_for is not None and not self._served():
             return False
         while True:
-            state.set("entries", translation.entries.ctypes.data)
-            state.set("targets", translation.targets.ctypes.data)
+            self._see_tables()
             why = self._run(state.address)
             match why:
+                case Leave.LOCK | Leave.STREAM:
+                    self.waits_for = Leave(why)
+                    if not self._served():
+                        return False
                 case Leave.TIME:
                     return True
                 case Leave.TRANSLATE:
@@ -131,12 +144,16 @@ class NativeCore:
                     return True
                 case Leave.REFUSED:
                     self._refuse(state.get("a"))
-                case Leave.FAULT:
-                    self._raise_fault()
                 case _:
-                    self.waits_for = Leave(why)
-                    if not self._served():
-                        return False
+                    self._raise_fault()
+
+    def _see_tables(self) -> None:
+        """Tell native code where the tables of its blocks are, which other cores with the program may have renewed."""
+        tables = self.translation.entries, self.translation.targets
+        if tables[0] is not self._tables[0] or tables[1] is not self._tables[1]:
+            for name, table in zip(("entries", "targets"), tables, strict=True):
+                self.state.set(name, table.ctypes.data)
+            self._tables = tables
 
     def _served(self) -> bool:
         """Ask for the lock or the words that the core waits for."""
@@ -194,9 +211,9 @@ class NativeCore:
         except BaseException as error:
             self._keep(error)
 
-    def _event(self, number: int) -> None:
+    def _event(self, number: int, elapsed: int) -> None:
         try:
-            self.ports.event(number)
+            self.ports.event(number, elapsed)
         except BaseException as error:
             self._keep(error)
 

@@ -192,13 +192,16 @@ class NativeNumbers:
         after, other = (builder.append_basic_block(name) for name in ("after", "unknown"))
         choice = builder.switch(self._value(word), other)
         found = list[tuple[Native, ir.Block]]()
+        blocks = dict[Callable[[], Any], ir.Block]()
         for number, make in cases.items():
-            block = builder.append_basic_block(f"case{number}")
+            block = blocks.get(make)
+            if block is None:
+                block = blocks[make] = builder.append_basic_block(f"case{number}")
+                builder.position_at_end(block)
+                made = make()
+                found.append((made, builder.block))
+                builder.branch(after)
             choice.add_case(constant(I64, number), block)
-            builder.position_at_end(block)
-            made = make()
-            found.append((made, builder.block))
-            builder.branch(after)
         builder.position_at_end(other)
         self.refuse(what, self._value(word if named is None else named))
         first = found[0][0]

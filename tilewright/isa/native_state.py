@@ -48,7 +48,7 @@ class Leave(IntEnum):
 
 
 FIELDS = (
-    "next", "cycle", "limit", "a", "b", "c", "fault", "refused", "refused_named", "refused_at",
+    "next", "cycle", "conflicts", "limit", "a", "b", "c", "fault", "refused", "refused_named", "refused_at",
     "entries", "targets", "load", "store", "event",
 )  # fmt: skip
 """Numbers at the start of the state, in this order."""

@@ -94,7 +94,7 @@ class ObservedCore(MachineCore):
         """How often the bundle at an address was issued."""
         self.spent = Counter[int]()
         """Cycles from a bundle to the next, by the address of the first: one, and those in which the core waited."""
-        self._clock, self._halts, self._show = clock or (lambda: self.cycle), halts, show
+        self._clock, self._halts, self._show = clock or (lambda: self.elapsed), halts, show
         self._last: tuple[int, int] | None = None
         self._has_ended = False
         self._decoded = dict[int, CoreBundle]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from tilewright.errors import Error
 from tilewright.isa.bundles import CoreInstruction, bundle_size, decode_bundle
 from tilewright.isa.meaning import Definition, Values, definition_of
-from tilewright.isa.numbers import UnknownMeaningError
+from tilewright.isa.numbers import Numbers, UnknownMeaningError, Word
 from tilewright.isa.registers import CoreRegister
 from tilewright.isa.tables import InstructionSet
 
@@ -19,6 +20,10 @@ LOCK_CYCLE = 5
 """In which a lock is asked for or given back: after stores that were issued before it reached memory."""
 STREAMS = ("stream_read", "stream_write", "cascade_read", "cascade_write")
 """Meanings of instructions that move a word of a stream or 512 bits of the cascade, before they are issued."""
+BANK = 0xFC000
+"""Bits of an address that tell its bank: four of 16 KiB in each memory (AM020 ch. 2)."""
+HALF_BANK = 0x10
+"""The two halves of a bank take turns every 16 bytes; what is no wider needs one of them (AM020 ch. 2)."""
 WIDE = 64
 """Units of so many bits and more hold bytes, others whole numbers."""
 
@@ -54,6 +59,8 @@ class PipelineStep(NamedTuple):
     reads: tuple[OperandRead, ...]
     moves_pointer: bool
     loads: bool
+    reads_bank: bool
+    """Whether it keeps a bank of memory busy to load, or for the bytes around those that it will store."""
     computes: bool
 
 
@@ -141,18 +148,35 @@ def _plan(instruction: CoreInstruction) -> InstructionPlan | None:
     has_pointer = is_memory and row.meaning[0] != "load4"
     load_cycle = row.memory[0] if row.memory and row.meaning[0] in ("load", "load4") else 0
     last = max([it.cycle for it in reads] + [load_cycle, 1])
-    cycles = sorted({it.cycle for it in reads} | {1, last} | ({load_cycle} if load_cycle else set()))
+    # tables for lookups are laid out so that their loads never meet
+    bank_cycle = row.memory[0] if row.meaning[0] == "load" or len(row.memory) > 1 else 0
+    cycles = sorted(({it.cycle for it in reads} | {1, last, load_cycle, bank_cycle}) - {0})
     steps = {
         cycle: PipelineStep(
             tuple(it for it in reads if it.cycle == cycle),
             has_pointer and cycle == 1,
             cycle == load_cycle,
+            cycle == bank_cycle,
             cycle == last,
         )
         for cycle in cycles
     }
     store_cycle = row.memory[-1] if row.memory else 0
     return InstructionPlan(instruction, row.meaning, constants, steps, writes, store_cycle, definition_of(row.meaning))
+
+
+def lost_cycles(n: Numbers, accesses: Sequence[tuple[Word, int]]) -> Word:
+    """Cycles that a core stands still for accesses of one cycle, places and sizes: a bank serves one at a time."""
+    lost = None
+    for at, (place, size) in enumerate(accesses):
+        behind = None
+        for other, other_size in accesses[:at]:
+            mask = BANK | (HALF_BANK if max(size, other_size) <= HALF_BANK else 0)
+            waits = n.choose(((place ^ other) & mask) == 0, 1, 0)
+            behind = waits if behind is None else behind + waits
+        if behind is not None:
+            lost = behind if lost is None else n.choose(behind > lost, behind, lost)
+    return 0 if lost is None else lost
 
 
 def offset_of(values: Values) -> Any:

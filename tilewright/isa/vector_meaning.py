@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tilewright.isa.meaning import MAKERS, Definition, Maker, Results, Values, define
-from tilewright.isa.numbers import Data, Flag, Lanes, Numbers, UnknownMeaningError, Word
+from tilewright.isa.numbers import Data, Flag, Lanes, Numbers, Word
 
 REGISTER = 64
 """Bytes of an x register."""
@@ -132,15 +132,24 @@ def _comparison(result: Combine | None, test: Callable[[Lanes, Lanes], Flag]) ->
 
 
 def _float_comparison(gives_lane: bool, test: Callable[[Lanes, Lanes], Flag]) -> Definition:
-    """Of bf16, which are in the order of whole numbers once those below zero are turned around; zeros are equal."""
+    """Of bf16, which are in the order of whole numbers once those below zero are turned around; zeros are equal.
+
+    What is no number is not less than another, as on a device.
+    """
+    is_less = test(0, 1)
 
     def compute(n: Numbers, v: Values) -> Results:
         a, b = (n.cast(n.lanes(v[name], 16, False), 32, True) for name in ("a", "b"))
         flag = test(_in_order(n, a), _in_order(n, b))
+        if is_less:
+            flag = flag & ((a & 0x7FFF) <= BF16_INFINITY) & ((b & 0x7FFF) <= BF16_INFINITY)
         made: Results = {"c": n.mask(flag)}
         return made | {"d": as_data(n, n.choose(flag, b, a), 16)} if gives_lane else made
 
     return compute
+
+
+BF16_INFINITY = 0x7F80
 
 
 def _in_order(n: Numbers, bits: Lanes) -> Lanes:
@@ -233,15 +242,31 @@ def _vpush(side: str, text: str) -> Definition:
 
 @define("vshift")
 def _vshift(kind: str = "") -> Definition:
-    if kind:
-        raise UnknownMeaningError("the meaning of `vshift.align` is not known")
-    return _shift_bytes
+    return _shift_and_align if kind else _shift_bytes
 
 
 def _shift_bytes(n: Numbers, v: Values) -> Results:
     """64 bytes of both registers from one on; there are zeros behind them."""
-    start = n.choose(v["s"] < 2 * REGISTER, v["s"], 2 * REGISTER)
-    return {"d": n.window(n.join(v["a"], v["b"], n.zeros(REGISTER)), start, REGISTER)}
+    return {"d": _behind(n, n.join(v["a"], v["b"]), 2 * REGISTER, v["s"])}
+
+
+def _behind(n: Numbers, data: Data, size: int, start: Word) -> Data:
+    return n.window(n.join(data, n.zeros(REGISTER)), n.choose(start < size, start, size), REGISTER)
+
+
+FURTHEST_STEP = 6
+"""A register has 2 ** 6 bytes."""
+
+
+def _shift_and_align(n: Numbers, v: Values) -> Results:
+    """The second register from a byte on, or'ed with the first, which goes by 2 ** step bytes (UG1583: shiftx).
+
+    In which direction that one goes is not said. Without a step it is a shift as all others.
+    """
+    step = v["q"]
+    n.refuse_if((step > 0) & (step < FURTHEST_STEP), "a shift that aligns with the step", step)
+    alone = _behind(n, v["b"], REGISTER, v["s"])
+    return {"d": n.choose(step == 0, _shift_bytes(n, v)["d"], alone)}
 
 
 class Transpose(NamedTuple):

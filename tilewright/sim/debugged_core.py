@@ -199,7 +199,7 @@ class DebuggedCore:
 
     def _ahead(self) -> int:
         """Cycles that the core has gone on while all others stand."""
-        return 0 if self._ports is None or self._core is None else self._core.cycle - self._ports.turn_began
+        return 0 if self._ports is None or self._core is None else self._core.elapsed - self._ports.turn_began
 
     def _halts(self) -> bool:
         """Halt before a bundle if it is time; true if others have to come as far first."""

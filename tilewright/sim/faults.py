@@ -56,7 +56,7 @@ class FaultKind(Enum):
     PROGRAM_MEMORY = (
         "program-memory",
         FaultLevel.FAULT,
-        "a core is started on machine code, which cannot be executed here",
+        "a core is started on machine code, which runs from packages only, and on npu1",
     )
     CORE = "core", FaultLevel.FAULT, "a core's program stops itself: an assertion fails, or calls go too deep"
     UNKNOWN_OPERATION = (

@@ -45,6 +45,8 @@ class MachineCodePorts:
         self.turn_began = 0
         """The core's cycle up to which all others have come, too."""
         self._answers = list[Any]()
+        self._events = list[tuple[int, int]]()
+        """The core's cycle and the number of each that is still to be raised."""
         self._windows = dict[int, Tile]()
 
     def load(self, address: int, size: int) -> bytes:
@@ -92,12 +94,19 @@ class MachineCodePorts:
         return self.port.asker(UNKNOWN_LOC)
 
     def acquire(self, lock: int, value: int) -> bool:
-        return self._asked(partial(self.port.use_lock, lock, value, True, UNKNOWN_LOC)) is not None
+        return self._asked(partial(self._use_lock, lock, value, True)) is not None
 
     def release(self, lock: int, value: int) -> bool:
-        # machine code does not say beforehand which locks it releases; explanations of hangs know those that it did
-        self.tile.core_releases.add(self.port.numbered_lock(lock, UNKNOWN_LOC))
-        return self._asked(partial(self.port.use_lock, lock, value, False, UNKNOWN_LOC)) is not None
+        return self._asked(partial(self._use_lock, lock, value, False)) is not None
+
+    def _use_lock(self, lock: int, value: int, is_acquire: bool) -> Process[None]:
+        yield from self.port.ask_lock(lock, value, is_acquire, UNKNOWN_LOC)
+        if not is_acquire:
+            # machine code does not say beforehand which it releases; explanations of hangs know those that it did
+            self.tile.core_releases.add(self.port.numbered_lock(lock, UNKNOWN_LOC))
+        # Traces of hardware have a cycle of LOCK_STALL for each request, releases too. It is waited for with those
+        # that the core goes on for.
+        self.turn_began -= self.machine.timing.lock
 
     def read_stream(self, waits: bool) -> int | None:
         found = self._asked(partial(self.port.get_stream, 0, WORD_BYTES, UNKNOWN_LOC)) if waits else self._refuse()
@@ -131,8 +140,18 @@ class MachineCodePorts:
         found = yield from ask()
         self._answers.append(b"" if found is None else found)
 
-    def event(self, number: int) -> None:
-        self.port.raise_event(number)
+    def event(self, number: int, elapsed: int) -> None:
+        self._events.append((elapsed, number))
+
+    def catch_up(self, elapsed: int) -> Process[None]:
+        """Let all others come as far as the core has; its events are raised on the way."""
+        events, self._events = self._events, []
+        for cycle, number in (*events, (elapsed, None)):
+            if ahead := cycle - self.turn_began:
+                self.turn_began = cycle
+                yield ahead
+            if number is not None:
+                self.port.raise_event(number)
 
 
 def machine_code_process(tile: Tile, program: bytes, *, translates: bool = False) -> Process[None]:
@@ -152,14 +171,12 @@ def machine_code_process(tile: Tile, program: bytes, *, translates: bool = False
     ports.port.record(TraceEvent.CORE)
     while not core.is_done:
         try:
-            core.run_until(ports.turn_began + LONGEST_TURN)
+            core.run_until(core.cycle + LONGEST_TURN)
         except (ExecutionError, DecodeError) as error:
             location, where = program_position(places, error.address)
             text = f"{CoreAsker(tile.place, location)} stops {where}: {error.reason}"
             raise Fault(text, location, kind=FaultKind.CORE) from None
-        cycles, ports.turn_began = core.cycle - ports.turn_began, core.cycle
-        if cycles:
-            yield cycles
+        yield from ports.catch_up(core.elapsed)
         if ports.wanted is not None:
             yield from ports.answer()
     ports.port.record(TraceEvent.CORE_END)

@@ -497,7 +497,8 @@ class Tile:
         if starts_code and not self.machine.runs_machine_code:
             self.policy.fault(
                 FaultKind.PROGRAM_MEMORY,
-                f"the core of {self} is started with machine code in its program memory, which cannot be executed here",
+                f"the core of {self} is started with machine code in its program memory, which runs from packages "
+                "only, and on npu1",
                 At(location),
                 (location, "run the design that the code was made from, or bind a kernel to this core"),
             )

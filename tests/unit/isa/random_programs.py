@@ -6,10 +6,9 @@ from random import Random
 from typing import Any
 
 from tilewright.isa import CoreBundle, CoreInstruction, InstructionSet, assemble
-from tilewright.isa.float_meaning import SHAPES
 from tilewright.isa.meaning import JUMPS, definition_of
 from tilewright.isa.numbers import UnknownMeaningError
-from tilewright.isa.product_meaning import PRODUCTS
+from tilewright.isa.product_modes import FLOAT_PRODUCTS, PRODUCTS
 from tilewright.isa.registers import RegisterClass
 from tilewright.isa.schedule import STREAMS
 from tilewright.isa.tables import InstructionRow
@@ -18,11 +17,13 @@ from tilewright.isa.width_meaning import ROUNDINGS
 LEFT_OUT = {*JUMPS, *STREAMS, "done", "acq", "rel"}
 """What moves on in the program or waits has tests of its own."""
 LOOP = ("ls", "le", "lc")
+MODES = [*PRODUCTS, *((amode, 3, variant) for amode in (2, 3) for variant in FLOAT_PRODUCTS)]
 CONFIGURATIONS = [
-    signs << 8 | amode << 1 | bmode << 3 | variant << 5 | zeroes
-    for amode, bmode, variant in [*PRODUCTS, *SHAPES]
+    parts << 16 | signs << 8 | amode << 1 | bmode << 3 | variant << 5 | zeroes
+    for amode, bmode, variant in MODES
     for zeroes in (0, 1)
     for signs in (0, 3)
+    for parts in (0, 0x0A, 0xC5A3)
 ]
 
 

@@ -22,7 +22,7 @@ class Surroundings(FlatMemory):
         self.refused = 0
         self.coming = list[int]()
         self.gone = list[tuple[int, bool]]()
-        self.events = list[int]()
+        self.events = list[tuple[int, int]]()
         self.arriving, self.leaving = list[bytes](), list[bytes]()
 
     def acquire(self, lock: int, value: int) -> bool:
@@ -50,8 +50,8 @@ class Surroundings(FlatMemory):
         self.leaving.append(data)
         return True
 
-    def event(self, number: int) -> None:
-        self.events.append(number)
+    def event(self, number: int, elapsed: int) -> None:
+        self.events.append((number, elapsed))
 
 
 def core_of(text: str, **registers: int | bytes) -> tuple[MachineCore, Surroundings]:
@@ -256,23 +256,78 @@ def test_the_cascade_hands_registers_on():
 def test_events_and_the_end():
     core, around = core_of("event #0\nevent #1")
     core.run()
-    assert around.events == [0, 1] and core.is_done
+    assert around.events == [(0, 0), (1, 1)] and core.is_done
     assert core.step()
+
+
+@pytest.mark.parametrize(
+    "other, lost",
+    [
+        pytest.param(0x20, 1, id="one bank"),
+        pytest.param(0x3FE0, 1, id="the end of the bank"),
+        pytest.param(0x4000, 0, id="the next bank"),
+        pytest.param(-0x10000, 0, id="the same bank of a neighbour"),
+    ],
+)
+@pytest.mark.parametrize("text", ["vlda wl0, [p0, #0]; vldb wl1, [p1, #0]", "vldb wl0, [p0, #0]; vst wl1, [p1, #0]"])
+def test_a_bank_serves_one_access_at_a_time(text: str, other: int, lost: int):
+    """In the cycle that the loads reach memory; the event behind them is as much later."""
+    core, around = core_of(text + "\n" + "nop\n" * 6 + "event #0")
+    core.set_register("p0", DATA)
+    core.set_register("p1", DATA + other)
+    core.run()
+    assert core.conflicts == lost and around.events == [(0, 7 + lost)]
+
+
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_lookups_in_tables_with_copies(bits: int):
+    """As UG1603 lays tables out: each 128 bits twice. A pointer counts twice the size of an entry for each of them."""
+    size, count = bits // 8, 64
+    entries = [(0x0102030405060708 * (number + 1) % (1 << bits)).to_bytes(size, "little") for number in range(count)]
+    row = 16 // size
+    numbers = [5, 12, 31, 0, 7, 62, 9, 33]
+    core, around = core_of(f"vldb.4x{bits}.lo wl1, wl0\nvldb.4x{bits}.hi wh1, wl0\n" + "nop\n" * 7)
+    for first in range(0, count, row):
+        around.store(DATA + 2 * size * first, 2 * b"".join(entries[first : first + row]))
+    core.set_register("wl0", words(*(DATA + 2 * size * number for number in numbers)))
+    core.run()
+    found = core.register("x1")
+    assert [found[8 * at : 8 * at + size] for at in range(len(numbers))] == [entries[it] for it in numbers]
+
+
+@pytest.mark.parametrize(
+    "text, lost",
+    [
+        pytest.param("vlda wl0, [p0, #0]; vldb wl1, [p0, #32]; vst wl2, [p0, #64]", 2, id="three accesses"),
+        pytest.param("lda r0, [p0, #0]; vldb wl1, [p0, #32]", 1, id="all of a bank and a half"),
+        pytest.param("lda r0, [p0, #0]; st r1, [p0, #16]", 0, id="two halves"),
+        pytest.param("lda r0, [p0, #0]; st r1, [p0, #8]", 1, id="one half"),
+        pytest.param("st.s8 r0, [p0, #0]\n" + "nop\n" * 5 + "lda r1, [p0, #4]", 1, id="a byte is written late"),
+        pytest.param("st.s8 r0, [p0, #0]; vldb wl0, [p0, #32]", 1, id="and its word read before"),
+    ],
+)
+def test_halves_of_banks(text: str, lost: int):
+    core, _ = core_of(text)
+    core.set_register("p0", DATA)
+    core.run()
+    assert core.conflicts == lost
 
 
 @pytest.mark.parametrize(
     "text, reason",
     [
-        pytest.param("vmac.f bml0, bml0, x0, x1, r0\nnop", "with the configuration 0x63 is not known", id="floats"),
-        pytest.param("vmac cm0, cm0, x0, qx1, r0", "products with sparse operands are not known", id="sparse"),
+        pytest.param("vmac.f bml0, bml0, x0, x1, r0\nnop", "with the configuration 0x10048 is not known", id="floats"),
+        pytest.param(
+            "vshift.align x0, x1, s0, x2, r0", "a shift that aligns with the step 0x3 is not known", id="aligned"
+        ),
         pytest.param("vldb.compr.pop wl0, [p0]", "the meaning of `compr pop` is not known", id="compressed"),
         pytest.param("vconv.bf16.fp32 wl0, bml0", "rounding mode 0x4 is not known", id="rounding"),
         pytest.param(
-            "vmul cm0, x0, x1, r0\nnop", "a product or sum with the configuration 0x63 is not known", id="product"
+            "vmul cm0, x0, x1, r0\nnop", "a product or sum with the configuration 0x10048 is not known", id="product"
         ),
     ],
 )
 def test_an_instruction_that_is_not_known_stops_the_core(text: str, reason: str):
     with pytest.raises(ExecutionError, match=r"^0x0: ") as error:
-        run(text, r0=99, crRnd=4)
+        run(text, r0=0x10048, s0=3, crRnd=4)
     assert reason in str(error.value)

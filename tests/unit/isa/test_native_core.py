@@ -41,7 +41,7 @@ class Both:
             it.memory[: len(data)] = data
 
     def check(self) -> None:
-        assert self.native.cycle == self.plain.cycle
+        assert (self.native.cycle, self.native.conflicts) == (self.plain.cycle, self.plain.conflicts)
         found = self.native.units
         assert {name: found[name] for name, value in self.plain.units.items() if found[name] != value} == {}
         assert self.native_around.memory == self.plain_around.memory
@@ -137,6 +137,8 @@ PROGRAMS = {
     + "nop\n" * 7
     + "add r5, r5, #1\nmov ms, r5\nmov.tlast ms, r5\nvmov x0, SCD\nvmov MCD, x0",
     "events": "event #0\nevent #1\nadd r1, r1, #1",
+    "banks": "vlda wl2, [p0], #32; vldb wl3, [p0, #32]; vst wl1, [p1], #32\nlda r2, [p0, #4]; vst wl1, [p1, #0]\n"
+    "st.s8 r0, [p0, #1]\n" + "nop\n" * 4 + "event #0\nvldb wl4, [p0, #0]\nlda r4, [p1, #0]\nnop\nevent #1",
 }
 REGISTERS = {"r0": 5, "r8": 0x308, "p0": DATA, "p1": DATA + 0x1000, "p7": 0, "x1": words(*range(16))} | {
     "r1": 0xFFFFFFFF, "m0": 96, "dn0": 2, "dj0": 32, "dn4": 3, "dj4": 64, "wl0": words(*range(DATA, DATA + 256, 32)),
@@ -195,13 +197,15 @@ def test_errors_of_the_surroundings_are_raised():
         "vldb.compr.pop wl0, [p0]",
         "vmul cm0, x0, x1, r0",
         "vmac.f bml0, bml0, x0, x1, r0",
+        "vmul cm0, x0, qx1, r0",
+        "vshift.align x0, x1, s0, x2, r0",
         "j #0\nnop\nj #0",
     ],
 )
 def test_what_is_refused(text: str):
     """In the same words, at the same place."""
     both = Both(assemble(text + "\nnop" * 8), LONGEST_BLOCK)
-    both.set_registers(r0=99)
+    both.set_registers(r0=0x10048, s0=3)
     errors = list[str]()
     for core in (both.plain, both.native):
         with pytest.raises(ExecutionError) as error:
