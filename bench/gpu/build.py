@@ -1,8 +1,9 @@
 """Compiles everything that bench/gpu/run.py runs, on a machine that needs no GPU: `python bench/gpu/build.py DIR`.
 
-Bundles of AIR programs come from `tilewright air compile`; the CUDA to compare with from nvcc, here if there is one,
-else where it runs. AIR programs of others are compiled too if the environment's UPSTREAM names the folder that holds
-them (mlir-air's test/gpu).
+Products of matrices are those of the library: `bench/gpu/python_programs.py` builds and times them. Bundles of AIR
+programs come from `tilewright air compile`; the CUDA to compare with from nvcc, here if there is one, else where it
+runs. AIR programs of others are compiled too if the environment's UPSTREAM names the folder that holds them (mlir-air's
+test/gpu).
 """
 
 from __future__ import annotations
@@ -13,19 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from matmul import matmul_f32, tiles_for
-from matmul_bf16 import TILE, matmul_bf16
-from matmul_bf16_wgmma import grid, matmul_bf16_wgmma
 from messages import all_to_all_writes, round_trips, weakened_exchanges
 
 from tilewright.cli.main import main
 
 CHIP = "sm_90"
-HOPPER = "sm_90a"
-"""With the instructions that no other chip has."""
 ROUNDS = 100_000
-SIZES = ((1024,) * 3, (2048,) * 3, (4096,) * 3, (8192,) * 3, (1000, 1112, 776), (4097, 4095, 4099))
-TENSOR_SIZES = 4096, 8192
 RANKS, MESSAGE_WORDS, BLOCKS, REPEATS = 4, 1 << 24, 264, 20
 HERE = Path(__file__).parent
 UPSTREAM = {
@@ -42,31 +36,20 @@ UPSTREAM = {
 """Programs and the lanes of their waves: dma_copy has more waves of 64 lanes than a block can have."""
 
 
-def compile_text(text: str, folder: Path, name: str, *options: str, chip: str = CHIP) -> None:
+def compile_text(text: str, folder: Path, name: str) -> None:
     source = folder / f"{name}.mlir"
     source.write_text(text)
-    compile_file(source, folder / name, 32, *options, chip=chip)
+    compile_file(source, folder / name, 32)
 
 
-def compile_file(source: Path, folder: Path, lanes: int, *options: str, chip: str = CHIP) -> None:
-    command = ["air", "compile", str(source), "--target", chip, "--wave-size", str(lanes), "-o", str(folder), *options]
+def compile_file(source: Path, folder: Path, lanes: int) -> None:
+    command = ["air", "compile", str(source), "--target", CHIP, "--wave-size", str(lanes), "-o", str(folder)]
     if main(command):
         sys.exit(f"{source} does not compile")
 
 
 def build(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for m, n, k in SIZES:
-        name, tiles = f"matmul_{m}x{n}x{k}", tiles_for(m, n)
-        compile_text(matmul_f32(m, n, k, tiles), folder, name, "--entry", "matmul")
-        (folder / name / "grid").write_text(f"{-(-n // tiles.n)} {-(-m // tiles.m)} 1\n")
-    for size in TENSOR_SIZES:
-        name = f"tensor_{size}"
-        compile_text(matmul_bf16(size, size, size), folder, name, "--entry", "matmul")
-        (folder / name / "grid").write_text(f"{size // TILE} {size // TILE} 1\n")
-        name, (across, down) = f"tensor_{size}_wgmma", grid(size, size)
-        compile_text(matmul_bf16_wgmma(size, size, size), folder, name, "--entry", "matmul", chip=HOPPER)
-        (folder / name / "grid").write_text(f"{across} {down} 1\n")
     for protocol in ("line", "ordered"):
         compile_text(round_trips(protocol, ROUNDS), folder, f"round_trips_{protocol}")
     compile_file(HERE / "exchange.mlir", folder / "exchange", 32)

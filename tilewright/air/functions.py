@@ -41,7 +41,10 @@ from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.passes.air.hierarchies import find_target
 from tilewright.support.tracebacks import at_user_line, user_facing
 
-OPTIONS = "ranks", "backend", "chip", "wave_size", "heap_bytes", "seed", "settings", "timeout", "check", "show"
+OPTIONS = (
+    *("ranks", "backend", "chip", "wave_size", "heap_bytes", "seed", "settings", "timeout", "check", "show"),
+    "profile",
+)
 defaults: ContextVar[Mapping[str, Any]] = ContextVar("defaults", default=MappingProxyType({}))
 """Options of all calls that do not say otherwise, such as `backend`; the command line sets them."""
 
@@ -119,7 +122,7 @@ class Jit:
         """Run it; gives what was counted and printed, and the arrays of all ranks."""
         options = {**defaults.get(), **self._options}
         program, job = self._job(arguments, constants, options)
-        return program.run_job(
+        result = program.run_job(
             job.with_arguments(list(arguments)),
             arguments,
             options.get("ranks"),
@@ -127,6 +130,10 @@ class Jit:
             options.get("show"),
             options.get("check", True),
         )
+        # functions of the library give arrays, not results: whoever wants their profiles is told
+        if callable(options.get("profile")) and result.profile is not None:
+            options["profile"](result.profile)
+        return result
 
     def program(self, *arguments: Any, **constants: Any) -> AirProgram:
         """What it becomes for such arguments."""
@@ -144,11 +151,12 @@ class Jit:
         program, build = self._built(arguments, constants, target, lanes, backend)
         settings = dict(options.get("settings") or {})
         seed = options.get("seed", 0)
-        key = (backend, target.chip, lanes, options.get("heap_bytes"), tuple(sorted(settings.items())))
+        profile = bool(options.get("profile"))
+        key = (backend, target.chip, lanes, options.get("heap_bytes"), tuple(sorted(settings.items())), profile)
         with build.lock:
             if key not in build.jobs:
                 build.jobs[key] = program.job(
-                    backend, self.function.__name__, target.chip, lanes, options.get("heap_bytes"), 0, settings
+                    backend, self.function.__name__, target.chip, lanes, options.get("heap_bytes"), 0, settings, profile
                 )
             job = build.jobs[key]
         return program, replace(job, options=replace(job.options, seed=seed)) if seed else job

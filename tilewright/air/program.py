@@ -218,6 +218,7 @@ class AirProgram:
         timeout: float | None = None,
         show: Show | None = None,
         check: bool = True,
+        profile: bool = False,
     ) -> RunResult:
         """Run a function of the program on a process for each rank.
 
@@ -237,12 +238,13 @@ class AirProgram:
             timeout: seconds after which it counts as hung
             show: called with lines that ranks print as they come
             check: whether what the devices complain about is raised
+            profile: whether what kernels do is counted, for `profile` of the result; the emulator can
 
         Raises:
             Hang: if ranks wait for each other, or longer than `timeout`
             Fault: if a rank fails
         """
-        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings).with_arguments(arguments)
+        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings, profile).with_arguments(arguments)
         return self.run_job(job, arguments, ranks, timeout, show, check)
 
     def run_job(
@@ -275,18 +277,21 @@ class AirProgram:
         heap_bytes: int | None = None,
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
+        profile: bool = False,
     ) -> RankJob:
         """Everything that ranks need to know to run, but for the arguments.
 
-        `backend`, `entry`, `chip`, `wave_size`, `heap_bytes`, `seed` and `settings` are as in `run`.
+        `backend`, `entry`, `chip`, `wave_size`, `heap_bytes`, `seed`, `settings` and `profile` are as in `run`.
         """
         if backend not in BACKENDS:
             fail(None, f"unknown backend '{backend}'; there is {', '.join(BACKENDS)}")
+        if profile and backend != "emulator":
+            raise ArgumentError(f"profiles are of the emulator: run it there, or with the maker's tools on {backend}")
         target = find_target(chip or default_chip(backend))
         lanes = lanes_of(target, wave_size)
         host = self.host(self.lowered(target, lanes, heap_bytes), entry)
         seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
-        options = DeviceOptions(target, lanes, seed, dict(settings or {}), dict(self.sources))
+        options = DeviceOptions(target, lanes, seed, dict(settings or {}), dict(self.sources), profile)
         job = RankJob(host, (), backend, options)
         job.prepare()  # settings and kernels are checked before processes start
         return job

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright.cli.errors import CommandLineError, InputError, complaining, show_diagnostics
-from tilewright.cli.files import read_text, write_folder
+from tilewright.cli.files import read_text, write_folder, write_text
 from tilewright.cli.parsers import HEAP_SIZE, arguments, switch, value, values
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tilewright.gpu.host.arguments import Argument
     from tilewright.gpu.host.outcome import AirRunResult, DiagnosticRecord, RankReport
     from tilewright.gpu.host.rank import RankJob
+    from tilewright.gpu.profile import Profile
 
 LAUNCHERS = "local", "mpi"
 WORLD_SIZES = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"
@@ -61,6 +62,7 @@ add_arguments = arguments(
         "--no-prefix": switch("do not say which rank printed a line"),
         "--verbose": switch("say on stderr what happens and what was counted"),
         "--json": switch("print the outcome for machines, with what ranks printed"),
+        "--profile": value("FILE.html", "say on stderr what kernels do, and write a page of it", nargs="?", const=""),
     }
 )
 
@@ -72,6 +74,7 @@ def run(args: Namespace) -> int:
 
     with complaining(ArgumentError, usage):
         args.timeout = checked_timeout(args.timeout)
+    _check_profile(args)
     if (Path(args.file) / "bundle.json").is_file():
         from tilewright.gpu.bundle.run import run_bundle
 
@@ -87,12 +90,32 @@ def run(args: Namespace) -> int:
     return _run_under_mpi(program, args) if args.launcher == "mpi" else _run_locally(program, args)
 
 
+def _check_profile(args: Namespace) -> None:
+    if args.profile is None:
+        return
+    if args.profile and not args.profile.endswith(".html"):
+        raise usage(f"--profile writes a page, FILE.html, not '{args.profile}'")
+    if args.backend != "emulator" or (Path(args.file) / "bundle.json").is_file():
+        raise usage("--profile is for the emulator: leave --backend out, and give the program, not what it became")
+    if args.launcher == "mpi":
+        raise usage("--profile is not for --launcher mpi: let this process start the ranks")
+
+
+def show_profile(profile: Profile, args: Namespace) -> None:
+    """Print a profile, unless the outcome for machines has it, and write its page."""
+    if not args.json:
+        print(profile, file=sys.stderr)
+    if args.profile:
+        write_text(args.profile, profile.html(Path(args.file).name))
+
+
 def _run_python(args: Namespace) -> int:
     """Run a Python program whose functions `air.jit` traces, with these options for all of them."""
     import runpy
 
     from tilewright.air.functions import defaults
     from tilewright.cli.run_values import pairs
+    from tilewright.gpu.profile import Profile, joined
     from tilewright.support.lazy import setting
 
     for option, given in (("--arg", args.arg), ("--out", args.out), ("--entry", args.entry)):
@@ -110,9 +133,17 @@ def _run_python(args: Namespace) -> int:
         "settings": pairs("--set", args.set),
         "timeout": args.timeout,
     }
+    profiles = list[Profile]()
+    if args.profile is not None:
+        options["profile"] = profiles.append
     read_text(args.file)  # what cannot be read is said as of any file
     with setting(defaults, {name: value for name, value in options.items() if value is not None}):
         runpy.run_path(args.file, run_name="__main__")
+    if args.profile is not None:
+        found = joined(profiles)
+        show_profile(found, args)
+        if args.json:
+            print(json.dumps({"profile": found.facts()}))
     return 0
 
 
@@ -129,6 +160,8 @@ def _run_locally(program: AirProgram, args: Namespace) -> int:
         printer.all(result)
     if result.status == 0 and args.out is not None:
         save_buffers(Path(args.out), job.program.entry, result)
+    if result.profile is not None:
+        show_profile(result.profile, args)
     return report(result, {program.name: program.text}, args.json, args.verbose)
 
 
@@ -154,6 +187,7 @@ def make_job(program: AirProgram, args: Namespace) -> RankJob:
             heap_bytes=args.heap_size,
             seed=args.seed,
             settings=settings,
+            profile=args.profile is not None,
         )
         return job.with_arguments(_arguments(job.program.entry, args.arg))
 
@@ -264,6 +298,7 @@ def outcome(result: AirRunResult) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "counters": result.counters,
         "ranks": [_rank(rank) for rank in result.ranks],
+        **({} if result.profile is None else {"profile": result.profile.facts()}),
     }
 
 

@@ -1,8 +1,9 @@
-"""GPUs as data: how wide their waves are and how much of everything a block and a thread may have."""
+"""GPUs as data: how wide their waves are, how much of everything a block and a thread may have, and how fast the
+fastest products with them are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 KIB = 1024
@@ -91,3 +92,102 @@ processors; the ISA documents); gfx906 and gfx1030 have none."""
 
 DEFAULT_AMD = "gfx942"
 DEFAULT_NVIDIA = "sm_90"
+
+
+@dataclass(frozen=True)
+class RegisterFile:
+    """Registers of a SIMD for each lane, how many are given at a time, and waves that it holds at most."""
+
+    registers: int
+    granule: int
+    waves: int
+    simds: int
+
+
+# AMD: LLVM's AMDGPU target (total and granule of VGPRs, waves per EU): from gfx90a on, accumulation registers count
+# too. NVIDIA: 64 K registers in four parts of a multiprocessor, given to a warp 256 at a time (CUDA occupancy
+# calculator), which is 512 for each lane of a part, 8 at a time.
+_GCN, _CDNA2, _RDNA2 = RegisterFile(256, 4, 10, 4), RegisterFile(512, 8, 8, 4), RegisterFile(1024, 16, 16, 2)
+_RDNA3 = RegisterFile(1536, 24, 16, 2)
+REGISTER_FILES = {
+    **dict.fromkeys(("gfx906", "gfx908"), _GCN),
+    **dict.fromkeys(("gfx90a", "gfx942", "gfx950"), _CDNA2),
+    "gfx1030": _RDNA2,
+    **dict.fromkeys(("gfx1100", "gfx1151", "gfx1200", "gfx1201"), _RDNA3),
+    **{t.chip: RegisterFile(512, 8, t.unit_waves // 4, 4) for t in _TARGETS if t.vendor is Vendor.NVIDIA},
+}
+"""By chip."""
+
+
+@dataclass(frozen=True)
+class MemoryShape:
+    """How accesses of a wave are served."""
+
+    transaction_bytes: int
+    """What global memory is read and written in."""
+    banks: int
+    """Of memory of a block, four bytes wide each."""
+
+
+# NVIDIA: transactions of 32 bytes and 32 banks (CUDA programming guide, device memory accesses and shared memory).
+# AMD: lines of the vector cache (CDNA2 and CDNA3 white papers: 64 and 128 bytes; RDNA white paper: 128), 32 banks of
+# LDS (ISA documents), 64 on CDNA4 (its ISA document).
+_NVIDIA_MEMORY, _OLDER_CDNA, _WIDE_LINES = MemoryShape(32, 32), MemoryShape(64, 32), MemoryShape(128, 32)
+MEMORY_SHAPES = {
+    **dict.fromkeys(("gfx906", "gfx908", "gfx90a"), _OLDER_CDNA),
+    **dict.fromkeys(("gfx942", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"), _WIDE_LINES),
+    "gfx950": MemoryShape(128, 64),
+    **{t.chip: _NVIDIA_MEMORY for t in _TARGETS if t.vendor is Vendor.NVIDIA},
+}
+"""By chip."""
+
+
+@dataclass(frozen=True)
+class GpuPeaks:
+    """What the maker says of a product: tera-operations per second without sparsity, and bytes per second."""
+
+    product: str
+    memory_gbs: float
+    lanes: float
+    """On the lanes, in f32."""
+    matrix: dict[str, float] = field(default_factory=dict[str, float])
+    """In matrix instructions, by the type of what is multiplied."""
+
+
+# As the makers' data sheets have it of what is named; nothing here was measured. MI250X has two such GPUs: half of the
+# product each. RDNA's number for lanes is with two operations issued at once, as AMD gives it.
+PEAKS = {
+    "gfx906": GpuPeaks("Instinct MI60", 1024, 14.7),
+    "gfx908": GpuPeaks("Instinct MI100", 1228.8, 23.1, {"f32": 46.1, "f16": 184.6, "bf16": 92.3, "i8": 184.6}),
+    "gfx90a": GpuPeaks(
+        "one of two GPUs of an Instinct MI250X", 1638.4, 23.95, {"f32": 47.85, "f16": 191.5, "bf16": 191.5, "i8": 191.5}
+    ),
+    "gfx942": GpuPeaks(
+        "Instinct MI300X",
+        5300,
+        163.4,
+        {"f32": 163.4, "tf32": 653.7, "f16": 1307.4, "bf16": 1307.4, "fp8": 2614.9, "i8": 2614.9},
+    ),
+    "gfx950": GpuPeaks(
+        "Instinct MI355X", 8000, 157.3, {"f32": 157.3, "f16": 2516.6, "bf16": 2516.6, "fp8": 5033.2, "i8": 5033.2}
+    ),
+    "gfx1030": GpuPeaks("Radeon RX 6900 XT", 512, 23.04),
+    "gfx1100": GpuPeaks("Radeon RX 7900 XTX", 960, 61.4, {"f16": 122.8, "bf16": 122.8, "i8": 122.8}),
+    "gfx1151": GpuPeaks("Radeon 8060S of a Ryzen AI Max+ 395", 256, 29.7, {"f16": 59.4, "bf16": 59.4, "i8": 59.4}),
+    "gfx1200": GpuPeaks("Radeon RX 9060 XT", 320, 25.6, {"f16": 103, "bf16": 103, "fp8": 205, "i8": 205}),
+    "gfx1201": GpuPeaks("Radeon RX 9070 XT", 640, 48.7, {"f16": 195, "bf16": 195, "fp8": 389, "i8": 389}),
+    "sm_70": GpuPeaks("Tesla V100 SXM2", 900, 15.7, {"f16": 125}),
+    "sm_75": GpuPeaks("Quadro RTX 8000", 672, 16.3, {"f16": 130.5, "i8": 261}),
+    "sm_80": GpuPeaks("A100 SXM 80GB", 2039, 19.5, {"tf32": 156, "f16": 312, "bf16": 312, "i8": 624}),
+    "sm_86": GpuPeaks("RTX A6000", 768, 38.7, {"tf32": 77.4, "f16": 154.8, "bf16": 154.8, "i8": 309.7}),
+    "sm_89": GpuPeaks(
+        "RTX 6000 Ada", 960, 91.1, {"tf32": 182.1, "f16": 364.2, "bf16": 364.2, "fp8": 728.5, "i8": 728.5}
+    ),
+    **dict.fromkeys(
+        ("sm_90", "sm_90a"),
+        GpuPeaks("H200 SXM", 4800, 66.9, {"tf32": 494.7, "f16": 989.4, "bf16": 989.4, "fp8": 1978.9, "i8": 1978.9}),
+    ),
+    "sm_100": GpuPeaks("B200 SXM", 8000, 75, {"tf32": 1100, "f16": 2250, "bf16": 2250, "fp8": 4500, "i8": 4500}),
+    "sm_120": GpuPeaks("RTX PRO 6000 Blackwell", 1792, 125, {"f16": 503.8, "bf16": 503.8, "fp8": 1007.6, "i8": 1007.6}),
+}
+"""By chip."""

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_attr_definition, operand_def, result_def
 
 from tilewright.dialects._ods import op_definition, register_read
+from tilewright.dialects._rocdl_matrices import MATRIX_OPERATIONS
 from tilewright.dialects._targets import TargetAttr
 
 
@@ -130,6 +131,7 @@ OPERATIONS: Sequence[type[IRDLOperation]] = [
     ReadfirstlaneOp,
     ReadlaneOp,
     BallotOp,
+    *MATRIX_OPERATIONS,
 ]
 
 ROCDL = Dialect("rocdl", list(OPERATIONS), [ROCDLTargetAttr])

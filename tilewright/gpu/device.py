@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # what runs compiled programs has no compiler beside it
     from xdsl.dialects.builtin import LocationAttr
 
     from tilewright.dialects.gpu.kernels import GPUModuleOp
+    from tilewright.gpu.profile import LaunchProfile
 
 MOST_RANKS = 256
 MOST_HEAP_BYTES = 1 << 46
@@ -141,6 +142,8 @@ class DeviceOptions:
     """What only some devices know, by name; a device refuses names that it does not know with `DeviceError`."""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts of the program's files, for messages."""
+    profile: bool = False
+    """Whether launches are profiled; only the emulator can."""
 
 
 class GpuDevice(Protocol):
@@ -196,6 +199,10 @@ class GpuDevice(Protocol):
 
     def counters(self) -> Mapping[str, int]:
         """What the device counted so far: launches, waves, lane operations, and the like."""
+        ...
+
+    def profile(self) -> Sequence[LaunchProfile]:
+        """Of launches so far, where they are profiled."""
         ...
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import LocationAttr
 
     from tilewright.dialects.gpu.kernels import GPUModuleOp
+    from tilewright.gpu.profile import LaunchProfile
     from tilewright.native.gpu_code import GpuCode
 
 ATTACH_GLOBALLY = 1
@@ -280,6 +281,10 @@ class DriverDevice(ABC, Generic[_Library]):
 
     def counters(self) -> Mapping[str, int]:
         return {"launches": self._launches}
+
+    def profile(self) -> Sequence[LaunchProfile]:
+        """None: a real GPU is not watched."""
+        return ()
 
     def close(self) -> None:
         with self._explained("close the GPU"):

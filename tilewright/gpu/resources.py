@@ -1,16 +1,26 @@
-"""What compiled kernels take of an AMD GPU: registers, memory of a block, spills, and how many waves it holds then.
+"""What compiled kernels take of a GPU: registers, memory of a block, spills, and how many waves it holds then.
 
-LLVM writes it behind the code, as metadata of each kernel. Kernels of NVIDIA's GPUs get registers from the driver.
+For AMD's GPUs LLVM writes it behind the code, as metadata of each kernel. Kernels of NVIDIA's get registers from the
+driver, or from `ptxas` where that is installed.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-from tilewright.device.gpu_targets import GpuTarget, Vendor
+from tilewright.device.gpu_targets import REGISTER_FILES, GpuTarget, Vendor
+from tilewright.errors import Error
+
+if TYPE_CHECKING:
+    from tilewright.dialects.gpu.kernels import GPUModuleOp
 
 FIELDS = {
     "vgprs": "vgpr_count",
@@ -27,21 +37,6 @@ KERNELS = re.compile(r"^amdhsa\.kernels:\n(.*?)^amdhsa\.", re.MULTILINE | re.DOT
 
 
 @dataclass(frozen=True)
-class RegisterFile:
-    """Registers of a SIMD for each lane, how many are given at a time, and waves that it holds at most."""
-
-    registers: int
-    granule: int
-    waves: int
-    simds: int
-
-
-# LLVM's AMDGPU target (total and granule of VGPRs, waves per EU): from gfx90a on, accumulation registers count too.
-CDNA, RDNA3 = RegisterFile(512, 8, 8, 4), RegisterFile(1536, 24, 16, 2)
-FILES = {"gfx90a": CDNA, "gfx942": CDNA, "gfx950": CDNA, "gfx1100": RDNA3}
-
-
-@dataclass(frozen=True)
 class KernelResources:
     """Of one kernel; spills are registers that do not fit and go to memory."""
 
@@ -55,17 +50,9 @@ class KernelResources:
     lds_bytes: int
     threads: int
 
-    def waves(self, target: GpuTarget) -> int | None:
-        """Waves that a unit of the GPU holds at a time, as far as registers and memory of blocks let it; None if that
-        is not known of the chip."""
-        file = FILES.get(target.chip)
-        if file is None:
-            return None
-        taken = -(-max(self.vgprs, 1) // file.granule) * file.granule
-        by_registers = min(file.waves, file.registers // taken) * file.simds
-        each = max(1, -(-self.threads // target.wave_size))
-        blocks = target.unit_shared_bytes // self.lds_bytes if self.lds_bytes else target.unit_blocks
-        return min(by_registers // each, blocks, target.unit_blocks) * each
+    def waves(self, target: GpuTarget) -> int:
+        """Waves that a unit of the GPU holds at a time, as far as registers and memory of blocks let it."""
+        return occupancy(target, self.threads, self.lds_bytes, self.vgprs).waves
 
     def complaints(self, target: GpuTarget) -> Iterator[str]:
         """What does not fit, or fits badly."""
@@ -85,6 +72,33 @@ class KernelResources:
         return {**asdict(self), "waves": self.waves(target)}
 
 
+@dataclass(frozen=True)
+class Occupancy:
+    """Waves that a unit of a GPU holds at a time, how many it could, and what keeps it from more."""
+
+    waves: int
+    most: int
+    limit: str
+
+    @property
+    def share(self) -> float:
+        return self.waves / self.most
+
+
+def occupancy(target: GpuTarget, threads: int, shared_bytes: int, registers: int | None) -> Occupancy:
+    """Of blocks of so many threads; by everything but registers if these are not known."""
+    file = REGISTER_FILES[target.chip]
+    each = max(1, -(-threads // target.wave_size))
+    blocks = {"waves": target.unit_waves // each, "blocks": target.unit_blocks}
+    if shared_bytes:
+        blocks["LDS" if target.vendor is Vendor.AMD else "shared memory"] = target.unit_shared_bytes // shared_bytes
+    if registers is not None:
+        taken = -(-max(registers, 1) // file.granule) * file.granule
+        blocks["registers"] = min(file.waves, file.registers // taken) * file.simds // each
+    limit = min(blocks, key=lambda cause: blocks[cause])
+    return Occupancy(blocks[limit] * each, target.unit_waves, limit)
+
+
 def kernel_resources(assembly: str, target: GpuTarget) -> list[KernelResources]:
     """Of all kernels of a module, from its assembly."""
     if target.vendor is not Vendor.AMD:
@@ -101,3 +115,45 @@ def _kernel(text: str) -> KernelResources:
     lines = dict(re.findall(r"^(?:    |)\.(\w+): +(\S+)$", text, re.MULTILINE))
     numbers = {ours: int(lines.get(name, 0)) for ours, name in FIELDS.items()}
     return KernelResources(lines["name"].strip("'\""), **numbers)
+
+
+PTXAS_OF_PYPI = Path("nvidia") / "cuda_nvcc" / "bin" / "ptxas"
+"""Where PyPI's nvidia-cuda-nvcc-cu12 puts it, among packages."""
+PTXAS_SECONDS = 120
+PTXAS_KERNEL = re.compile(r"Compiling entry function '([^']+)'.*?Used (\d+) registers", re.DOTALL)
+
+
+def find_ptxas() -> str | None:
+    """NVIDIA's assembler, if it is installed."""
+    ours = Path(sysconfig.get_path("purelib")) / PTXAS_OF_PYPI
+    return str(ours) if ours.is_file() else shutil.which("ptxas")
+
+
+def ptx_registers(ptx: str, target: GpuTarget) -> dict[str, int]:
+    """Registers of a thread that `ptxas` gives kernels, by name; none where there is no `ptxas`, or it fails."""
+    tool = find_ptxas()
+    if tool is None:
+        return {}
+    with TemporaryDirectory() as folder:
+        source = Path(folder) / "kernels.ptx"
+        source.write_text(ptx)
+        command = [tool, "-v", f"-arch={target.chip}", str(source), "-o", str(Path(folder) / "kernels.cubin")]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PTXAS_SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return {}
+    return {name: int(registers) for name, registers in PTXAS_KERNEL.findall(done.stderr + done.stdout)}
+
+
+def thread_registers(module: GPUModuleOp, target: GpuTarget, wave_size: int) -> dict[str, int]:
+    """Registers of a thread, by kernel, as compilers give them; none for a module that they do not take."""
+    from tilewright.native.gpu_code import compile_kernels, machine_of
+
+    try:
+        code = compile_kernels(module, machine_of(target, wave_size))
+    # the emulator runs more than compilers take
+    except Error:
+        return {}
+    if target.vendor is Vendor.NVIDIA:
+        return ptx_registers(code.assembly, target)
+    return {kernel.name: kernel.vgprs for kernel in kernel_resources(code.assembly, target)}

@@ -105,6 +105,7 @@ HANDLERS: dict[str, Handler] = {
     "arith.extf": _extf,
     "arith.truncf": _truncf,
     "arith.bitcast": bitcast,
+    "vector.bitcast": bitcast,
     "builtin.unrealized_conversion_cast": _change_sign,
     "arith.sitofp": _to_float(unsigned=False),
     "arith.uitofp": _to_float(unsigned=True),

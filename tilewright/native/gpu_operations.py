@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 
 from tilewright.device.gpu_targets import AMD_MATRIX_CHIPS, Vendor
 from tilewright.dialects import llvm, memref, vector
+from tilewright.dialects._rocdl_matrices import MATRIX_OPERATIONS, MatrixOp
 from tilewright.dialects.aie.data_layout import element_count
 from tilewright.dialects.gpu.attributes import DimensionAttr, ShuffleMode
 from tilewright.dialects.gpu.lanes import ShuffleOp
@@ -111,6 +112,47 @@ def _amd_instruction(kernel: KernelLowering, op: Operation) -> ir.Value:
     if kernel.machine.target.vendor is not Vendor.AMD:
         raise Untranslatable(f"{kernel.machine.chip} has no such instruction; use gpu.shuffle or gpu.lane_id")
     return call(kernel, INTRINSICS[op.name], I32, *(kernel[operand] for operand in op.operands))
+
+
+class BFloat(ir.Type):
+    """LLVM's `bfloat`, which llvmlite does not know."""
+
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BFloat)
+
+    def __hash__(self) -> int:
+        return hash(BFloat)
+
+
+def _matrices(kernel: KernelLowering, op: MatrixOp) -> ir.Value:
+    """A matrix instruction of AMD's, by its intrinsic."""
+    row, machine = op.instruction, kernel.machine
+    if machine.chip not in row.chips:
+        raise Untranslatable(f"{machine.chip} has no such instruction; {', '.join(row.chips)} have it")
+    if machine.wave_size != row.wave_size:
+        raise Untranslatable(f"it is for waves of {row.wave_size} lanes, not of {machine.wave_size}")
+    values = [kernel[value] for value in op.args]
+    if "bf16" in row.operand:
+        # everything else has the bits of a bf16 as an integer
+        short = ir.VectorType(BFloat(), row.each)
+        values[:2] = [kernel.builder.bitcast(value, short) for value in values[:2]]
+    name = f"llvm.amdgcn.{row.name}"
+    if not row.repeats:
+        # what does not stand there as a number LLVM ends the process over
+        if not all(isinstance(value, ir.Constant) for value in values[3:]):
+            raise Untranslatable("its last operands are modes, which have to be constants")
+        return call(kernel, name, values[2].type, *values)
+    a, b, c = values
+    # intrinsics of RDNA are named after their types as well
+    count, element = cast(Any, a.type).count, {"f16": "f16", "bf16": "i16", "i8": "i32"}[row.element]
+    name = f"{name}.v{row.sums}{row.sum_type}.v{count}{element}"
+    if row.element != "i8":
+        return call(kernel, name, c.type, a, b, c)
+    signs = [ir.Constant(ir.IntType(1), bool(sign)) for sign in (op.signA, op.signB, op.clamp)]
+    return call(kernel, name, c.type, signs[0], a, signs[1], b, c, signs[2])
 
 
 def _barrier(kernel: KernelLowering, op: Operation) -> None:
@@ -271,6 +313,7 @@ GPU_OPERATIONS: Mapping[str, Handler] = {
     **{f"rocdl.{name}.{d}": _register(what, d) for name, what in ROCDL.items() for d in DIMENSIONS},
     **{f"rocdl.grid.dim.{d}": _all_threads(d) for d in DIMENSIONS},
     **dict.fromkeys(INTRINSICS, computed(_amd_instruction)),
+    **{operation.name: computed(_matrices) for operation in MATRIX_OPERATIONS},
     "nvvm.read.ptx.sreg.laneid": computed(lambda kernel, op: kernel.machine.lane(kernel)),
     "nvvm.read.ptx.sreg.warpsize": computed(lambda kernel, op: i32(kernel.machine.wave_size)),
     "rocdl.wavefrontsize": computed(lambda kernel, op: i32(kernel.machine.wave_size)),

@@ -143,7 +143,7 @@ def test_eight_ranks_and_more_than_a_tile() -> None:
             lambda: library.matmul(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), out_dtype=int),
             "a product is of",
         ),
-        (lambda: library.matmul(np.zeros((2, 3)), np.zeros((3, 3))), "a is a matrix of f32, f16, bf16 or fp8"),
+        (lambda: library.matmul(np.zeros((2, 3)), np.zeros((3, 3))), "a is a matrix of f32, f16, bf16, fp8 or i8"),
     ],
 )
 def test_what_does_not_fit_is_refused(call, text: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from emulated import emulator, in_kernel, run
+from gpu_kernels import assembled, compiled, kernel, needs_ptxas
 
 from tilewright.air import library
 from tilewright.air.functions import Jit
@@ -112,3 +115,48 @@ def test_products_on_tensor_cores_have_no_races(monkeypatch) -> None:
 def test_a_wait_that_is_missing_is_a_race(monkeypatch, broken: str) -> None:
     with pytest.raises(Fault, match="data race"):
         checked_product(monkeypatch, broken)
+
+
+MMA = """%l = gpu.thread_id x %c0 = arith.constant 0 : index %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %c3 = arith.constant 3 : index %c4 = arith.constant 4 : index %c6 = arith.constant 6 : index
+      %a0 = vector.load %a[%l, %c0] : memref<32x8xf16>, vector<2xf16>
+      %a1 = vector.load %a[%l, %c2] : memref<32x8xf16>, vector<2xf16>
+      %a2 = vector.load %a[%l, %c4] : memref<32x8xf16>, vector<2xf16>
+      %a3 = vector.load %a[%l, %c6] : memref<32x8xf16>, vector<2xf16>
+      %b0 = vector.load %b[%l, %c0] : memref<32x4xf16>, vector<2xf16>
+      %b1 = vector.load %b[%l, %c2] : memref<32x4xf16>, vector<2xf16>
+      %f = arith.constant 1.0 : f32
+      %d = nvvm.mma.sync A[%a0, %a1, %a2, %a3]  B[%b0, %b1]  C[%f, %f, %f, %f]  {layoutA = #nvvm.mma_layout<row>,
+        layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 16>}
+        : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+      %d0 = llvm.extractvalue %d[0] : !llvm.struct<(f32, f32, f32, f32)>
+      %d1 = llvm.extractvalue %d[1] : !llvm.struct<(f32, f32, f32, f32)>
+      %d2 = llvm.extractvalue %d[2] : !llvm.struct<(f32, f32, f32, f32)>
+      %d3 = llvm.extractvalue %d[3] : !llvm.struct<(f32, f32, f32, f32)>
+      memref.store %d0, %c[%l, %c0] : memref<32x4xf32>
+      memref.store %d1, %c[%l, %c1] : memref<32x4xf32>
+      memref.store %d2, %c[%l, %c2] : memref<32x4xf32>
+      memref.store %d3, %c[%l, %c3] : memref<32x4xf32>"""
+MMA_ARGUMENTS = "%a: memref<32x8xf16>, %b: memref<32x4xf16>, %c: memref<32x4xf32>"
+
+
+def test_a_warp_multiplies_what_its_lanes_hold() -> None:
+    """Places of elements as PTX's manual has them for m16n8k16."""
+    a, b, lanes = drawn(16, 16, dtype=np.float16), drawn(16, 8, dtype=np.float16), np.arange(32)
+    group, pair = lanes // 4, 2 * (lanes % 4)
+    rows = [(group + 8 * half, pair + 8 * deep + place) for deep in range(2) for half in range(2) for place in range(2)]
+    left = np.stack([a[place] for place in rows], axis=1)
+    right = np.stack([b[pair + 8 * deep + place, group] for deep in range(2) for place in range(2)], axis=1)
+    sums = np.zeros((32, 4), np.float32)
+    run(in_kernel(MMA, MMA_ARGUMENTS), left, right, sums, block=(32,), device=emulator("sm_90"))
+    exact = a.astype(np.float32) @ b.astype(np.float32) + 1
+    for number, (half, place) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+        assert np.allclose(sums[:, number], exact[group + 8 * half, pair + place], atol=1e-4)
+
+
+@needs_ptxas
+def test_nvidias_assembler_takes_products_of_a_warp(tmp_path: Path) -> None:
+    code = compiled(kernel(MMA, MMA_ARGUMENTS, 32), "sm_90", 32)
+    assert "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in code.assembly
+    assembled(code, tmp_path)

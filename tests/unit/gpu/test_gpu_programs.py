@@ -1,30 +1,10 @@
 """The AIR programs of bench/gpu, on the emulator: what is measured on a GPU has to be right first."""
 
-import numpy as np
 import pytest
-from matmul import Tiles, matmul_f32
 from messages import all_to_all_writes, round_trips
 
 import tilewright as tw
 from tilewright.cli.main import main
-
-TILES = Tiles(32, 32, 8, 8, 4, 4)
-
-
-@pytest.mark.parametrize(
-    "m, n, k",
-    [
-        pytest.param(64, 32, 16, id="whole tiles"),
-        pytest.param(40, 36, 20, id="edges inside of tiles"),
-        pytest.param(33, 35, 9, id="rows that are no multiple of 16 bytes"),
-    ],
-)
-def test_matmul(m, n, k):
-    random = np.random.default_rng(m)
-    a, b = (random.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
-    c = np.full((m, n), np.nan, np.float32)
-    tw.air.compile(matmul_f32(m, n, k, TILES)).run(a, b, c, chip="sm_90", wave_size=32)
-    np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("protocol", ["line", "ordered"])

@@ -1,8 +1,6 @@
 """Kernels for the tests of code generation, and what LLVM and NVIDIA's assembler make of them."""
 
-import shutil
 import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -10,10 +8,10 @@ from helpers import first, parsed
 
 from tilewright.device.gpu_targets import GPU_TARGETS
 from tilewright.dialects.gpu.kernels import GPUModuleOp
+from tilewright.gpu.resources import find_ptxas
 from tilewright.native.gpu_code import GpuCode, compile_kernels, machine_of
 
-PTXAS_OF_PYPI = Path(sysconfig.get_path("purelib")) / "nvidia" / "cuda_nvcc" / "bin" / "ptxas"
-PTXAS = str(PTXAS_OF_PYPI) if PTXAS_OF_PYPI.is_file() else shutil.which("ptxas")
+PTXAS = find_ptxas()
 needs_ptxas = pytest.mark.skipif(PTXAS is None, reason="no ptxas: pip install nvidia-cuda-nvcc-cu12")
 
 

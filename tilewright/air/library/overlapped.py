@@ -22,7 +22,7 @@ from tilewright.air.library.by_lines import MOST_RANKS
 from tilewright.air.library.collectives import heap_bytes
 from tilewright.air.library.finishing import Finish
 from tilewright.air.library.lane_products import LARGE, SMALL, VECTOR, Problem, ProductBlock, Tiles, waves_of
-from tilewright.air.library.products import FP8, check_matrix
+from tilewright.air.library.products import FLOATS, FP8, check_matrix
 from tilewright.air.messages import FlatArray, SymmetricArray, array, peer, symmetric
 from tilewright.air.tiles import load
 from tilewright.air.waves import barrier
@@ -77,7 +77,7 @@ def _both(parts: Sequence[Numbers], factors: Sequence[Numbers]) -> tuple[Numbers
     for name, arrays in (("parts", parts), ("factors", factors)):
         if len({(np.shape(one), np.asarray(one).dtype) for one in arrays}) != 1:
             raise ArgumentError(f"{name} of all ranks have one shape and one type")
-    a, b = (check_matrix(name, np.stack(arrays)) for name, arrays in (("parts", parts), ("factors", factors)))
+    a, b = (check_matrix(name, np.stack(arrays), FLOATS) for name, arrays in (("parts", parts), ("factors", factors)))
     if a.shape[2] != b.shape[1]:
         raise ArgumentError(f"matrices of shape {a.shape[1:]} and {b.shape[1:]} have no product")
     if a.dtype in FP8:

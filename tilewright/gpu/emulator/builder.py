@@ -12,6 +12,7 @@ from xdsl.ir import Block as IrBlock
 from tilewright.dialects._strides import strided_form
 from tilewright.dialects.llvm import LLVMArrayType, LLVMStructType
 from tilewright.gpu.emulator.arithmetic import fitting, wrap64
+from tilewright.gpu.emulator.operation_kinds import counted_operation
 from tilewright.gpu.emulator.program import (
     I64,
     LDS_WINDOW,
@@ -238,12 +239,12 @@ class ProgramBuilder:
                 (op, "lower it first to operations of memref, arith, math, vector, scf, cf, gpu or llvm"),
             )
         self.where = op.location
-        # counted as the program has them, not as instructions here
-        if op.name not in FREE:
-            self.block.lane_operations += 1
+        block, before = self.block, len(self.block.instructions)
         try:
             if (made := handler(self, op)) is not None:
                 self[op.results[0]] = made
+            if op.name not in FREE:
+                block.operations.append(counted_operation(op, block.instructions[before:], self.wave_size))
         except Unsupported as error:
             fail_op(op, f"cannot be run by the emulator: {error}")
 

@@ -23,6 +23,7 @@ from tilewright.gpu.emulator.memory import Memory, MemoryRange
 from tilewright.gpu.emulator.plan import Plan, make_plan
 from tilewright.gpu.emulator.program import Register
 from tilewright.gpu.emulator.turns import FreeTurns, SharedTurns, SingleRankTurns, Turns
+from tilewright.gpu.profile import LaunchProfile, full_name
 from tilewright.ir.diagnostics import DiagnosedError, fail
 from tilewright.ir.run_errors import Fault
 
@@ -58,17 +59,17 @@ class Settings:
         return cls(written.get("reorder") == "on", written.get("check") == "races", memory)
 
 
-Plans = dict[tuple[GpuTarget, int, bool], Plan]
+Plans = dict[tuple[GpuTarget, int, bool, bool], Plan]
 PLANS: WeakKeyDictionary[GPUFuncOp, Plans] = WeakKeyDictionary()
-"""By kernel, then by the chip, the lanes of a wave, and whether an access model watches."""
+"""By kernel, then by the chip, the lanes of a wave, and whether an access model and a profiler watch."""
 
 
-def kernel_plan(function: GPUFuncOp, target: GpuTarget, wave_size: int, careful: bool) -> Plan:
+def kernel_plan(function: GPUFuncOp, target: GpuTarget, wave_size: int, careful: bool, profiled: bool) -> Plan:
     """A kernel's plan, made once; an error if the emulator cannot run it, or the chip cannot hold it."""
-    plans, key = PLANS.setdefault(function, {}), (target, wave_size, careful)
+    plans, key = PLANS.setdefault(function, {}), (target, wave_size, careful, profiled)
     # a program without an access model has fewer and larger blocks
     if key not in plans:
-        plan = make_plan(function, wave_size, careful)
+        plan = make_plan(function, wave_size, careful, profiled)
         check_kernel(plan, target)
         plans[key] = plan
     return plans[key]
@@ -85,8 +86,15 @@ class EmulatedKernel:
     def name(self) -> str:
         return self.function.symbol
 
+    @property
+    def full_name(self) -> str:
+        """With that of its module, which several kernels of one name may be in."""
+        module = self.function.parent_op()
+        return full_name(module.sym_name.data, self.name) if isinstance(module, GPUModuleOp) else self.name
+
     def plan(self, careful: bool) -> Plan:
-        return kernel_plan(self.function, self.device.target, self.device.wave_size, careful)
+        device = self.device
+        return kernel_plan(self.function, device.target, device.wave_size, careful, device.profiles is not None)
 
 
 class EmulatorDevice:
@@ -101,6 +109,7 @@ class EmulatorDevice:
         check: bool = False,
         world: World | None = None,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
+        profile: bool = False,
     ):
         self.target, self.wave_size = target, wave_size or target.wave_size
         self.world = world if world is not None and world.size > 1 else None
@@ -115,6 +124,7 @@ class EmulatorDevice:
         self.access = AccessModel(self.memory, self.chance, modes, self.changes, rank, folder) if modes else None
         self.turns: Turns = self._turns(seed)
         self.kernels: list[EmulatedKernel] = []
+        self.profiles: list[LaunchProfile] | None = [] if profile else None
         self._counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
 
     def _turns(self, seed: int) -> Turns:
@@ -210,9 +220,11 @@ class EmulatorDevice:
         plan = kernel.plan(self.access is not None)
         grid, block = Size3(*grid), Size3(*block)
         check_launch(plan, self.target, grid, block, shared_bytes, where)
-        launch = Launch(self, plan, grid, block, shared_bytes, _bound(plan, arguments))
+        launch = Launch(self, plan, grid, block, shared_bytes, _bound(plan, arguments), kernel.full_name)
         launch.run()
         self._count(launch)
+        if self.profiles is not None and launch.profiler is not None:
+            self.profiles.append(launch.profiler.result())
 
     def all_plans(self) -> list[Plan]:
         """Plans of all kernels, also of those that only other ranks run; without those that cannot be run."""
@@ -239,6 +251,9 @@ class EmulatorDevice:
 
     def counters(self) -> Mapping[str, int]:
         return dict(self._counters)
+
+    def profile(self) -> Sequence[LaunchProfile]:
+        return self.profiles or ()
 
     def close(self) -> None:
         self.turns.leave()
@@ -274,7 +289,7 @@ def prepare(kernels: Iterable[GPUFuncOp], options: DeviceOptions) -> None:
     """Check settings, and make the plans of kernels."""
     settings = Settings.of(options.settings)
     for kernel in kernels:
-        kernel_plan(kernel, options.target, options.wave_size, settings.reorder or settings.check)
+        kernel_plan(kernel, options.target, options.wave_size, settings.reorder or settings.check, options.profile)
 
 
 def open_device(world: World, options: DeviceOptions) -> EmulatorDevice:
@@ -288,6 +303,7 @@ def open_device(world: World, options: DeviceOptions) -> EmulatorDevice:
         check=settings.check,
         world=world,
         memory_bytes=settings.memory,
+        profile=options.profile,
     )
 
 

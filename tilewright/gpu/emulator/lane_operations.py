@@ -165,6 +165,12 @@ def vreshape(x: Any, shape: tuple[int, ...]) -> Any:
     return x.reshape(*shape, x.shape[-1])
 
 
+def vbitcast(x: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """The same bytes as elements of another type; those of the last dimension lie one behind the other."""
+    words = np.ascontiguousarray(np.moveaxis(x, -1, 0)).view(dtype)
+    return np.moveaxis(words.reshape(x.shape[-1], *shape), 0, -1)
+
+
 def vslice(x: Any, starts: tuple[int, ...], ends: tuple[int, ...]) -> Any:
     return x[tuple(slice(start, end) for start, end in zip(starts, ends, strict=True))]
 
@@ -187,4 +193,4 @@ def vreduce(x: Any, combine: str) -> Any:
     return reduce(COMBINE[combine], rows).astype(rows.dtype).view(x.dtype)
 
 
-FUNCTIONS = vbroadcast, vextract, one, vpick, vinsert, vreshape, vslice, vgather, vreduce
+FUNCTIONS = vbroadcast, vextract, one, vpick, vinsert, vreshape, vbitcast, vslice, vgather, vreduce

@@ -16,6 +16,7 @@ from tilewright.gpu.emulator.hangs import report_hang
 from tilewright.gpu.emulator.lockstep import LockstepGroup, Outcome
 from tilewright.gpu.emulator.memory import Array
 from tilewright.gpu.emulator.plan import Plan
+from tilewright.gpu.emulator.profiling import Profiler
 from tilewright.gpu.emulator.program import Register, Space
 from tilewright.gpu.emulator.turns import Stuck
 from tilewright.ir.run_errors import Fault
@@ -46,7 +47,9 @@ class Launch:
         block: Size3,
         shared_bytes: int,
         arguments: list[tuple[Register, Any]],
+        kernel_name: str = "",
     ):
+        self.kernel_name = kernel_name or plan.name
         self.device, self.plan, self.grid, self.block, self.arguments = device, plan, grid, block, arguments
         self.memory, self.wave_size, self.target = device.memory, device.wave_size, device.target
         self.turns, self.chance, self.changes, self.access = device.turns, device.chance, device.changes, device.access
@@ -56,6 +59,7 @@ class Launch:
         self.resident_blocks = _resident_blocks(self.target, self.block_waves, self.lds_bytes)
         self.rank_name = "" if device.world is None else f"rank {device.world.rank}, "
         self.counts = [0] * len(plan.functions)
+        self.profiler = Profiler(self) if device.profiles is not None else None
         self.barriers = 0
         self._has_opened = False
         self.started = 0
@@ -85,13 +89,18 @@ class Launch:
         totals = {"barriers": self.barriers} | dict.fromkeys(COUNTED, 0)
         for block, lanes in zip(self.plan.program.blocks, self.counts, strict=True):
             if lanes:
-                totals["lane_operations"] += lanes * block.lane_operations
+                totals["lane_operations"] += lanes * len(block.operations)
                 for instruction in block.instructions:
                     name = COUNTED_AS.get(instruction.name)
                     if name is not None and instruction.extra["space"] is not Space.PRIVATE:
                         value = (instruction.outs or instruction.ins)[0].kind
                         totals[name] += lanes * (1 if name == "atomics" else value.bytes * value.elements)
         return totals
+
+    def block_place(self, number: int) -> tuple[int, int, int]:
+        """Where in the grid a block is."""
+        x, y, z = _split(number, self.grid)
+        return int(x), int(y), int(z)
 
     def _start_more(self) -> bool:
         """Start blocks if no other can do anything, or if the one that goes on is to be chosen by chance."""
@@ -260,8 +269,14 @@ class BlockBatch:
 
     def pass_barrier(self, group: LockstepGroup) -> None:
         """All threads of the blocks of a group go through a barrier together."""
+        self._met(group.waves)
+
+    def _met(self, waves: Array) -> None:
+        """Waves of whole blocks have waited for each other."""
         if self.launch.access is not None:
-            self.launch.access.barrier(group.waves)
+            self.launch.access.barrier(waves)
+        if self.launch.profiler is not None:
+            self.launch.profiler.barrier(waves)
 
     def arrive(self, group: LockstepGroup, mask: Array, where: LocationAttr) -> Array:
         """Lanes come to a barrier; gives how often those of the blocks had opened before."""
@@ -290,9 +305,8 @@ class BlockBatch:
                 self.opened[slot] += 1
                 self.barrier_of.pop(int(slot), None)
                 self.launch.opened_barrier()
-                if self.launch.access is not None:
-                    start = (self.first + int(slot)) * self.launch.block_waves
-                    self.launch.access.barrier(np.arange(start, start + self.launch.block_waves))
+                start = (self.first + int(slot)) * self.launch.block_waves
+                self._met(np.arange(start, start + self.launch.block_waves))
 
     def left(self, group: LockstepGroup, m: Any) -> None:
         """Lanes have ended; the barriers of their blocks no longer wait for them."""

@@ -52,7 +52,7 @@ class LockstepGroup(TensorCores, LaneOperations):
         launch = batch.launch
         self.batch, self.plan, self.waves, self.wave_size = batch, launch.plan, waves, launch.wave_size
         self.lanes = len(waves) * self.wave_size
-        self.memory, self.access = launch.memory, launch.access
+        self.memory, self.access, self.profiler = launch.memory, launch.access, launch.profiler
         self.changes, self.counts = launch.changes, launch.counts
         self.slots = np.repeat(batch.slot_of_wave(waves), self.wave_size)
         self.lds, self.lds_bytes = batch.lds, launch.lds_bytes

@@ -282,6 +282,7 @@ HANDLERS: dict[str, Handler] = {
     "vector.extract": _extract,
     "vector.insert": _insert,
     "vector.shape_cast": _row("vreshape"),
+    "vector.bitcast": _row("vbitcast"),
     "vector.extract_strided_slice": _extract_slice,
     "vector.from_elements": _row("vgather"),
     "vector.to_elements": _to_elements,

@@ -1,4 +1,4 @@
-"""Tensor cores and the copy engine: `nvvm`'s barriers of memory, copies of boxes, and products of matrices."""
+"""Tensor cores and the copy engine: `nvvm`'s barriers of memory and copies of boxes; products of both makers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects._nvvm_copies import CpAsyncBulkTensorGlobalToSharedClusterOp as TensorCopyOp
 from tilewright.dialects._nvvm_copies import MBarrierArriveExpectTxOp, MBarrierInitOp, MBarrierTryWaitParityOp
 from tilewright.dialects._nvvm_matrices import MmaOp, WgmmaMmaAsyncOp, WGMMAScaleOut, WgmmaWaitGroupSyncOp
+from tilewright.dialects._rocdl_matrices import MATRIX_OPERATIONS, MatrixOp
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
 from tilewright.gpu.emulator.lower_memory import Order
 from tilewright.gpu.emulator.memory import COUNT_BITS, mbarrier
@@ -26,6 +27,7 @@ from tilewright.gpu.emulator.program import (
     Struct,
     Unsupported,
     index,
+    kind_of,
 )
 
 ORDERED = Order(Ordering.acq_rel, "workgroup")
@@ -41,6 +43,8 @@ class Product:
     across: tuple[bool, bool] = (False, False)
     signs: int = 1
     adds: bool = True
+    blocks: int = 1
+    """Matrices that are multiplied side by side."""
 
 
 def _wide(b: ProgramBuilder, value: Operand) -> Operand:
@@ -129,6 +133,23 @@ ELEMENTS = {"f16", "bf16", "tf32", "e4m3", "e5m2"}
 FRAGMENTS = {((16, 8, 16), "f16"), ((16, 8, 16), "bf16"), ((16, 8, 8), "tf32")}
 
 
+def _matrices(b: ProgramBuilder, op: MatrixOp) -> Register:
+    """A matrix instruction of AMD's."""
+    row = op.instruction
+    if row.wave_size != b.wave_size:
+        raise Unsupported(f"it is for waves of {row.wave_size} lanes, not of {b.wave_size}")
+    modes = [b[value] for value in op.args[3:]]
+    if any(not isinstance(mode, Constant) or mode.value for mode in modes):
+        raise Unsupported("its modes, the last operands, have to be 0")
+    flags = (bool(flag) for flag in (op.signA, op.signB, op.clamp))
+    if row.repeats and row.element == "i8" and tuple(flags) != (True, True, False):
+        raise Unsupported("integers have signs here, and sums wrap: signA = true, signB = true")
+    made = b.register(kind_of(op.res.type))
+    product = Product((row.m, row.n, row.k), (row.element, row.element))
+    b.effect("matrices", *(b[value] for value in op.args[:3]), outs=[made], about=product, row=row)
+    return made
+
+
 def _wait_group(b: ProgramBuilder, op: WgmmaWaitGroupSyncOp) -> None:
     b.effect("products_end", left=op.group.value.data)
 
@@ -150,4 +171,5 @@ HANDLERS: dict[str, Handler] = {
     "nvvm.wgmma.mma_async": _wgmma,
     "nvvm.mma.sync": _mma,
     "nvvm.setmaxregister": _nothing,
+    **{operation.name: _matrices for operation in MATRIX_OPERATIONS},
 }

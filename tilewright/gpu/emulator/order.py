@@ -68,7 +68,7 @@ def _merge_chains(entry: Block) -> None:
             if len(before[next]) != 1 or next is entry or next.parameters:
                 break
             block.instructions += next.instructions
-            block.lane_operations += next.lane_operations
+            block.operations += next.operations
             block.end = next.end
             # nothing leads to it any more, but the walk still comes by
             next.instructions, next.end = [], Goto(Edge(next))
@@ -210,7 +210,19 @@ UNIFORM_INPUTS = (
     *(f"{name}_{dimension}" for name in ("block_dim", "grid_dim") for dimension in "xyz"),
     *("num_subgroups", "static_lds_bytes", "dynamic_lds_bytes"),
 )
-PER_LANE = {"atomic", "cmpxchg", "shuffle", "readlane", "ballot", "vote", "wavereduce", "mbcnt", "wgmma", "mma"}
+PER_LANE = {
+    "atomic",
+    "cmpxchg",
+    "shuffle",
+    "readlane",
+    "ballot",
+    "vote",
+    "wavereduce",
+    "mbcnt",
+    "wgmma",
+    "mma",
+    "matrices",
+}
 """Instructions whose results differ between lanes or waves, whatever they are given."""
 
 

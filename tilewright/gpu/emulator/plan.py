@@ -28,11 +28,13 @@ from tilewright.gpu.emulator import (
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder, whole_memref
 from tilewright.gpu.emulator.hangs import Spin, find_spins
 from tilewright.gpu.emulator.lower_memory import extreme, holds, results
+from tilewright.gpu.emulator.operation_kinds import CONTROL
 from tilewright.gpu.emulator.order import arrange, find_uniform
 from tilewright.gpu.emulator.program import (
     I1,
     Block,
     Constant,
+    CountedOperation,
     Edge,
     Instruction,
     KernelProgram,
@@ -72,15 +74,16 @@ class Plan:
         return self.program.name
 
 
-def make_plan(kernel: GPUFuncOp, wave_size: int, careful: bool = False) -> Plan:
-    """Compile a kernel; `careful` code leaves every access to the group's access model."""
+def make_plan(kernel: GPUFuncOp, wave_size: int, careful: bool = False, profiled: bool = False) -> Plan:
+    """Compile a kernel; `careful` code leaves every access to the group's access model, and `profiled` code tells the
+    group's profiler of blocks and accesses."""
     program = _translate(kernel, wave_size)
     arrange(program, careful)
     find_uniform(program)
     # after `arrange`: it looks at loops, and marks their ways back
     spins = find_spins(program)
     _keep_for_reports(program, spins)
-    writer = Writer(program, careful)
+    writer = Writer(program, careful, profiled)
     try:
         source = writer.source()
     except Unsupported as error:
@@ -268,12 +271,12 @@ def counted(
     b.parameters(head, body.args)
     b.block = head
     # the comparison and the step are instructions of the loop that no operation stands for
-    b.block.lane_operations += 1
+    b.block.operations.append(CountedOperation(CONTROL, b.where))
     goes_on = b.emit("ult" if unsigned else "slt", I1, b[body.args[0]], end)
     b.branch(goes_on, Edge(inside), Edge(after, [*head.parameters[1:]]))
     b.block = inside
     last = b.lower_block(body)
-    b.block.lane_operations += 1
+    b.block.operations.append(CountedOperation(CONTROL, b.where))
     following = b.emit("arith.addi", b[body.args[0]].kind, b[body.args[0]], step)
     b.goto(head, [following, *b.all_leaves(last.operands)])
     b.parameters(after, results)

@@ -237,6 +237,17 @@ class Instruction:
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
+class CountedOperation(NamedTuple):
+    """An operation of the program that lanes take a step for, as profiles count it."""
+
+    kind: str
+    where: LocationAttr
+    flops: int = 0
+    """Of each lane."""
+    computed_in: str = ""
+    """What these are in: a type for lanes, `matrix` and a type for matrix instructions."""
+
+
 @dataclass(eq=False)
 class Edge:
     """Where lanes go, and what they take there."""
@@ -285,7 +296,8 @@ class Block:
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     end: Goto | Branch | Return = field(default_factory=Return)
     number: int = -1
-    lane_operations: int = 0
+    operations: list[CountedOperation] = field(default_factory=list[CountedOperation])
+    """As the program has them, not the instructions here."""
 
     @property
     def successors(self) -> list[Block]:

@@ -1,4 +1,4 @@
-"""What tensor cores and the copy engine do, for waves of 32 lanes side by side.
+"""What tensor cores and the copy engine do, for waves of 32 lanes side by side; matrix instructions of AMD's GPUs.
 
 Matrices in memory of a block lie as PTX's matrix descriptors say: rows of 128 bytes whose chunks of 16 bytes are
 exchanged by the three bits of the address above them. Sums are f32, added up by NumPy: tensor cores round in a way of
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
+from tilewright.device.gpu_matrices import MatrixInstruction
 from tilewright.gpu.emulator.lower_tensor_cores import Product
 from tilewright.gpu.emulator.memory import COUNT_BITS, Array
 from tilewright.gpu.emulator.plain_access import PlainAccess
@@ -29,6 +30,8 @@ TF32 = 11
 DESCRIPTION_WORDS = 16
 """Address; dimensions, bytes and code of an element, exchange of chunks; sizes; bytes to the next; box."""
 TYPES: dict[str, Any] = {
+    "f32": np.dtype(np.float32),
+    "i8": np.dtype(np.int8),
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "tf32": np.dtype(np.float32),
@@ -56,6 +59,7 @@ class TensorCores(PlainAccess):
     """Products of matrices and copies of boxes, of a group of waves."""
 
     access: Any
+    profiler: Any
     waves: Array
     batch: Any
 
@@ -107,6 +111,8 @@ class TensorCores(PlainAccess):
         wanted = np.where(there, at, 0) // size
         if view is None or (there.any() and int(wanted.max()) >= view.size):
             self.unmapped(address + int(wanted.max()) * size, None, site)
+        if self.profiler is not None:
+            self.profiler.box(address + np.broadcast_to(at, there.shape)[there], size, site)
         found = np.where(there, view.take(wanted), 0).astype(f"u{size}")
         if code == TF32:
             found = (found + 0xFFF + (found >> 13 & 1)) & np.uint32(0xFFFFE000)
@@ -124,11 +130,11 @@ class TensorCores(PlainAccess):
         if self.access is not None:
             self.access.engine_stored(self, self.lds.base + start + chunks, old, site)
 
-    def _whole_waves(self, m: Any, site: int) -> Array:
+    def _whole_waves(self, m: Any, site: int, lanes: int = WARP) -> Array:
         """Which waves multiply; all of their lanes have to."""
-        if self.wave_size != WARP:
-            self.fault(site, f"multiplies with waves of {self.wave_size} lanes: those of tensor cores have {WARP}")
-        active = self.active(m).reshape(-1, WARP)
+        if self.wave_size != lanes:
+            self.fault(site, f"multiplies with waves of {self.wave_size} lanes: those of tensor cores have {lanes}")
+        active = self.active(m).reshape(-1, lanes)
         if (active.any(1) != active.all(1)).any():
             self.fault(site, "multiplies with a part of its lanes: all of a wave have to take part", m)
         return np.flatnonzero(active.any(1))
@@ -143,6 +149,10 @@ class TensorCores(PlainAccess):
             quarter = int(self.waves[number]) % block_waves % 4
             a = self._matrix(int(ins[0][lane]), product, 0, 64, lane, site)[quarter * 16 : quarter * 16 + 16]
             b = self._matrix(int(ins[1][lane]), product, 1, columns, lane, site)
+            if self.profiler is not None:
+                # the four waves of a group read B together
+                size = TYPES[product.types[0]].itemsize
+                self.profiler.product_reads((16 + columns // 4) * product.shape[2] * size, site)
             found = product.signs * (a @ b.T)
             # rows of 8 lanes groups, pairs of columns of 4 lanes
             parts = found.reshape(2, 8, columns // 8, 4, 2).transpose(2, 0, 4, 1, 3).reshape(columns // 2, WARP)
@@ -187,6 +197,46 @@ class TensorCores(PlainAccess):
         found = a @ b.transpose(0, 2, 1)
         parts = [found[:, group + half * 8, member * 2 + place] for half in range(2) for place in range(2)]
         return np.stack(ins[6:]) + np.stack(parts).reshape(4, self.lanes)
+
+    def matrices(self, ins: list[Array], row: MatrixInstruction, m: Any, site: int) -> list[Array]:
+        """Each wave multiplies what its lanes hold, as the table of AMD's instructions says who holds what."""
+        self._whole_waves(m, site, row.wave_size)
+        waves, layout = self.lanes // row.wave_size, layout_of(row)
+        a, b = (self._held(value, row, layout, waves, site) for value in ins[:2])
+        found = a @ b.transpose(0, 2, 1)
+        rows, columns = layout.sums
+        parts = found[:, rows, columns].transpose(1, 0, 2).reshape(row.sums, self.lanes)
+        return [ins[2] + parts]
+
+    def _held(self, value: Array, row: MatrixInstruction, layout: MatrixLayout, waves: int, site: int) -> Array:
+        """A matrix of each wave: rows of A, or columns of B, by depth."""
+        words = np.ascontiguousarray(np.atleast_2d(value).T).view(TYPES[row.element])
+        elements = words.reshape(waves, row.wave_size, row.each)
+        halves = words.view(np.uint8).reshape(waves, 2, -1)
+        if row.repeats and (halves[:, 0] != halves[:, 1]).any():
+            self.fault(site, "multiplies a matrix whose second half of lanes does not repeat the first one")
+        wide = np.int32 if row.element == "i8" else np.float32
+        matrix = np.zeros((waves, row.m, row.k), wide)
+        matrix[:, layout.rows[:, None], layout.depths] = elements.astype(wide)
+        return matrix
+
+
+class MatrixLayout(NamedTuple):
+    """Which elements lanes hold: rows of A by lane, their depths by lane and place, and rows and columns of sums."""
+
+    rows: Array
+    depths: Array
+    sums: tuple[Array, Array]
+
+
+@cache
+def layout_of(row: MatrixInstruction) -> MatrixLayout:
+    """As the table says."""
+    lanes = range(row.wave_size)
+    depths = np.array([[row.depth(lane, place) for place in range(row.each)] for lane in lanes])
+    rows = np.array([[row.row(lane, number) for lane in lanes] for number in range(row.sums)])
+    columns = np.broadcast_to(np.arange(row.wave_size) % row.n, rows.shape)
+    return MatrixLayout(np.arange(row.wave_size) % row.m, depths, (rows, columns))
 
 
 def _elements(register: Array, name: str) -> list[Array]:

@@ -43,8 +43,8 @@ EXIT = -3_000_000
 class Writer:
     """Text of all blocks, and the objects that it names."""
 
-    def __init__(self, program: KernelProgram, careful: bool):
-        self.program, self.careful = program, careful
+    def __init__(self, program: KernelProgram, careful: bool, profiled: bool = False):
+        self.program, self.careful, self.profiled = program, careful, profiled
         # globals of the generated functions
         self.names: dict[str, Any] = {
             "np": np,
@@ -64,6 +64,8 @@ class Writer:
     def block(self, block: Block) -> list[str]:
         self.lines = [f"def b{block.number}(f, m, n, g):"]
         self.local = set()
+        if self.profiled:
+            self.line(f"g.profiler.enter(g, {block.number}, m)")
         for instruction in block.instructions:
             self.instruction(instruction)
         self.end(block)
@@ -292,6 +294,13 @@ def _pattern(w: Writer, i: Instruction) -> str:
     return "None" if pattern is None else w.name(f"pattern{id(pattern)}", pattern)
 
 
+def _profile(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> None:
+    """Tell the profiler where lanes access memory that others see."""
+    if w.profiled:
+        address, size = _address(w, i, pointer, place), i.extra["kind"].bytes
+        w.line(f"g.profiler.access(g, {address}, {size}, m, {w.site(i)}, {_pattern(w, i)})")
+
+
 def _load(w: Writer, i: Instruction) -> None:
     pointer, place = i.ins
     kind, result = i.extra["kind"], i.outs[0]
@@ -301,6 +310,7 @@ def _load(w: Writer, i: Instruction) -> None:
         name = "gather" if w.is_array(place) else "load"
         w.assign(result, f"g.private[{number}].{name}({text}, m, {w.site(i)}, {_pattern(w, i)})", True)
     else:
+        _profile(w, i, pointer, place)
         w.assign(result, _shared_load(w, i, pointer, place), not result.uniform or bool(result.kind.shape))
 
 
@@ -330,6 +340,7 @@ def _store(w: Writer, i: Instruction) -> None:
         name = "scatter" if w.is_array(place) else "store"
         w.line(f"g.private[{number}].{name}({text}, {w.spread(value)}, m, {site}, {pattern})")
         return
+    _profile(w, i, pointer, place)
     start = _shared_start(pointer)
     text = w.typed(value)
     if w.careful:
@@ -348,6 +359,7 @@ def _atomic(w: Writer, i: Instruction) -> None:
         raise Unsupported("no other thread sees private memory: an atomic update of it makes no sense")
     if i.outs[0].kind.shape:
         raise Unsupported("vectors cannot be updated atomically")
+    _profile(w, i, pointer, place)
     arguments = [_address(w, i, pointer, place), w.spread(value), w.dtype(i.extra["kind"]), "m", str(w.site(i))]
     arguments += [repr(i.extra["update"]), *map(w.spread, expected)]
     call = "g.access.atomic(g, " if w.careful else "g.atomic("
@@ -367,9 +379,8 @@ def _tensor_copy(w: Writer, i: Instruction) -> None:
 
 def _product(w: Writer, i: Instruction) -> None:
     """Of matrices: sums of all lanes come out, one register each."""
-    call = (
-        f"g.{i.name}([{', '.join(map(w.spread, i.ins))}], {w.name(f'about{id(i)}', i.extra['about'])}, m, {w.site(i)})"
-    )
+    about = w.name(f"about{id(i)}", i.extra["row"] if "row" in i.extra else i.extra["about"])
+    call = f"g.{i.name}([{', '.join(map(w.spread, i.ins))}], {about}, m, {w.site(i)})"
     w.line(f"s = {call}")
     for number, register in enumerate(i.outs):
         w.assign(register, f"s[{number}]", True)
@@ -401,6 +412,7 @@ EXPRESSIONS: dict[str, Write] = {
     "vpick": _pick,
     "vinsert": lambda w, i: f"vinsert({w.typed(i.ins[0])}, {w.text(i.ins[1])}, {i.extra['position']})",
     "vreshape": lambda w, i: f"vreshape({w.text(i.ins[0])}, {i.outs[0].kind.shape})",
+    "vbitcast": lambda w, i: f"vbitcast({w.text(i.ins[0])}, {i.outs[0].kind.shape}, {w.dtype(i.outs[0].kind)})",
     "vslice": lambda w, i: f"vslice({w.text(i.ins[0])}, {i.extra['starts']}, {i.extra['ends']})",
     "vgather": _gather,
     "vreduce": lambda w, i: _number(i, f"vreduce({w.text(i.ins[0])}, {i.extra['combine']!r})"),
@@ -418,6 +430,7 @@ EFFECTS: dict[str, Callable[[Writer, Instruction], None]] = {
     "tensor_copy": _tensor_copy,
     "wgmma": _product,
     "mma": _product,
+    "matrices": _product,
     "products_end": _products_end,
 }
 """Instructions that write their results themselves."""

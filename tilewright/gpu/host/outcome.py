@@ -9,6 +9,7 @@ from enum import StrEnum
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
 from tilewright.gpu.host.arguments import Array
+from tilewright.gpu.profile import LaunchProfile, Profile
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, file_position
 from tilewright.ir.run_errors import Fault, Hang
 
@@ -72,6 +73,8 @@ class RankReport:
     """What it printed, errors included."""
     arrays: Sequence[Array] = ()
     """The arrays that the entry was called with, as they are now."""
+    launches: Sequence[LaunchProfile] = ()
+    """Of a run that is profiled."""
 
     def __repr__(self) -> str:
         said = f", {len(self.messages)} messages" if self.messages else ""
@@ -92,6 +95,8 @@ class AirRunResult:
     output: str
     """What they printed, line by line in the order of arrival."""
     seconds: float
+    profile: Profile | None = None
+    """Of all ranks together, if that was asked for."""
 
     def __repr__(self) -> str:
         ranks = f"{len(self.ranks)} rank{'s' * (len(self.ranks) != 1)}"

@@ -44,6 +44,7 @@ from tilewright.gpu.host.processes import RankProcess
 from tilewright.gpu.host.program import HostProgram, parameter_bytes
 from tilewright.gpu.host.runtime import Exited, NativeRuntime, arguments_at, shared_copy
 from tilewright.gpu.host.supervisor import RankOutput, RankSupervisor, Show
+from tilewright.gpu.profile import LaunchProfile, Profile, full_name
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
 from tilewright.ir.run_errors import Fault, Hang
 from tilewright.ir.symbols import symbol_in
@@ -64,6 +65,21 @@ class RankJob:
         prepare = getattr(import_module(BACKENDS[self.backend]), "prepare", None)
         if prepare is not None:
             prepare(self.program.kernels(), self.options)
+
+    def profile(self, launches: Sequence[LaunchProfile]) -> Profile:
+        """What launches of all ranks come to, with the registers that kernels get when they are compiled."""
+        from tilewright.gpu.resources import thread_registers  # LLVM is not needed to run
+
+        options, registers = self.options, dict[str, int]()
+        kernels, names = list(self.program.kernels()), {launch.kernel for launch in launches}
+        for module in dict.fromkeys(kernel.parent_op() for kernel in kernels):
+            assert isinstance(module, GPUModuleOp), "kernels are in modules"
+            symbols = [kernel.symbol for kernel in kernels if kernel.parent_op() is module]
+            own = {symbol: full_name(module.sym_name.data, symbol) for symbol in symbols}
+            if names & set(own.values()):
+                found = thread_registers(module, options.target, options.wave_size)
+                registers |= {name: found[symbol] for symbol, name in own.items() if symbol in found}
+        return Profile.of(launches, options.target, options.wave_size, registers, options.sources)
 
     def with_arguments(self, arguments: Sequence[object]) -> RankJob:
         """The same with these arguments; `ArgumentError` if they do not fit the entry."""
@@ -93,6 +109,7 @@ def run_rank(job: RankJob, world: World, context: HostContext, arguments: Sequen
         finally:
             # counters help to explain failures too
             report.counters = dict(device.counters())
+            report.launches = device.profile()
             device.close()
     except Exited as error:
         # as the system cuts it
@@ -226,7 +243,10 @@ def run_ranks(job: RankJob, ranks: int, timeout_seconds: float | None = None, sh
     for report, given in zip(reports, arguments, strict=True):
         report.output = gathering.output.of_rank(report.rank)
         report.arrays = [value for value in given if not isinstance(value, int | float)]
-    return AirRunResult(reports, gathering.output.all, time.perf_counter() - begin)
+    result = AirRunResult(reports, gathering.output.all, time.perf_counter() - begin)
+    if job.options.profile:
+        result.profile = job.profile([launch for report in reports for launch in report.launches])
+    return result
 
 
 def _lost(program: HostProgram, process: RankProcess, text: str, is_consequence: bool) -> RankReport:

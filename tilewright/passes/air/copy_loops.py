@@ -60,8 +60,8 @@ def lower_copy(op: DmaMemcpyNdOp, workers: Workers | None, vector_bytes: int = 0
     source, destination = op.access("src"), op.access("dst")
     emitter = Emitter.before(op)
     sizes = _transfer_sizes(emitter, source, destination)
+    wide = vectors_of(op, vector_bytes)
     extents = [size for size in map(known_int, sizes) if size is not None]
-    wide = find_vectors(source, destination, extents, vector_bytes) if len(extents) == len(sizes) else None
     if wide is not None and (workers is not None or prod(extents) <= MOST_COPIED):
         vectors = [*extents[:-1], extents[-1] // wide.width]
         if workers is None:
@@ -130,6 +130,16 @@ class VectorCopy:
         return {} if is_private else {"alignment": IntegerAttr(self.alignment, i64)}
 
 
+def vectors_of(op: DmaMemcpyNdOp, vector_bytes: int) -> VectorCopy | None:
+    """The widest vectors that a copy can be made of; None if it goes element by element, or sizes are not known."""
+    source, destination = op.access("src"), op.access("dst")
+    sizes = source.sizes or destination.sizes or _smaller_shape(source, destination)[1]
+    extents = [size for size in map(known_int, sizes) if size is not None]
+    if len(extents) < len(sizes) or DYNAMIC_INDEX in extents:
+        return None
+    return find_vectors(source, destination, extents, vector_bytes)
+
+
 def find_vectors(source: Access, destination: Access, sizes: Sequence[int], vector_bytes: int) -> VectorCopy | None:
     """The widest vectors that a copy can be made of; None if it goes element by element."""
     element = cast(MemRefType, source.memref.type).element_type
@@ -194,10 +204,13 @@ def _transfer_sizes(emitter: Emitter, source: Access, destination: Access) -> li
     sizes = source.sizes or destination.sizes
     if sizes:
         return sizes
-    shapes = [cast(MemRefType, side.memref.type).get_shape() for side in (source, destination)]
-    # Of two with as many dimensions, one whose size is known.
-    number = min((0, 1), key=lambda side: (len(shapes[side]), DYNAMIC_INDEX in shapes[side]))
-    return shape_of(emitter, (source, destination)[number].memref)
+    return shape_of(emitter, _smaller_shape(source, destination)[0].memref)
+
+
+def _smaller_shape(source: Access, destination: Access) -> tuple[Access, list[Mixed]]:
+    """The side with fewer dimensions, of two with as many one whose sizes are known, and its shape."""
+    sides = [(side, list[Mixed](cast(MemRefType, side.memref.type).get_shape())) for side in (source, destination)]
+    return min(sides, key=lambda side: (len(side[1]), DYNAMIC_INDEX in side[1]))
 
 
 def shape_of(emitter: Emitter, buffer: SSAValue) -> list[Mixed]:

@@ -73,6 +73,9 @@ class PythonDevice:
     def counters(self) -> dict[str, int]:
         return {"launches": self.launches}
 
+    def profile(self) -> tuple[()]:
+        return ()
+
     def close(self) -> None: ...
 
 

@@ -23,6 +23,7 @@ from tilewright.dialects.gpu import launches as gpu
 from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.passes.air.air_to_rocdl.alignment import versions
 from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
 from tilewright.passes.air.copy_loops import Workers, lower_copy
 from tilewright.passes.air.ended_tokens import drop_tokens
@@ -47,13 +48,17 @@ class AirToRocdlPass(Pass):
 
     wave_size: int = field(default=0, metadata={"help": "lanes of a wave; 0 for what the chip has"})
     chip: str = field(default=DEFAULT_AMD, metadata={"help": "the GPU to compile for"})
-    vector_bytes: int = field(default=0, metadata={"help": "bytes that copies move at a time where they can"})
+    vector_bytes: int = field(
+        default=0,
+        metadata={"help": "bytes that copies move at a time where they can"},
+    )
 
     def apply(self, ctx: Context, op: Operation) -> None:
         target = find_target(self.chip, self.vendor)
         wave_size = wave_size_of(target, self.wave_size)
         for root in list(_outermost(op)):
-            HierarchyLowering(root, target, wave_size, self.vector_bytes).run()
+            for form, width in versions(root, self.vector_bytes):
+                HierarchyLowering(form, target, wave_size, width).run()
 
 
 @dataclass(frozen=True)
