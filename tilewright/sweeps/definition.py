@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -287,7 +288,7 @@ class _Run:
                 self.rows[row.number] = row  # no journal: it costs nothing to find out again
                 self.watch.row(row, is_new=False)
             else:
-                jobs.append(Job(point, self._build(point), self.reports == "all"))
+                jobs.append(self._job(point, self.reports == "all"))
         for job, outcome in self._results(jobs):
             self._keep(self._row(job, outcome))
 
@@ -297,9 +298,11 @@ class _Run:
     def _has_report(self, row: SweepRow) -> bool:
         return self.reports != "all" or row.status is Status.PRUNED or row.report is not None
 
-    def _build(self, point: SweepPoint) -> str:
+    def _job(self, point: SweepPoint, wants_report: bool) -> Job:
         is_built_in = self.sweep.target.is_compiled_in
-        return repr({name: value for name, value in point.values.items() if is_built_in(name)})
+        build = repr({name: value for name, value in point.values.items() if is_built_in(name)})
+        scalars = (value for name, value in point.values.items() if not is_built_in(name))
+        return Job(point, build, wants_report, size=prod(each for each in scalars if isinstance(each, int | float)))
 
     def _row(self, job: Job, outcome: TrialOutcome) -> SweepRow:
         row = SweepRow(job.point.number, job.point.values, outcome.status, outcome.fields, outcome.reason)
@@ -324,7 +327,7 @@ class _Run:
         missing = [row for row in result.front[:MOST_FRONT_REPORTS] if row.report is None]
         self.watch.reports(len(missing))
         points = [SweepPoint(row.number, row.values) for row in missing]
-        for job, outcome in self._results([Job(point, self._build(point), True) for point in points]):
+        for job, outcome in self._results([self._job(point, True) for point in points]):
             self._keep(replace(self.rows[job.point.number], report=self._written(job, outcome.report)))
 
 

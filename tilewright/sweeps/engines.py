@@ -42,47 +42,64 @@ class Job:
     wants_report: bool = False
     is_shared: bool = False
     """Whether other points are of its build."""
+    size: float = 1
+    """Of what is run, to compare points of one build: the product of its scalars."""
     attempts: int = 0
 
 
 class WorkQueue:
-    """Jobs by their builds. A build is compiled for its first point, others wait until that is done."""
+    """Jobs by their builds. A build is compiled for its first point, others wait until that is done.
+
+    Large ones go first: what is begun last is short, so that no worker is left with it alone.
+    """
 
     def __init__(self, jobs: Iterable[Job]):
-        self._waiting = dict[str, deque[Job]]()
-        self._begun, self._ready = set[str](), set[str]()
+        queues = dict[str, list[Job]]()
         for job in jobs:
-            self._waiting.setdefault(job.build, deque()).append(job)
-        for queued in self._waiting.values():
+            queues.setdefault(job.build, []).append(job)
+        self._waiting = {
+            build: deque(sorted(queued, key=lambda job: job.size, reverse=True)) for build, queued in queues.items()
+        }
+        for queued in queues.values():
             for job in queued:
                 job.is_shared = len(queued) > 1
+        self._fresh = deque(sorted(queues, key=self._left, reverse=True))
+        """Builds that none is at."""
+        self._ready = dict[str, None]()
+        """Builds that are compiled, and have jobs left; in an order, so that the same is done each time."""
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
 
     def take(self, build: str | None = None) -> Job | None:
         """The next job, of a build if it has some; None where there is none at present."""
-        fresh = next((name for name, jobs in self._waiting.items() if jobs and name not in self._begun), None)
-        # the one with most to do, so that all end together
-        ready = max((name for name in self._ready if self._waiting[name]), key=self._left, default=None)
-        mine = build if build in self._ready and self._waiting[build] else None
-        found = mine or fresh or ready
-        if found is None:
+        if build is not None and build in self._ready:
+            found = build
+        elif self._fresh:
+            found = self._fresh.popleft()
+        elif self._ready:
+            found = max(self._ready, key=self._left)
+        else:
             return None
-        self._begun.add(found)
-        return self._waiting[found].popleft()
+        job = self._waiting[found].popleft()
+        if not self._waiting[found]:
+            self._ready.pop(found, None)
+        return job
 
-    def _left(self, build: str) -> tuple[int, str]:
-        return len(self._waiting[build]), build
+    def _left(self, build: str) -> tuple[int, float]:
+        """How much of a build there is to do."""
+        jobs = self._waiting[build]
+        return len(jobs), jobs[0].size
 
     def done(self, job: Job) -> None:
         """A job has been computed: others may use its build."""
-        self._ready.add(job.build)
+        if self._waiting[job.build]:
+            self._ready[job.build] = None
 
     def put_back(self, job: Job) -> None:
         """A job whose process ended."""
         self._waiting[job.build].appendleft(job)
-        self._ready.add(job.build)
+        self._ready[job.build] = None
 
 
 class SweepEngine(Protocol):
@@ -154,29 +171,36 @@ class LocalEngine:
 
     def results(self, queue: WorkQueue) -> Iterator[tuple[Job, TrialOutcome]]:
         while True:
-            for worker in self.workers:
-                if worker.job is None and (job := queue.take(worker.build)) is not None:
-                    self._start(worker, job)
+            self._start_idle(queue)
             busy = {worker.future: worker for worker in self.workers if worker.future is not None}
             if not busy:
                 return
             done, _ = wait(busy, return_when=FIRST_COMPLETED)
             for future in done:
-                worker = busy[future]
-                job, worker.job, worker.future = worker.job, None, None
-                assert job is not None
-                try:
-                    found = future.result()
-                except BrokenExecutor:
-                    worker.pool.shutdown()
-                    worker.pool, worker.build = self._pool(), None
-                    job.attempts += 1
-                    if job.attempts < MOST_ATTEMPTS:
-                        queue.put_back(job)
-                        continue
-                    found = TrialOutcome(Status.LOST, reason=LOST)
+                job, found = self._ended(busy[future], future)
+                if found is None:
+                    queue.put_back(job)
+                    continue
                 queue.done(job)
+                self._start_idle(queue)  # before the row is kept: workers need not wait for the disk
                 yield job, found
+
+    def _start_idle(self, queue: WorkQueue) -> None:
+        for worker in self.workers:
+            if worker.job is None and (job := queue.take(worker.build)) is not None:
+                self._start(worker, job)
+
+    def _ended(self, worker: _Worker, future: Future[TrialOutcome]) -> tuple[Job, TrialOutcome | None]:
+        """The job that a worker was at, and what became of it; None where it has to be tried again."""
+        job, worker.job, worker.future = worker.job, None, None
+        assert job is not None
+        try:
+            return job, future.result()
+        except BrokenExecutor:
+            worker.pool.shutdown()
+            worker.pool, worker.build = self._pool(), None
+            job.attempts += 1
+            return job, TrialOutcome(Status.LOST, reason=LOST) if job.attempts >= MOST_ATTEMPTS else None
 
     def _start(self, worker: _Worker, job: Job) -> None:
         worker.job, worker.build = job, job.build

@@ -19,7 +19,7 @@ import tilewright as tw
 from tilewright.errors import ArgumentError
 from tilewright.iron.utils.compile.jit import design_cache
 from tilewright.sweeps import Status, SweepRow, Trial, trials
-from tilewright.sweeps.engines import Job, WorkQueue
+from tilewright.sweeps.engines import Job, LocalEngine, WorkQueue
 from tilewright.sweeps.spaces import ParameterSpace
 from tilewright.sweeps.trials import WrongSweep
 
@@ -295,3 +295,26 @@ def test_the_queue_compiles_each_build_once_before_others_use_it() -> None:
     assert other is not None and other.build == "1"
     queue.put_back(other)
     assert queue.take("1") is other
+
+
+def test_large_points_go_first_so_that_no_worker_is_left_with_one() -> None:
+    points = ParameterSpace.of({"n": [1, 8, 2]})
+    jobs = [Job(points[number], "shared", size=float(points[number].values["n"])) for number in range(3)]  # pyright: ignore
+    queue = WorkQueue([Job(points[0], "single"), *jobs])
+    first, second = queue.take(), queue.take()
+    assert first is jobs[1] and second is not None and second.build == "single"
+    queue.done(jobs[1])
+    assert queue.take() is jobs[2] and queue.take() is jobs[0] and queue.take() is None
+
+
+def test_a_worker_has_its_next_point_before_its_row_is_kept() -> None:
+    sweep = tw.Sweep(copies, {"tile": [32, 64], "tiles": 1})
+    jobs = [Job(sweep.space[number], str(number)) for number in range(2)]
+    engine = LocalEngine(sweep.definition, 1)
+    try:
+        results = engine.results(WorkQueue(jobs))
+        done, _ = next(results)
+        assert engine.workers[0].job in jobs and engine.workers[0].job is not done
+        assert [outcome.status for _, outcome in results] == [Status.OK]
+    finally:
+        engine.close()
