@@ -36,9 +36,13 @@ types: .venv/ready-dev
 unit: .venv/ready-dev
 	$(BIN)/python -m pytest -rs --numprocesses $(JOBS) --dist loadfile $(ONLY)
 
-# Parts of the simulator's tests, with programs executed in Python as if llvmlite were not installed.
-WITHOUT_LLVM := tests/unit/sim/test_core.py tests/unit/sim/test_core_memory.py tests/unit/sim/test_core_vectors.py \
-  tests/unit/sim/test_core_random.py tests/unit/sim/test_hangs.py tests/unit/sim/test_runs.py tests/e2e/test_simulated_designs.py
+# The simulator's tests, with programs executed in Python as if llvmlite were not installed. Those that take minutes then are
+# in SLOW_WITHOUT_LLVM: make without-llvm ONLY='$(SLOW_WITHOUT_LLVM)'
+WITHOUT_LLVM := tests/unit/sim $(patsubst %,tests/e2e/test_%.py,block_floats clock device_stories dma_compression \
+  drop_in_guards gemm_sizes host_arrays iron_reconfiguration iron_runtime_sizes limits memcpy memcpy_random \
+  memcpy_tile_dmas objectfifo_pools objectfifos packet_convergence queue_guards random_designs reconfiguration \
+  runtime_fields runtime_lengths runtime_patterns seeded_bugs simulated_designs source_lines task_nests tracing)
+SLOW_WITHOUT_LLVM := $(patsubst %,tests/e2e/test_%.py,gemm_designs iron_examples random_sequences report_page)
 
 without-llvm: .venv/ready-dev
 	$(BIN)/python -m pytest --without-llvm --numprocesses $(JOBS) --dist loadfile $(or $(ONLY),$(WITHOUT_LLVM))

@@ -31,6 +31,8 @@ LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
 FENCE = re.compile(r"^( *```\w+) .*$", re.MULTILINE)
 """The beginning of code that tests compare with a file, whose name is behind the language."""
 ITEM, INNER = re.compile(r" *(- |\d+\. )"), re.compile(r"  (- |[A-Z]\w+:$)")
+CALL = re.compile(r"^((?:<code>)?[\w.]+)\(.*\)((?:</code>)?)$", re.DOTALL)
+"""A heading that is a function with its parameters."""
 LANGUAGES = {".py": "python", ".mlir": "mlir", ".cpp": "cpp", ".h": "cpp", ".cc": "cpp"}
 
 
@@ -69,6 +71,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == PLAYGROUND:
         markdown = markdown.replace("PYODIDE", os.environ.get("PYODIDE", PYODIDE)).replace("XDSL", xdsl_requirement())
     return FENCE.sub(r"\1", spaced_lists(LINK.sub(target, markdown)))
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Names alone in the contents beside a page: what functions take is under their headings."""
+    waiting = list(page.toc)
+    while waiting:
+        entry = waiting.pop()
+        waiting += entry.children
+        entry.title = CALL.sub(r"\1\2", entry.title)
+    return html
 
 
 def on_post_build(config: MkDocsConfig) -> None:

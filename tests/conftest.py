@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WITHOUT_LLVM = "TILEWRIGHT_TEST_WITHOUT_LLVM"
 """In the environment, so that processes which tests start are without it too."""
+ABOUT_NATIVE_CODE = ("unit/native", "unit/sim/fast")
+"""Folders whose subject is native code: without LLVM there is nothing that they could test. Elsewhere such tests have
+the mark `llvm`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,6 +34,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get(WITHOUT_LLVM):
         # As if it were not installed.
         sys.modules["llvmlite"] = None  # pyright: ignore[reportArgumentType]
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Modules of these folders cannot even be imported; None leaves it to others to say."""
+    is_native = any(collection_path.is_relative_to(Path(__file__).parent / each) for each in ABOUT_NATIVE_CODE)
+    return True if is_native and os.environ.get(WITHOUT_LLVM) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

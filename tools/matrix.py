@@ -59,7 +59,7 @@ def tested(python: str, version: str, numpy: str, tests: list[str]) -> bool:
             return False
         asked = [own, "-c", "import numpy; print(numpy.__version__)"]
         found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-        run = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+        run = [own, "-m", "pytest", "-p", "no:cacheprovider", *tests]
         done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
         last = done.stdout.strip().splitlines()[-1:] or [done.stderr[-300:]]
         print(f"Python {version}, NumPy {found}: {last[0]}", flush=True)

@@ -13,7 +13,8 @@ import re
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
+# None for the zero: `\0` before a digit is another character to Python and C.
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # Inside comments of C and C++: what ends or begins one, and `??`, which begins a trigraph such as `??/`, a backslash.
 _COMMENT_SIGNS = re.compile(r"(?<=\*)/|(?<=/)\*|(?<=\?)\?|\\(?=\s*$)")
 _WORD = re.compile(r"[A-Za-z_.$/][\w.$/+@%=~-]*", re.ASCII)

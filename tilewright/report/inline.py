@@ -94,10 +94,13 @@ def _timeline(record: RunRecord) -> Markup:
     bars = [_path(phase, "".join(path)) for phase, path in paths.items()]
     height = ROW * len(shown)
     keys = join(_key(phase) for phase in sorted(paths))
-    more = f" {len(shown)} of {len(active)} tracks." if len(shown) < len(active) else ""
-    said = element("div", keys, f"{more} result.report(path) has all of it.", class_="quiet")
+    more = f"{len(shown)} of {len(active)} tracks; " if len(shown) < len(active) else ""
+    said = [
+        element("div", keys, class_="quiet"),
+        element("div", f"{more}result.report(path) has all of it", class_="quiet"),
+    ]
     box = {"viewBox": f"0 0 {LABELS + PLOT} {height}", "width": LABELS + PLOT, "role": "img"}
-    return join([element("svg", *names, *bars, aria_label="timeline of the run", class_="wide", **box), said])
+    return join([element("svg", *names, *bars, aria_label="timeline of the run", class_="wide", **box), *said])
 
 
 def _path(phase: Phase, path: str) -> Markup:

@@ -152,7 +152,7 @@ class _TransfersPage:
         box = f"0 0 {width:g} {self.floor.height:g}"
         most = f"max-width: {width * LARGEST:g}px; min-width: {width * SMALLEST:g}px"
         label = "The array with the channels that the stream starts. The tables say the same."
-        parts = (host, said, *map(self._tile, tiles), *wires)
+        parts = (host, said, *wires, *map(self._tile, tiles))  # tiles hide wires behind the names of their channels
         return element("svg", *parts, class_="array", viewBox=box, role="group", aria_label=label, style=most)
 
     def _tile(self, tile: TileId) -> Markup:

@@ -49,6 +49,7 @@ def test_a_comment_holds_its_text(text: str) -> None:
     assert not shown.rstrip().endswith("\\")
 
 
+@example("\x000")
 @given(HOSTILE)
 def test_a_string_of_python_is_one(text: str) -> None:
     literal = python_string(text)

@@ -32,6 +32,7 @@
   // State: what is shown, and what is chosen.
 
   const whole = Math.max(run.cycles, 1);
+  const unit = run.unit ?? "cycle";  // what is counted: a page of another kind of run has its own word, and maybe no clock
   const view = { from: 0, to: whole, rows: [], height: 0, track: null, span: null, width: 0, visible: 0, plot: 50, gutter: 168, indent: 22 };
   window.tilewright = { view, run };  // for whoever scripts the page
 
@@ -321,7 +322,7 @@
       c.fillStyle = paint.quiet;
       const name = cycle.toLocaleString("en"), side = x + 4 + c.measureText(name).width > width ? -4 - c.measureText(name).width : 4;
       c.fillText(name, x + side, 9);
-      c.fillText(time(cycle), x + side, 21);
+      if (run.clock) c.fillText(time(cycle), x + side, 21);
       c.fillStyle = paint.line;
       c.fillRect(x, 2, 1, AXIS - 4);
       c.globalAlpha = 0.45;
@@ -329,8 +330,8 @@
       c.globalAlpha = 1;
     }
     c.fillStyle = paint.quiet;
-    c.fillText("cycle", view.indent, 9);
-    c.fillText("time", view.indent, 21);
+    c.fillText(unit, view.indent, 9);
+    if (run.clock) c.fillText("time", view.indent, 21);
     c.fillStyle = paint.line;
     c.fillRect(0, AXIS - 1, width, 1);
   }
@@ -380,7 +381,7 @@
       const x = view.gutter + b / profile.bins * plot, wide = plot / profile.bins + 0.5;
       const busy = profile.busy[b] / profile.parts * (height - 4), wait = profile.wait[b] / profile.parts * (height - 4);
       c.globalAlpha = 0.9;
-      c.fillStyle = paint.phases[4];
+      c.fillStyle = paint.phases[run.overview ?? 4];
       c.fillRect(x, height - busy, wide, busy);
       c.globalAlpha = 0.28;
       c.fillStyle = paint.quiet;
@@ -399,7 +400,8 @@
 
   function drawRange() {
     const from = Math.round(view.from), to = Math.round(view.to);
-    rangeText.textContent = `cycles ${from.toLocaleString("en")} to ${to.toLocaleString("en")}, ${time(to - from)}`;
+    const took = run.clock ? `, ${time(to - from)}` : "";
+    rangeText.textContent = `${unit}s ${from.toLocaleString("en")} to ${to.toLocaleString("en")}${took}`;
     viewport.dataset.from = from;
     viewport.dataset.to = to;
   }
@@ -425,7 +427,7 @@
         row.append(made);
       });
     };
-    line(["from cycle", "to cycle", "cycles", "at", "about", "words"], "th");
+    line([`from ${unit}`, `to ${unit}`, `${unit}s`, "at", "about", "words"], "th");
     rows.forEach((cells) => line(cells, "td"));
     byId("bars").replaceChildren(table);
     byId("bars").className = "scroll";
@@ -470,7 +472,7 @@
   }
 
   function timelineCsv() {
-    const rows = [["track", "from cycle", "to cycle", "at", "about", "words"]];
+    const rows = [["track", `from ${unit}`, `to ${unit}`, "at", "about", "words"]];
     for (const track of run.tracks) {
       const name = track.kind === "controller" ? track.name : `${run.groups[track.group]} ${track.name}`;
       for (let i = 0; i < (track.count ?? 0); i++) {
@@ -494,7 +496,8 @@
     const track = run.tracks[number], from = track.start[i], cycles = track.end[i] - from;
     const where = track.kind === "controller" ? "controller" : `${run.groups[track.group]} ${track.name}`;
     const parts = [`${where} ${run.phases[track.phase[i]].label}`, labelOf(track, i)];
-    parts.push(`cycles ${from.toLocaleString("en")} to ${track.end[i].toLocaleString("en")}: ${cycles.toLocaleString("en")} cycles, ${time(cycles)}`);
+    const took = run.clock ? `, ${time(cycles)}` : "";
+    parts.push(`${unit}s ${from.toLocaleString("en")} to ${track.end[i].toLocaleString("en")}: ${cycles.toLocaleString("en")} ${unit}s${took}`);
     if (track.words[i]) parts.push(`${track.words[i].toLocaleString("en")} words, ${(track.words[i] / cycles).toFixed(2)} per cycle`);
     const task = run.tasks.find((t) => t[0] === number && t[2] !== null && t[2] <= from && from < (t[3] ?? whole));
     const step = track.kind === "controller" ? track.detail[i] : task?.[5];
@@ -654,6 +657,9 @@
     goTo(Number(button.dataset.track), Number(button.dataset.from), Number(button.dataset.to))));
   byId("bars-box").addEventListener("toggle", draw);
   byId("show-locks").addEventListener("change", layout);
+  byId("show-locks").parentElement.hidden = !run.tracks.some((track) => track.kind === "lock");
+  byId("show-tasks").parentElement.hidden = !run.tasks.length;
+  byId("filter").placeholder = run.hint ?? byId("filter").placeholder;
   byId("show-tasks").addEventListener("change", draw);
   byId("filter").addEventListener("input", layout);
 
