@@ -130,7 +130,7 @@ def lift(
         raise ParameterError(f"a family has {LEAST_FILES} files at least, with parameters{reasons}")
     if zero_unused:
         streams = {name: without_unread(words) for name, words in streams.items()}
-    prediction = _predict(streams, parameters, hold_out, seed, progress) if hold_out else None
+    prediction = predict_unseen(streams, parameters, hold_out, seed, progress) if hold_out else None
     model = learn(streams, parameters, progress)
     progress("compiling the sequence")
     text, design = _compiled(model)
@@ -178,10 +178,14 @@ def _difference(design: Design, values: Mapping[str, int], wanted: Words) -> str
     return f"the sequence gives another word {int(first[0]) if len(first) else shared}"
 
 
-def _predict(
-    streams: Mapping[str, Words], parameters: ShapeParameters, share: float, seed: int, progress: Progress
+def predict_unseen(
+    streams: Mapping[str, Words],
+    parameters: ShapeParameters,
+    share: float,
+    seed: int,
+    progress: Progress = lambda text: None,
 ) -> Prediction:
-    """Learn from some files, and predict the others."""
+    """Learn from all but a share of the files, chosen at random, and predict these."""
     order = list(range(len(parameters.files)))
     random.Random(seed).shuffle(order)
     count = max(1, min(round(len(order) * share), len(order) - LEAST_FILES))
