@@ -58,6 +58,8 @@ MOST_LANES = 1024
 MOST_SEED = (1 << 63) - 1
 Watch = Callable[[str, ModuleOp], None]
 """Told the name of a pass, without its options, and the program after it."""
+OPT_LEVELS = 0, 2
+"""As the program says it, or with all steps that make copies faster."""
 KERNELS = {Vendor.AMD: "air-to-rocdl", Vendor.NVIDIA: "air-to-nvvm"}
 """What turns launches, segments and herds into kernels that stand in place."""
 
@@ -136,15 +138,21 @@ class AirProgram:
         return [op.sym_name.data for op in self.module.body.block.ops if isinstance(op, FuncOp)]
 
     def lowered(
-        self, target: GpuTarget, wave_size: int | None = None, heap_bytes: int | None = None, watch: Watch | None = None
+        self,
+        target: GpuTarget,
+        wave_size: int | None = None,
+        heap_bytes: int | None = None,
+        watch: Watch | None = None,
+        opt_level: int = 0,
     ) -> ModuleOp:
         """Host functions and modules of kernels in one module for a `target`; `watch` sees the program after each pass.
 
-        `wave_size` is how many lanes a wave has, `heap_bytes` the size of each symmetric heap.
+        `wave_size` is how many lanes a wave has, `heap_bytes` the size of each symmetric heap; `opt_level` is as in
+        `run`.
         """
         if heap_bytes is not None:
             heap_bytes = whole_number("heap size", heap_bytes, 1, MOST_HEAP_BYTES)
-        order = split_passes(target, lanes_of(target, wave_size), heap_bytes)
+        order = opt_passes(split_passes(target, lanes_of(target, wave_size), heap_bytes), opt_level)
         if not self._keeps or watch is not None:
             return self._run_passes(order, watch)
         key = sha256("\0".join((self.text, *order, package_key(*LOWERING))).encode()).hexdigest()
@@ -219,6 +227,7 @@ class AirProgram:
         show: Show | None = None,
         check: bool = True,
         profile: bool = False,
+        opt_level: int = 0,
     ) -> RunResult:
         """Run a function of the program on a process for each rank.
 
@@ -239,12 +248,14 @@ class AirProgram:
             show: called with lines that ranks print as they come
             check: whether what the devices complain about is raised
             profile: whether what kernels do is counted, for `profile` of the result; the emulator can
+            opt_level: 2 for all steps that make copies faster, 0 for none
 
         Raises:
             Hang: if ranks wait for each other, or longer than `timeout`
             Fault: if a rank fails
         """
-        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings, profile).with_arguments(arguments)
+        job = self.job(backend, entry, chip, wave_size, heap_bytes, seed, settings, profile, opt_level)
+        job = job.with_arguments(arguments)
         return self.run_job(job, arguments, ranks, timeout, show, check)
 
     def run_job(
@@ -278,10 +289,12 @@ class AirProgram:
         seed: int = 0,
         settings: Mapping[str, str] | None = None,
         profile: bool = False,
+        opt_level: int = 0,
     ) -> RankJob:
         """Everything that ranks need to know to run, but for the arguments.
 
-        `backend`, `entry`, `chip`, `wave_size`, `heap_bytes`, `seed`, `settings` and `profile` are as in `run`.
+        `backend`, `entry`, `chip`, `wave_size`, `heap_bytes`, `seed`, `settings`, `profile` and `opt_level` are as in
+        `run`.
         """
         if backend not in BACKENDS:
             fail(None, f"unknown backend '{backend}'; there is {', '.join(BACKENDS)}")
@@ -289,7 +302,7 @@ class AirProgram:
             raise ArgumentError(f"profiles are of the emulator: run it there, or with the maker's tools on {backend}")
         target = find_target(chip or default_chip(backend))
         lanes = lanes_of(target, wave_size)
-        host = self.host(self.lowered(target, lanes, heap_bytes), entry)
+        host = self.host(self.lowered(target, lanes, heap_bytes, opt_level=opt_level), entry)
         seed = whole_number("seed", seed, -MOST_SEED, MOST_SEED)
         options = DeviceOptions(target, lanes, seed, dict(settings or {}), dict(self.sources), profile)
         job = RankJob(host, (), backend, options)
@@ -339,3 +352,14 @@ def split_passes(target: GpuTarget, wave_size: int, heap_bytes: int | None = Non
         f"{KERNELS[target.vendor]}{{chip={target.chip} wave-size={wave_size}}}",
         "air-gpu-outlining",
     )
+
+
+def opt_passes(order: Sequence[str], opt_level: int) -> tuple[str, ...]:
+    """An order of `split_passes`, with the steps that a level adds to it."""
+    if opt_level not in OPT_LEVELS:
+        raise ArgumentError(f"opt_level is {' or '.join(map(str, OPT_LEVELS))}, got {opt_level}")
+    if not opt_level:
+        return tuple(order)
+    *before, kernels, outlining = order
+    wide = kernels.replace("}", " vector-bytes=16 spread-banks=true}")
+    return (*before, "air-gpu-l2-layout", wide, "air-gpu-pipeline-copies", outlining)

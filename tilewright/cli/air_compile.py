@@ -42,6 +42,14 @@ add_arguments = arguments(
         "-o": value("DIR", "where the files go", dest="directory"),
         "--wave-size": value("N", "lanes of a processing element (default: the GPU's)", type=int),
         "--heap-size": HEAP_SIZE,
+        "-O": value(
+            "LEVEL",
+            "0 (default), or 2: wide and early copies, tiles that fit the banks",
+            dest="opt_level",
+            type=int,
+            choices=(0, 2),
+            default=0,
+        ),
         "--entry": value("FUNC", "the function that the host begins with (default: main)"),
         "--emit": {"choices": ("mlir", "llvm"), "help": "print the program instead of writing files"},
         "--after": value("PASS", "with --emit mlir: as it is after this pass (help lists them)"),
@@ -58,7 +66,7 @@ def run(args: Namespace) -> int:
     target = find_target(_native_chip() if args.target == NATIVE else args.target)
     args.wave_size = lanes_of(target, args.wave_size)
     if args.after == "help":
-        print("\n".join(_pass_names(target)))
+        print("\n".join(_pass_names(target, args.opt_level)))
         return 0
     program = AirProgram(read_text(args.file), source_name(args.file))
     if args.after is not None and args.emit != "mlir":
@@ -84,10 +92,11 @@ def _usage(text: str) -> CommandLineError:
     return CommandLineError(f"tilewright air compile: {text}")
 
 
-def _pass_names(target: GpuTarget) -> list[str]:
+def _pass_names(target: GpuTarget, opt_level: int) -> list[str]:
     from tilewright.air import split_passes
+    from tilewright.air.program import opt_passes
 
-    return [step.partition("{")[0] for step in split_passes(target, target.wave_size)]
+    return [step.partition("{")[0] for step in opt_passes(split_passes(target, target.wave_size), opt_level)]
 
 
 def _text(program: AirProgram, target: GpuTarget, args: Namespace) -> str:
@@ -96,18 +105,22 @@ def _text(program: AirProgram, target: GpuTarget, args: Namespace) -> str:
     if args.emit == "llvm":
         from tilewright.native.gpu_code import llvm_module, machine_of
 
-        module = program.lowered(target, args.wave_size, args.heap_size)
+        module = program.lowered(target, args.wave_size, args.heap_size, opt_level=args.opt_level)
         host = [program.host(module, args.entry).text] if _has_entry(module) else []
         machine = machine_of(target, args.wave_size or 0)
         return "\n".join([*host, *(str(llvm_module(found, machine)[0]) for found in _kernel_modules(module))])
     texts = dict[str, str]()  # after each pass: where it stands in the order need not be known
     module = program.lowered(
-        target, args.wave_size, args.heap_size, lambda name, op: texts.update({name: module_text(op) + "\n"})
+        target,
+        args.wave_size,
+        args.heap_size,
+        lambda name, op: texts.update({name: module_text(op) + "\n"}),
+        args.opt_level,
     )
     if args.after is None:
         return module_text(module) + "\n"
     if args.after not in texts:
-        raise _usage(f"--after: '{args.after}' is none of {', '.join(_pass_names(target))}")
+        raise _usage(f"--after: '{args.after}' is none of {', '.join(_pass_names(target, args.opt_level))}")
     return texts[args.after]
 
 
@@ -130,7 +143,7 @@ def _files(program: AirProgram, target: GpuTarget, args: Namespace) -> dict[str,
     from tilewright.native.gpu_code import compile_kernels, machine_of
     from tilewright.support.output_files import FileNames
 
-    module = program.lowered(target, args.wave_size, args.heap_size)
+    module = program.lowered(target, args.wave_size, args.heap_size, opt_level=args.opt_level)
     files = {PROGRAM: (module_text(module, debuginfo=True) + "\n").encode()}
     kernels = list[dict[str, Any]]()
     names = FileNames(PROGRAM, HOST, KERNELS, *BUNDLE_FILES)

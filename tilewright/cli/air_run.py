@@ -53,6 +53,14 @@ add_arguments = arguments(
         "--chip": value("CHIP", "the GPU whose waves and limits count (default: gfx942 or sm_90)"),
         "--wave-size": value("N", "lanes of a processing element (default: the chip's)", type=int),
         "--heap-size": HEAP_SIZE,
+        "-O": value(
+            "LEVEL",
+            "0 (default), or 2: wide and early copies, tiles that fit the banks",
+            dest="opt_level",
+            type=int,
+            choices=(0, 2),
+            default=0,
+        ),
         "--seed": value("N", "of what the emulator leaves to chance", type=int, default=0),
         "--set": values("NAME=VALUE", "an option of the backend"),
         "--timeout": value("SECONDS", "end the run after so long, with status 1", type=float),
@@ -76,6 +84,8 @@ def run(args: Namespace) -> int:
         args.timeout = checked_timeout(args.timeout)
     _check_profile(args)
     if (Path(args.file) / "bundle.json").is_file():
+        if args.opt_level:
+            raise usage("-O is for programs: say it to `tilewright air compile`, which made this folder")
         from tilewright.gpu.bundle.run import run_bundle
 
         return run_bundle(Path(args.file), args)
@@ -121,6 +131,8 @@ def _run_python(args: Namespace) -> int:
     for option, given in (("--arg", args.arg), ("--out", args.out), ("--entry", args.entry)):
         if given:
             raise usage(f"{option} is for programs in MLIR: a Python program calls its functions itself")
+    if args.opt_level:
+        raise usage("-O is for programs in MLIR")
     if args.launcher == "mpi":
         raise usage("--launcher mpi is for programs in MLIR")
     options = {
@@ -188,6 +200,7 @@ def make_job(program: AirProgram, args: Namespace) -> RankJob:
             seed=args.seed,
             settings=settings,
             profile=args.profile is not None,
+            opt_level=args.opt_level,
         )
         return job.with_arguments(_arguments(job.program.entry, args.arg))
 

@@ -7,19 +7,20 @@ meet in one. In the turned buffer a lane reads neighbours, several at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from tilewright.dialects import memref
+from tilewright.dialects import memref, scf
 from tilewright.dialects.air.accesses import Access, Entries
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.ir.pass_manager import Pass
-from tilewright.rewrite.folding.strided_views import known_int
+from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
 
 class AirGpuL2LayoutPass(Pass):
@@ -100,12 +101,34 @@ def _is_column(access: Access, columns: int) -> bool:
         and known_int(access.sizes[0]) is not None
         and [known_int(stride) for stride in access.strides] == [columns]
         and columns > 1
+        and _is_below(access.offsets[1], columns)
     )
+
+
+def _is_below(number: Mixed, limit: int) -> bool:
+    """Whether a number is known to be one of a column: one beyond the row would be of the next row."""
+    known = known_int(number)
+    if known is not None or isinstance(number, int):
+        return known is not None and 0 <= known < limit
+    loop = number.owner.parent_op() if isinstance(number, BlockArgument) else None
+    if isinstance(loop, Hierarchy):
+        passed = loop.tied_operand(cast("BlockArgument", number))
+        return passed is not None and _is_below(passed, limit)
+    if not isinstance(loop, scf.ForOp) or number is not loop.body.block.args[0]:
+        return False
+    first, end = known_int(loop.lb), known_int(loop.ub)
+    return first is not None and end is not None and first >= 0 and end <= limit
 
 
 def _is_block(access: Access, other: Access, rows: int, columns: int) -> bool:
     """Whether a copy fills a block of the buffer, row by row."""
     sizes = [known_int(size) for size in access.sizes or other.sizes]
     if access.is_whole:
-        return sizes in ([], [rows, columns])
+        return sizes == [rows, columns] or (not sizes and _elements(other) == rows * columns)
     return len(sizes) == 2 and len(access.offsets) == 2 and [known_int(s) for s in access.strides] == [columns, 1]
+
+
+def _elements(access: Access) -> int | None:
+    """How many a whole buffer has, if its type says it."""
+    shape = cast("MemRefType", access.memref.type).get_shape()
+    return None if DYNAMIC_INDEX in shape or not access.is_whole else prod(shape)

@@ -12,14 +12,14 @@ so that loads are on their way while lanes compute. The last round loads its own
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import arith, memref, scf, vector
@@ -61,9 +61,16 @@ class AirGpuPipelineCopiesPass(Pass):
                     _pipeline(loop, copies)
 
 
+def _buffer(op: Operation) -> SSAValue:
+    """What a load or a store is of."""
+    return op.operands[isinstance(op, STORES)]
+
+
 def _home(op: Operation) -> Home:
-    """Of what a load or a store is of."""
-    buffer = op.memref if isinstance(op, memref.LoadOp | memref.StoreOp) else op.operands[isinstance(op, STORES)]
+    return _home_of(_buffer(op))
+
+
+def _home_of(buffer: SSAValue) -> Home:
     match cast("MemRefType", buffer.type).memory_space:
         case NoneAttr():
             return Home.DEVICE
@@ -93,16 +100,17 @@ def _copies_of(loop: scf.ForOp) -> LoopCopies | None:
     if loop.iter_args or None in bounds:
         return None
     start, end, step = (bound for bound in bounds if bound is not None)
-    # the first tiles are copied whether or not there is a round
-    if step <= 0 or start + step >= end or not _keeps_device_memory(loop):
+    # the first tiles are copied whether or not there is a round, and rounds are compared without their sign
+    if step <= 0 or start < 0 or start + step >= end or not _keeps_device_memory(loop):
         return None
     fetched, stored = list[Operation](), list[Operation]()
     loads = 0
     for op in loop.body.block.ops:
         if isinstance(op, BarrierOp):
             is_copy = loads and any(isinstance(inner, STORES) for inner in stored)
-            last = start + (end - 1 - start) // step * step
-            return LoopCopies(fetched, stored, op, last) if is_copy and _ends_in_barrier(op) else None
+            if not is_copy or not _ends_in_barrier(op) or not _keeps_tiles(loop, stored):
+                return None
+            return LoopCopies(fetched, stored, op, start + (end - 1 - start) // step * step)
         if isinstance(op, STORES):
             if _home(op) is not Home.BLOCK:
                 return None
@@ -128,6 +136,15 @@ def _keeps_device_memory(loop: scf.ForOp) -> bool:
         elif not isinstance(op, (*LOADS, BarrierOp)) and not op.regions and not is_memory_effect_free(op):
             return False
     return True
+
+
+def _keeps_tiles(loop: scf.ForOp, stored: Sequence[Operation]) -> bool:
+    """Whether only copies write the tiles: the last are stored again, over what a round has made of them."""
+    tiles = {_buffer(op) for op in stored}
+    others = {_buffer(op) for op in loop.body.block.walk() if isinstance(op, STORES) and op not in stored}
+    near = {buffer for buffer in tiles | others if _home_of(buffer) is Home.BLOCK}
+    # of views it is not known what else they are of
+    return tiles.isdisjoint(others) and all(isinstance(buffer, BlockArgument) for buffer in near)
 
 
 def _ends_in_barrier(first: BarrierOp) -> bool:

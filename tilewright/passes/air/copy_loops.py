@@ -28,6 +28,7 @@ from tilewright.dialects.air.accesses import Access
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.ir.diagnostics import fail_op
+from tilewright.passes.air.array_starts import Start, start_of
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.divisors import divisor
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
@@ -148,15 +149,18 @@ def find_vectors(source: Access, destination: Access, sizes: Sequence[int], vect
         return None
     width = vector_bytes * 8 // bits
     while width > 1:
-        wide = _is_wide(source, sizes, width), _is_wide(destination, sizes, width)
+        size_bytes = width * bits // 8
+        wide = _is_wide(source, sizes, width, size_bytes), _is_wide(destination, sizes, width, size_bytes)
         if sizes[-1] % width == 0 and any(wide):
-            return VectorCopy(source, destination, width, wide, width * bits // 8)
+            return VectorCopy(source, destination, width, wide, size_bytes)
         width //= 2
     return None
 
 
-def _is_wide(access: Access, sizes: Sequence[int], width: int) -> bool:
+def _is_wide(access: Access, sizes: Sequence[int], width: int, size_bytes: int) -> bool:
     """Whether vectors of a copy lie next to each other in a buffer, at multiples of their size."""
+    if start_of(access.memref, size_bytes) is Start.UNKNOWN:
+        return False
     type = cast(MemRefType, access.memref.type)
     shape = list(type.get_shape())
     # of other layouts it is not known where rows begin
@@ -170,7 +174,7 @@ def _is_wide(access: Access, sizes: Sequence[int], width: int) -> bool:
     if any(stride is None or stride % width for stride in strides[:-1]):
         return False
     offsets = access.offsets
-    return all(
+    return len(offsets) <= len(shape) and all(
         divisor(offset) * row % width == 0
         for offset, row in zip(offsets, rows[-len(offsets) :] if offsets else [], strict=True)
     )

@@ -24,6 +24,7 @@ from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_to_rocdl.alignment import versions
+from tilewright.passes.air.air_to_rocdl.banks import spread_banks
 from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
 from tilewright.passes.air.copy_loops import Workers, lower_copy
 from tilewright.passes.air.ended_tokens import drop_tokens
@@ -52,13 +53,23 @@ class AirToRocdlPass(Pass):
         default=0,
         metadata={"help": "bytes that copies move at a time where they can"},
     )
+    spread_banks: bool = field(
+        default=False,
+        metadata={
+            "help": "let groups of 16 bytes of a block's buffers change places, so that lanes meet in fewer banks"
+        },
+    )
 
     def apply(self, ctx: Context, op: Operation) -> None:
         target = find_target(self.chip, self.vendor)
         wave_size = wave_size_of(target, self.wave_size)
         for root in list(_outermost(op)):
             for form, width in versions(root, self.vector_bytes):
-                HierarchyLowering(form, target, wave_size, width).run()
+                lowering = HierarchyLowering(form, target, wave_size, width)
+                lowering.run()
+                # of elements one by one compilers make wide accesses only while they are neighbours
+                if self.spread_banks and width:
+                    spread_banks(lowering.launch, target, wave_size)
 
 
 @dataclass(frozen=True)

@@ -5,33 +5,29 @@ from __future__ import annotations
 from functools import reduce
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from tilewright.dialects import arith, memref, scf
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
-from tilewright.dialects.air.types import MemorySpace, memory_space
-from tilewright.dialects.gpu.memory import AllocOp
+from tilewright.passes.air.array_starts import Start, passed_buffer, start_of
 from tilewright.passes.air.copy_loops import vectors_of
 from tilewright.passes.air.hierarchies import replace_token, wait_before
 from tilewright.rewrite.emitter import Emitter
 
-NEAR = MemorySpace.L1, MemorySpace.L2
-"""Memory of threads and blocks, which the compiler places as vectors want it."""
-
 
 def versions(root: Hierarchy, vector_bytes: int) -> list[tuple[Hierarchy, int]]:
     """A hierarchy, and how many bytes its copies may move at a time; two of them, if only a run knows."""
-    buffers = _unproven(root, vector_bytes)
-    if buffers is None or not buffers:
-        return [(root, vector_bytes if buffers is not None else 0)]
+    tested = _tested(root, vector_bytes)
+    if not tested:
+        return [(root, vector_bytes)]
     emitter = Emitter.before(root)
     wait_before(root, emitter)
     root.set_dependencies([])
     replace_token(root)
     aligned = reduce(
         lambda all, one: emitter.value(arith.AndIOp(all, one)),
-        [_is_aligned(emitter, buffer, vector_bytes) for buffer in buffers],
+        [_is_aligned(emitter, buffer, size_bytes) for buffer, size_bytes in tested],
     )
     other = root.clone()
     choice = scf.IfOp(aligned, [], Region(Block()), Region(Block()))
@@ -44,43 +40,21 @@ def versions(root: Hierarchy, vector_bytes: int) -> list[tuple[Hierarchy, int]]:
     return [(root, vector_bytes), (other, 0)]
 
 
-def _is_aligned(emitter: Emitter, buffer: SSAValue, vector_bytes: int) -> SSAValue:
+def _is_aligned(emitter: Emitter, buffer: SSAValue, size_bytes: int) -> SSAValue:
     pointer = memref.ExtractAlignedPointerAsIndexOp.create(operands=[buffer], result_types=[IndexType()])
-    rest = emitter.binary(arith.AndIOp, emitter.value(pointer), emitter.index(vector_bytes - 1))
+    rest = emitter.binary(arith.AndIOp, emitter.value(pointer), emitter.index(size_bytes - 1))
     return emitter.compare("eq", rest, emitter.index(0))
 
 
-def _unproven(root: Hierarchy, vector_bytes: int) -> list[SSAValue] | None:
-    """Buffers that wide copies read or write and that may begin anywhere; None if a kernel itself makes such."""
-    found = dict[SSAValue, None]()
+def _tested(root: Hierarchy, vector_bytes: int) -> list[tuple[SSAValue, int]]:
+    """Arrays that wide copies read or write and that may begin anywhere, with the bytes that are moved at a time."""
+    found = dict[SSAValue, int]()
     for op in root.walk():
-        if not isinstance(op, DmaMemcpyNdOp) or vectors_of(op, vector_bytes) is None:
+        wide = vectors_of(op, vector_bytes) if isinstance(op, DmaMemcpyNdOp) else None
+        if wide is None:
             continue
-        for side in (op.src, op.dst):
-            if memory_space(side.type) in NEAR:
-                continue
-            buffer = _passed(side)
-            # what a GPU allocates begins at multiples of 256 bytes
-            if isinstance(buffer.owner, AllocOp):
-                continue
-            if _is_inside(buffer, root):
-                return None
-            found[buffer] = None
-    return list(found)
-
-
-def _passed(buffer: SSAValue) -> SSAValue:
-    """The value that hierarchies were given under the name of a buffer; views have pointers of their own."""
-    while isinstance(buffer, BlockArgument) and isinstance(level := buffer.block.parent_op(), Hierarchy):
-        outer = level.tied_operand(buffer)
-        if outer is None:
-            break
-        buffer = outer
-    return buffer
-
-
-def _is_inside(value: SSAValue, root: Hierarchy) -> bool:
-    op: Operation | None = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-    while op is not None and op is not root:
-        op = op.parent_op()
-    return op is root
+        for side, is_wide in zip((wide.source, wide.destination), wide.wide, strict=True):
+            if is_wide and start_of(side.memref, wide.alignment) is Start.TESTABLE:
+                buffer = passed_buffer(side.memref)
+                found[buffer] = max(found.get(buffer, 0), wide.alignment)
+    return list(found.items())
