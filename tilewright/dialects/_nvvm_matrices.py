@@ -20,6 +20,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tilewright.dialects._ods import i32_attr, i64_attr, op_definition
@@ -359,6 +360,10 @@ class SetMaxRegisterOp(IRDLOperation):
 
     regCount = prop_def(i32_attr(24, 256))
     action = prop_def(SetMaxRegisterActionAttr)
+
+    def verify_(self) -> None:
+        if self.regCount.value.data % 8:
+            raise VerifyException(f"registers are given 8 at a time, not {self.regCount.value.data}")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -24,6 +24,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tilewright.dialects._nvvm_copies import COPIES
 from tilewright.dialects._nvvm_matrices import MATRICES, MATRIX_ATTRIBUTES
+from tilewright.dialects._nvvm_stores import STORE_ATTRIBUTES, STORES
 from tilewright.dialects._ods import op_definition, register_read
 from tilewright.dialects._syntax import print_attributes, segments, split_attributes
 from tilewright.dialects._targets import TargetAttr
@@ -209,7 +210,16 @@ OPERATIONS: Sequence[type[IRDLOperation]] = [
     VoteSyncOp,
     MemoryBarrierOp,
     *COPIES,
+    *STORES,
     *MATRICES,
 ]
 
-NVVM = Dialect("nvvm", list(OPERATIONS), [NVVMTargetAttr, ShflKindAttr, VoteKindAttr, MemScopeAttr, *MATRIX_ATTRIBUTES])
+ATTRIBUTES: Sequence[type[Attribute]] = [
+    NVVMTargetAttr,
+    ShflKindAttr,
+    VoteKindAttr,
+    MemScopeAttr,
+    *MATRIX_ATTRIBUTES,
+    *STORE_ATTRIBUTES,
+]
+NVVM = Dialect("nvvm", list(OPERATIONS), list(ATTRIBUTES))

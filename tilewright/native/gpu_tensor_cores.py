@@ -19,6 +19,8 @@ from tilewright.dialects._nvvm_matrices import (
     WGMMAScaleOut,
     WgmmaWaitGroupSyncOp,
 )
+from tilewright.dialects._nvvm_stores import CpAsyncBulkTensorSharedCTAToGlobalOp as TensorStoreOp
+from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp, FenceProxyOp, SyncWarpOp
 from tilewright.dialects.llvm import LLVMStructType
 from tilewright.native.gpu_kernel import KernelLowering
 from tilewright.native.lowering import Handler
@@ -121,6 +123,32 @@ def _tensor_copy(kernel: KernelLowering, op: TensorCopyOp) -> None:
     _assembly(kernel, [f"{name} [$0], [$1, {{{listed}}}], [$2]{rest};"], ",".join(constraints), values)
 
 
+def _tensor_store(kernel: KernelLowering, op: TensorStoreOp) -> None:
+    _needs(kernel)
+    places = [kernel[value] for value in op.coordinates]
+    listed = ", ".join(f"${2 + number}" for number in range(len(places)))
+    name = f"cp.async.bulk.tensor.{len(places)}d.global.shared::cta.tile.bulk_group"
+    values = [kernel.builder.ptrtoint(kernel[op.tma_descriptor], I64), _near(kernel, kernel[op.src_mem]), *places]
+    constraints = ",".join(["l", *["r"] * (len(places) + 1)])
+    _assembly(kernel, [f"{name} [$0, {{{listed}}}], [$1];"], constraints, values)
+
+
+def _wait_stores(kernel: KernelLowering, op: CpAsyncBulkWaitGroupOp) -> None:
+    _needs(kernel)
+    read = ".read" if op.read is not None else ""
+    _assembly(kernel, [f"cp.async.bulk.wait_group{read} {op.group.value.data};"], "", [])
+
+
+def _fence_proxy(kernel: KernelLowering, op: FenceProxyOp) -> None:
+    _needs(kernel)
+    space = "" if op.space is None else f"::{op.space.data}"
+    _assembly(kernel, [f"fence.proxy.{op.kind.data}{space};"], "", [])
+
+
+def _sync_warp(kernel: KernelLowering, op: SyncWarpOp) -> None:
+    _assembly(kernel, ["bar.warp.sync $0;"], "r", [kernel[op.mask]])
+
+
 def _wgmma(kernel: KernelLowering, op: WgmmaMmaAsyncOp) -> None:
     """One instruction; sums stay in the registers that they are in."""
     _needs(kernel, hopper=True)
@@ -188,6 +216,11 @@ HANDLERS: dict[str, Handler] = {
     "nvvm.mbarrier.try_wait.parity": _barrier(WAIT),
     "nvvm.fence.mbarrier.init": _plain("fence.mbarrier_init.release.cluster;", hopper=False),
     "nvvm.cp.async.bulk.tensor.shared.cluster.global": _tensor_copy,
+    "nvvm.cp.async.bulk.tensor.global.shared.cta": _tensor_store,
+    "nvvm.cp.async.bulk.commit.group": _plain("cp.async.bulk.commit_group;", hopper=False),
+    "nvvm.cp.async.bulk.wait_group": _wait_stores,
+    "nvvm.fence.proxy": _fence_proxy,
+    "nvvm.bar.warp.sync": _sync_warp,
     "nvvm.wgmma.fence.aligned": _plain("wgmma.fence.sync.aligned;"),
     "nvvm.wgmma.commit.group.sync.aligned": _plain("wgmma.commit_group.sync.aligned;"),
     "nvvm.wgmma.wait.group.sync.aligned": _wait_group,

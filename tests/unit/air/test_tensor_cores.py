@@ -13,8 +13,11 @@ from gpu_kernels import assembled, compiled, kernel, needs_ptxas
 
 from tilewright.air import library
 from tilewright.air.functions import Jit
-from tilewright.air.library import tensor_cores
-from tilewright.air.library.tensor_cores import TensorBlock, tensor_product
+from tilewright.air.library import Schedule, tensor_block
+from tilewright.air.library.tensor_block import TensorBlock
+from tilewright.air.library.tensor_cores import tensor_product
+from tilewright.air.library.tile_writers import EngineWriter
+from tilewright.errors import ArgumentError
 from tilewright.ir.run_errors import Fault
 
 HOPPER: dict[str, Any] = {"chip": "sm_90a"}
@@ -70,7 +73,33 @@ def test_stacks_with_what_follows_on_tensor_cores() -> None:
     assert found.dtype == BF16 and np.allclose(found.astype(np.float32), exact, rtol=1e-2, atol=1e-2)
 
 
-def checked_product(monkeypatch, broken: str | None) -> None:
+SCHEDULES = {
+    "persistent": Schedule(persistent=True, blocks=2),
+    "stores by the engine": Schedule(engine_stores=True),
+    "all": Schedule(persistent=True, blocks=1, engine_stores=True, rebalance=True),
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=[*SCHEDULES])
+@pytest.mark.parametrize("out", [np.float32, BF16])
+def test_schedules_change_no_result(schedule: Schedule, out) -> None:
+    # several tiles with a rest, of rows that the engine can store and that it can not, few, and a depth that is shared
+    for batch, m, n, k in ((2, 130, 136, 300), (1, 257, 131, 40), (1, 3, 8, 1), (1, 64, 64, 1100)):
+        a, b, bias = drawn(batch, m, k, dtype=BF16), drawn(batch, k, n, dtype=BF16), drawn(n, dtype=np.float32)
+        plain, found = (
+            library.matmul(a, b, bias, "relu", 0.5, out_dtype=out, schedule=it, **HOPPER)
+            for it in (Schedule(), schedule)
+        )
+        assert found.any() and (plain == found).all(), (m, n, k)
+
+
+def test_blocks_are_for_a_persistent_schedule() -> None:
+    for persistent, blocks in ((False, 2), (True, 0)):
+        with pytest.raises(ArgumentError, match="blocks are for a persistent schedule"):
+            Schedule(persistent=persistent, blocks=blocks)
+
+
+def checked_product(monkeypatch, broken: str | None, schedule: Schedule = Schedule()) -> None:  # noqa: B008
     """A product of several steps under the watch for races, with something left out."""
     whole = TensorBlock._wait
 
@@ -95,20 +124,34 @@ def checked_product(monkeypatch, broken: str | None) -> None:
         monkeypatch.setattr(TensorBlock, "_step", marked)
     if broken == "products":
         # places are given back while products that read them are on their way
-        monkeypatch.setattr(tensor_cores, "PRODUCTS_LEFT", 3)
+        monkeypatch.setattr(tensor_block, "PRODUCTS_LEFT", 3)
     a, b, c = (
         drawn(1, 64, 400, dtype=np.float16),
         drawn(1, 400, 64, dtype=np.float16),
         np.zeros((1, 64, 64), np.float32),
     )
+    if broken == "read":
+        # boxes are filled again while the engine reads them
+        monkeypatch.setattr(EngineWriter, "_wait", lambda self, left: None)
+    if broken == "seen":
+        # the engine does not see what lanes have stored
+        monkeypatch.setattr(EngineWriter, "_show", lambda self: None)
     constants = {"computed_in": "f16", "layouts": ("row", "row"), "has_bias": False, "function": None}
+    constants["schedule"] = schedule
     program = Jit(tensor_product.function, settings={"check": "races"}, **HOPPER)
     program(a, b, np.zeros(1, np.float32), c, 1.0, **constants)
     assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
 
-def test_products_on_tensor_cores_have_no_races(monkeypatch) -> None:
-    checked_product(monkeypatch, None)
+@pytest.mark.parametrize("schedule", [Schedule(), *SCHEDULES.values()], ids=["plain", *SCHEDULES])
+def test_products_on_tensor_cores_have_no_races(monkeypatch, schedule: Schedule) -> None:
+    checked_product(monkeypatch, None, schedule)
+
+
+@pytest.mark.parametrize("broken", ["read", "seen"])
+def test_stores_by_the_engine_that_nothing_orders_are_a_race(monkeypatch, broken: str) -> None:
+    with pytest.raises(Fault, match=r"data race: .* copy engine"):
+        checked_product(monkeypatch, broken, SCHEDULES["stores by the engine"])
 
 
 @pytest.mark.parametrize("broken", ["full", "products"])

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import UnitAttr, i64
+from xdsl.dialects.builtin import UnitAttr, i32, i64
 
 from tilewright.air.arrays import Array
 from tilewright.dialects import llvm
 from tilewright.dialects import memref as ops
 from tilewright.dialects._nvvm_copies import CLUSTER_POINTER, SHARED_POINTER
+from tilewright.dialects._nvvm_stores import SyncWarpOp
 from tilewright.dialects._syntax import INDEX
 from tilewright.iron.builders.handles import Value, ssa_of, value_of
 from tilewright.iron.builders.operations import build
-from tilewright.iron.builders.scalars import ScalarValue
+from tilewright.iron.builders.scalars import ScalarValue, constant
 
 ALIGNMENT = 1024
 """Where the copy engine begins a tile whose chunks it exchanges."""
@@ -26,12 +27,12 @@ def address_of(array: Array) -> ScalarValue:
     return ScalarValue(start).astype(i64)
 
 
-def near_address(room: Array) -> ScalarValue:
+def near_address(room: Array, alignment: int = ALIGNMENT) -> ScalarValue:
     """Where an array begins among addresses of the block, at the next multiple of what the copy engine wants."""
     far = build(llvm.IntToPtrOp, results=[llvm.LLVMPointerType()], input=address_of(room)).results[0]
     near = build(llvm.AddrSpaceCastOp, results=[SHARED_POINTER], arg=far).results[0]
     number = ScalarValue(build(llvm.PtrToIntOp, results=[i64], input=near).results[0])
-    return (number + (ALIGNMENT - 1)) & -ALIGNMENT
+    return number if alignment == 1 else (number + (alignment - 1)) & -alignment
 
 
 def near_pointer(address: ScalarValue) -> Value:
@@ -52,3 +53,8 @@ def effect(lines: Sequence[str], constraints: str, values: Sequence[Any]) -> Non
         "has_side_effects": UnitAttr(),
     }
     build(llvm.InlineAsmOp, operands_=[ssa_of(value) for value in values], **fields)
+
+
+def warp_sync() -> None:
+    """Wait for the other lanes of the warp, and see what they have stored."""
+    build(SyncWarpOp, mask=constant(-1, i32))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import i32, i64
 
 from tilewright.air.arrays import Array
-from tilewright.air.dtypes import ui8
+from tilewright.air.dtypes import bf16, f16, f32, ui8
 from tilewright.air.escapes import EMULATOR
 from tilewright.air.levels import cdiv, launch
 from tilewright.air.library.assembly import address_of, effect, near_address
@@ -75,6 +75,8 @@ ELEMENTS = {
     "tf32x3": Element("tf32", 4, 7, True, ((0, 0, 1), (0, 1, 0))),
 }
 """By what a product is computed in. Three products of the parts of f32 leave out only that of both small ones."""
+RESULTS = {f32: Element("f32", 4, 7, True), f16: ELEMENTS["f16"], bf16: ELEMENTS["bf16"]}
+"""By the type of C."""
 
 
 @dataclass(frozen=True)
@@ -170,20 +172,36 @@ def _high(value: ScalarValue) -> ScalarValue:
     return ScalarValue(build(arith.BitcastOp, results=[value.type], input=kept).results[0])
 
 
-def describe(maps: Array, operands: Sequence[Operand], boxes: Sequence[tuple[int, int]], element: Element) -> None:
+class Described(NamedTuple):
+    """Matrices, what the copy engine copies of them at a time (of a row, and how many rows), and their elements."""
+
+    operand: Operand
+    box: tuple[int, int]
+    element: Element
+
+
+def described_result(c: Array, rows: int) -> Described:
+    """C, for an engine that stores so many rows at a time; they have to begin at multiples of 16 bytes."""
+    batch, m, n = c.shape
+    element = RESULTS[c.dtype]
+    return Described(Operand(_host_address(c), n, False, batch, m, n), (element.row, rows), element)
+
+
+def describe(maps: Array, described: Sequence[Described]) -> None:
     """Have a kernel write what tells the copy engine the shapes of matrices, and of what it copies at a time."""
 
     @launch(1, waves=1)
     def _(_: Any) -> None:
         if current().backend == EMULATOR:
-            for number, (given, box) in enumerate(zip(operands, boxes, strict=True)):
-                _write_words(maps, number, given, box, element)
+            for number, about in enumerate(described):
+                _write_words(maps, number, about)
         else:
-            _write_maps(maps, operands, boxes, element)
+            _write_maps(maps, described)
 
 
-def _write_words(maps: Array, number: int, given: Operand, box: tuple[int, int], element: Element) -> None:
+def _write_words(maps: Array, number: int, about: Described) -> None:
     """As the emulator has them."""
+    given, box, element = about
     kinds = 3 | element.size << 8 | element.code << 16 | SWIZZLE_128 << 24
     row, rows = given.sizes
     pitch = as_index(given.pitch) * element.size
@@ -193,14 +211,14 @@ def _write_words(maps: Array, number: int, given: Operand, box: tuple[int, int],
             maps[number, place] = as_index(word).astype(i64)
 
 
-def _write_maps(maps: Array, operands: Sequence[Operand], boxes: Sequence[tuple[int, int]], element: Element) -> None:
-    room = shared(len(operands) * MAP_BYTES + 1024, ui8)
+def _write_maps(maps: Array, described: Sequence[Described]) -> None:
+    room = shared(len(described) * MAP_BYTES + 1024, ui8)
     lines = [".reg .pred first; .reg .b32 at; setp.eq.u32 first, $1, 0; shl.b32 at, $1, 2; add.u32 at, at, $0;"]
-    lines += [f"st.shared.b32 [at+{MAP_BYTES * number}], 0;" for number in range(len(operands))]
+    lines += [f"st.shared.b32 [at+{MAP_BYTES * number}], 0;" for number in range(len(described))]
     lines += ["bar.warp.sync -1;"]
     values: list[Any] = [near_address(room).astype(i32), lane().astype(i32), address_of(maps)]
     kinds = ["r", "r", "l"]
-    for number, (given, box) in enumerate(zip(operands, boxes, strict=True)):
+    for number, (given, box, element) in enumerate(described):
         row, rows = given.sizes
         pitch = as_index(given.pitch) * element.size
         first = len(values)
@@ -211,7 +229,7 @@ def _write_maps(maps: Array, operands: Sequence[Operand], boxes: Sequence[tuple[
         lines += _description(number * MAP_BYTES, first, (*box, 1), element)
     lines += ["bar.warp.sync -1; .reg .b64 far; .reg .b32 near;"]
     publish = "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned"
-    for number in range(len(operands)):
+    for number in range(len(described)):
         lines.append(f"add.u32 near, $0, {MAP_BYTES * number}; add.s64 far, $2, {MAP_BYTES * number};")
         lines.append(f"{publish} [far], [near], {MAP_BYTES};")
     effect(lines, ",".join(kinds), values)

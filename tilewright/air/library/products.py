@@ -16,6 +16,7 @@ from tilewright.air.dtypes import bf16, f16, f32, i8, i32
 from tilewright.air.functions import defaults
 from tilewright.air.library.lane_products import lane_product
 from tilewright.air.library.matrix_cores import matrix_instruction, matrix_product
+from tilewright.air.library.schedules import Schedule
 from tilewright.air.library.tensor_cores import tensor_product
 from tilewright.air.ops import gelu, relu, sigmoid, silu, tanh
 from tilewright.air.program import default_chip
@@ -50,6 +51,7 @@ def matmul(
     layouts: tuple[str, str] = ("row", "row"),
     out_dtype: Any = None,
     precision: str = "f32",
+    schedule: Schedule = Schedule(),  # noqa: B008
     **options: Any,
 ) -> Numbers:
     """`activation(scale * a @ b + bias)`, added up in f32.
@@ -62,7 +64,7 @@ def matmul(
     Tensor cores of Hopper GPUs multiply f16, bf16, fp8, and f32 as tf32: with `backend="cuda"` on such a GPU, and on
     the emulator with `chip="sm_90a"`. Matrix instructions of AMD's GPUs multiply f32, f16, bf16 and i8, as far as the
     chip has them; products of i8 are i32, exact, and nothing else is done with them. Elsewhere lanes do it, with tf32
-    as f32.
+    as f32. `schedule` says how blocks of Hopper's tensor cores go about their work; elsewhere there is nothing to say.
     """
     _check(activation, layouts, precision)
     left, right = (check_matrix(name, given, (*FLOATS, i8)) for name, given in (("a", a), ("b", b)))
@@ -101,7 +103,7 @@ def matmul(
         if left.dtype in FP8:
             left, right = left.view(np.uint8), right.view(np.uint8)
         program = tensor_product.options(**{**options, "chip": TENSOR_CHIP})
-        program(left, right, offsets, result, float(scale), computed_in=computed_in, **constants)
+        program(left, right, offsets, result, float(scale), computed_in=computed_in, schedule=schedule, **constants)
     elif result.size:
         if left.dtype in FP8:
             # f16 has all numbers of both

@@ -18,9 +18,10 @@ import numpy as np
 
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.gpu.device import DeviceError
+from tilewright.gpu.emulator.engine_access import EngineAccess
 from tilewright.gpu.emulator.hangs import name_of
 from tilewright.gpu.emulator.lane_operations import one
-from tilewright.gpu.emulator.lower_memory import PLAIN, Order
+from tilewright.gpu.emulator.lower_memory import Order
 from tilewright.gpu.emulator.memory import Array, Memory, update
 from tilewright.gpu.emulator.program import PRIVATE_WINDOW
 from tilewright.gpu.emulator.store_buffers import History, Level, StoreBuffers, level_of, units
@@ -48,7 +49,7 @@ class Mode(Flag):
     """Accesses have to be ordered."""
 
 
-class AccessModel:
+class AccessModel(EngineAccess):
     """The accesses of a device's waves, one group of one wave at a time."""
 
     def __init__(
@@ -60,15 +61,14 @@ class AccessModel:
         rank: int = 0,
         folder: Path | None = None,
     ):
+        super().__init__()
         self.memory, self.chance, self.mode, self.changes = memory, chance, mode, changes
         self.history = History(rank, folder)
         self.buffers: StoreBuffers | None = None
         self.races: Races | None = None
-        self.products: dict[int, list[list[tuple[Array, int]]]] = {}
-        """By wave: groups of products that may still read their matrices, the last one open."""
 
     def begin(self, launch: Launch) -> None:
-        self.products.clear()
+        self.begin_engines()
         if Mode.REORDER in self.mode:
             self.buffers = StoreBuffers(self.memory, self.chance, launch.block_waves, self.history)
             self.history.begin(launch.blocks * launch.block_waves)
@@ -155,6 +155,7 @@ class AccessModel:
         addresses = g.real(addresses)
         values = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype), g.lanes)[active])
         places = addresses[active]
+        self.check_engine(g, places, site)
         if self.races is not None:
             self._same_instruction(g, active, places, values, site)
             # a whole line arrives as one, so a reader may look at it without a lock: the `line` protocol
@@ -214,29 +215,6 @@ class AccessModel:
             self.history.acquire(wave)
         if self.races is not None:
             self.races.fence(wave, order)
-
-    def engine_stored(self, g: LockstepGroup, chunks: Array, old: Array, site: int) -> None:
-        """The copy engine has filled chunks of memory of a block, for a wave that asked for it; they held `old`."""
-        if self.races is not None:
-            self.races.write(g, chunks, site, PLAIN)
-        if self.buffers is not None:
-            self.history.wrote(int(g.waves[0]), chunks, old)
-
-    def product_reads(self, g: LockstepGroup, chunks: Array, site: int) -> None:
-        """Tensor cores read chunks at some time before the wave has waited for them."""
-        self.products.setdefault(int(g.waves[0]), [[]])[-1].append((chunks, site))
-
-    def products_end(self, g: LockstepGroup, left: int | None) -> None:
-        """A wave closes a group of products, or has waited until so many groups are left: the others are read now."""
-        groups = self.products.setdefault(int(g.waves[0]), [[]])
-        if left is None:
-            groups.append([])
-            return
-        done = groups[: max(0, len(groups) - 1 - left)]
-        del groups[: len(done)]
-        for chunks, site in (read for group in done for read in group):
-            if self.races is not None:
-                self.races.read(g, chunks, site, PLAIN)
 
     def _same_instruction(self, g: LockstepGroup, active: Array, places: Array, values: Array, site: int) -> None:
         """Lanes that write to one address together must write the same."""
@@ -304,6 +282,8 @@ class Races:
         """Per wave: its clock at the last fence that releases; relaxed writes publish it."""
         self.seen: dict[int, Array] = {}
         """Per wave: what relaxed reads have found; a fence that acquires makes it count."""
+        self.proxied: dict[int, list[int]] = {}
+        """Per wave: when it let the copy engine see what it had stored."""
 
     def read(self, group: LockstepGroup, addresses: Array, site: int, order: Order) -> None:
         wave = int(group.waves[0])
@@ -343,6 +323,19 @@ class Races:
         if order.releases:
             self.fenced[wave] = self.clocks[wave].copy()
             self.clocks[wave, wave] += 1
+
+    def proxy_fence(self, wave: int) -> None:
+        self.proxied.setdefault(wave, []).append(int(self.clocks[wave, wave]))
+        self.clocks[wave, wave] += 1
+
+    def engine_sees(self, wave: int, address: int) -> LastAccess | None:
+        """A store that the engine, asked by a wave, may not see: nothing lets it before the wave knows of it."""
+        cell = self.cells.get(address)
+        write = cell.write if cell is not None else None
+        if write is None or (write.wave != wave and write.time > self.clocks[wave, write.wave]):
+            return None
+        known = range(write.time, int(self.clocks[wave, write.wave]) + 1)
+        return None if any(time in known for time in self.proxied.get(write.wave, ())) else write
 
     def barrier(self, waves: Array) -> None:
         """Waves have waited for each other."""

@@ -10,6 +10,8 @@ from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects._nvvm_copies import CpAsyncBulkTensorGlobalToSharedClusterOp as TensorCopyOp
 from tilewright.dialects._nvvm_copies import MBarrierArriveExpectTxOp, MBarrierInitOp, MBarrierTryWaitParityOp
 from tilewright.dialects._nvvm_matrices import MmaOp, WgmmaMmaAsyncOp, WGMMAScaleOut, WgmmaWaitGroupSyncOp
+from tilewright.dialects._nvvm_stores import CpAsyncBulkTensorSharedCTAToGlobalOp as TensorStoreOp
+from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp
 from tilewright.dialects._rocdl_matrices import MATRIX_OPERATIONS, MatrixOp
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
 from tilewright.gpu.emulator.lower_memory import Order
@@ -95,6 +97,15 @@ def _tensor_copy(b: ProgramBuilder, op: TensorCopyOp) -> None:
     b.effect("tensor_copy", *operands, space=Space.LDS, order=ORDERED)
 
 
+def _tensor_store(b: ProgramBuilder, op: TensorStoreOp) -> None:
+    operands = [b[op.tma_descriptor], b[op.src_mem], *(b[place] for place in op.coordinates)]
+    b.effect("tensor_store", *operands, space=Space.LDS)
+
+
+def _wait_stores(b: ProgramBuilder, op: CpAsyncBulkWaitGroupOp) -> None:
+    b.effect("stores_end", left=op.group.value.data)
+
+
 def _sums(b: ProgramBuilder, name: str, ins: list[Operand], count: int, about: Product) -> Struct:
     made: list[Register] = [b.register(F32) for _ in range(count)]
     b.effect(name, *ins, outs=made, about=about, space=Space.LDS)
@@ -165,6 +176,11 @@ HANDLERS: dict[str, Handler] = {
     "nvvm.mbarrier.try_wait.parity": _wait,
     "nvvm.fence.mbarrier.init": _nothing,
     "nvvm.cp.async.bulk.tensor.shared.cluster.global": _tensor_copy,
+    "nvvm.cp.async.bulk.tensor.global.shared.cta": _tensor_store,
+    "nvvm.cp.async.bulk.commit.group": lambda b, op: b.effect("stores_end", left=None),
+    "nvvm.cp.async.bulk.wait_group": _wait_stores,
+    "nvvm.fence.proxy": lambda b, op: b.effect("proxy_fence"),
+    "nvvm.bar.warp.sync": _nothing,
     "nvvm.wgmma.fence.aligned": _nothing,
     "nvvm.wgmma.commit.group.sync.aligned": lambda b, op: b.effect("products_end", left=None),
     "nvvm.wgmma.wait.group.sync.aligned": _wait_group,

@@ -29,6 +29,7 @@ ACCESSES = {"load", "store", "atomic", "cmpxchg"}
 SPACES = {Space.GLOBAL: GLOBAL_MEMORY, Space.LDS: SHARED_MEMORY, Space.PRIVATE: PRIVATE}
 BY_INSTRUCTION = {
     "tensor_copy": COPIES,
+    "tensor_store": COPIES,
     "shuffle": LANES,
     "readlane": LANES,
     "ballot": LANES,
@@ -37,6 +38,8 @@ BY_INSTRUCTION = {
     "mbcnt": LANES,
     "fence": WAITS,
     "products_end": WAITS,
+    "proxy_fence": WAITS,
+    "stores_end": WAITS,
 }
 CONVERSIONS = {
     *("arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.trunci", "arith.bitcast", "arith.sitofp"),

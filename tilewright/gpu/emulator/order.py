@@ -87,7 +87,7 @@ def _split_accesses(entry: Block) -> None:
             block.end = Goto(Edge(rest), turn=True)
 
 
-SHARED = {"load", "store", "atomic", "cmpxchg", "fence", "tensor_copy", "wgmma"}
+SHARED = {"load", "store", "atomic", "cmpxchg", "fence", "tensor_copy", "tensor_store", "wgmma"}
 
 
 def _immediate_dominators(order: list[Block], before: dict[Block, list[Block]]) -> dict[Block, Block]:

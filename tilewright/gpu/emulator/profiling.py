@@ -122,13 +122,20 @@ class Profiler:
 
     def box(self, places: Array, size: int, site: int) -> None:
         """The copy engine has brought elements from places in global memory to memory of a block."""
+        self._moved_box(places, size, site, READ, WRITTEN)
+
+    def stored_box(self, places: Array, size: int, site: int) -> None:
+        """The copy engine has stored elements of memory of a block to places in global memory."""
+        self._moved_box(places, size, site, WRITTEN, READ)
+
+    def _moved_box(self, places: Array, size: int, site: int, far: str, near: str) -> None:
         line, banks = self.shape.transaction_bytes, self.shape.banks * BANK_BYTES
         count, lines = places.size * size, np.unique(places // line)
-        source = self.traffic.setdefault((site, f"{GLOBAL} {READ}"), Traffic())
+        source = self.traffic.setdefault((site, f"{GLOBAL} {far}"), Traffic())
         source.add(Traffic(1, count, lines.size, -(-count // line)))
-        self.distinct[READ].add(lines)
+        self.distinct[far].add(lines)
         turns = -(-count // banks)
-        self.traffic.setdefault((site, f"{SHARED} {WRITTEN}"), Traffic()).add(Traffic(1, count, turns, turns))
+        self.traffic.setdefault((site, f"{SHARED} {near}"), Traffic()).add(Traffic(1, count, turns, turns))
 
     def product_reads(self, count: int, site: int) -> None:
         """Tensor cores read bytes of memory of a block, whose chunks are exchanged so that no banks meet."""

@@ -1,34 +1,25 @@
-"""What tensor cores and the copy engine do, for waves of 32 lanes side by side; matrix instructions of AMD's GPUs.
+"""What tensor cores do, for waves of 32 lanes side by side; matrix instructions of AMD's GPUs.
 
 Matrices in memory of a block lie as PTX's matrix descriptors say: rows of 128 bytes whose chunks of 16 bytes are
 exchanged by the three bits of the address above them. Sums are f32, added up by NumPy: tensor cores round in a way of
-their own. A description of an array for the copy engine is sixteen words of 64 bits here; a real one is the driver's.
+their own.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from math import prod
 from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
 from tilewright.device.gpu_matrices import MatrixInstruction
+from tilewright.gpu.emulator.copy_engine import CHUNK, ROW, CopyEngine, swizzled
 from tilewright.gpu.emulator.lower_tensor_cores import Product
-from tilewright.gpu.emulator.memory import COUNT_BITS, Array
-from tilewright.gpu.emulator.plain_access import PlainAccess
-from tilewright.gpu.emulator.program import LDS_WINDOW
+from tilewright.gpu.emulator.memory import Array
 
 WARP = 32
-CHUNK, ROW = 16, 128
 GROUP_ROWS = 8
-SWIZZLE_128 = 3
-MOST_DIMENSIONS = 5
-TF32 = 11
-"""The code of elements that are rounded to 19 bits when they are copied."""
-DESCRIPTION_WORDS = 16
-"""Address; dimensions, bytes and code of an element, exchange of chunks; sizes; bytes to the next; box."""
 TYPES: dict[str, Any] = {
     "f32": np.dtype(np.float32),
     "i8": np.dtype(np.int8),
@@ -38,11 +29,6 @@ TYPES: dict[str, Any] = {
     "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e5m2": np.dtype(ml_dtypes.float8_e5m2),
 }
-
-
-def swizzled(address: Any) -> Any:
-    """Where what belongs to an address lies: chunks are exchanged within a row."""
-    return address ^ ((address >> 7 & 7) << 4)
 
 
 @cache
@@ -55,80 +41,11 @@ def offsets(across: bool, extent: int, depth: int, size: int, stride: int, leadi
     return out // GROUP_ROWS * stride + out % GROUP_ROWS * ROW + deep * size
 
 
-class TensorCores(PlainAccess):
-    """Products of matrices and copies of boxes, of a group of waves."""
+class TensorCores(CopyEngine):
+    """Products of matrices, of a group of waves."""
 
-    access: Any
-    profiler: Any
     waves: Array
     batch: Any
-
-    def tensor_copy(self, targets: Array, maps: Array, barriers: Array, places: list[Array], m: Any, site: int) -> None:
-        """Each active lane has the engine bring a box; what is outside of the array is zero."""
-        for lane in np.flatnonzero(self.active(m)).tolist():
-            self._copy_box(int(targets[lane]), int(maps[lane]), [int(at[lane]) for at in places], lane, site)
-            size = self._box_bytes(int(maps[lane]), site)
-            only = np.zeros(self.lanes, bool)
-            only[lane] = True
-            # what has come is taken from what the barrier waits for
-            step = np.full(self.lanes, -size << COUNT_BITS)
-            if self.access is None:
-                self.atomic(barriers, step, step.dtype, only, site, "mbarrier")
-            else:
-                self.access.atomic(self, barriers, step, step.dtype, only, site, "mbarrier")
-
-    def _described(self, map: int, site: int) -> tuple[int, int, int, int, int, Array, Array, Array]:
-        view = self.memory.view(map, np.dtype(np.int64))
-        if view is None or view.size < DESCRIPTION_WORDS:
-            self.unmapped(map, None, site)
-        words = [int(word) for word in view[:DESCRIPTION_WORDS]]
-        rank, size, code, mode = (words[1] >> shift & 0xFF for shift in (0, 8, 16, 24))
-        if not 1 <= rank <= MOST_DIMENSIONS or size not in (1, 2, 4, 8):
-            self.fault(site, "has a box copied by a description that is none")
-        sizes, strides, box = (np.array(words[start : start + rank]) for start in (2, 6, 11))
-        strides[0] = size
-        if words[0] % CHUNK or (strides[1:] % CHUNK).any():
-            self.fault(site, "has a box copied of an array whose rows do not begin at multiples of 16 bytes")
-        return words[0], rank, size, code, mode, sizes, strides, box
-
-    def _box_bytes(self, map: int, site: int) -> int:
-        _, _, size, _, _, _, _, box = self._described(map, site)
-        return prod(box.tolist()) * size
-
-    def _copy_box(self, target: int, map: int, places: list[int], lane: int, site: int) -> None:
-        address, rank, size, code, mode, sizes, strides, box = self._described(map, site)
-        if len(places) != rank:
-            self.fault(site, f"has a box of {len(places)} dimensions copied of an array that has {rank}")
-        at, there = np.zeros((1,) * rank, np.int64), np.ones((1,) * rank, np.bool_)
-        for dimension in range(rank):
-            # the first dimension is the innermost
-            shape = [1] * rank
-            shape[rank - 1 - dimension] = -1
-            index: Array = (places[dimension] + np.arange(int(box[dimension]))).reshape(shape)
-            at = at + index * int(strides[dimension])
-            there: Array = there & (index >= 0) & (index < int(sizes[dimension]))
-        view = self.memory.view(address, np.dtype(f"u{size}"))
-        wanted = np.where(there, at, 0) // size
-        if view is None or (there.any() and int(wanted.max()) >= view.size):
-            self.unmapped(address + int(wanted.max()) * size, None, site)
-        if self.profiler is not None:
-            self.profiler.box(address + np.broadcast_to(at, there.shape)[there], size, site)
-        found = np.where(there, view.take(wanted), 0).astype(f"u{size}")
-        if code == TF32:
-            found = (found + 0xFFF + (found >> 13 & 1)) & np.uint32(0xFFFFE000)
-        data = np.ascontiguousarray(found).view(np.uint8).reshape(-1, CHUNK)
-        chunks = target - LDS_WINDOW + np.arange(len(data)) * CHUNK
-        if target % ROW or not 0 <= target - LDS_WINDOW <= self.lds_bytes - data.size:
-            self.fault(site, f"has a box copied to {target - LDS_WINDOW:#x}, which is no place of its block for it")
-        if mode == SWIZZLE_128:
-            chunks = swizzled(chunks)
-        start = int(self.slots[lane]) * self.lds_bytes
-        memory = self.memory.view(self.lds.base, np.dtype(np.uint8))[start : start + self.lds_bytes].reshape(-1, CHUNK)
-        old = memory[chunks // CHUNK].copy()
-        memory[chunks // CHUNK] = data
-        self.changes[0] += 1
-        if self.access is not None:
-            self.access.engine_stored(self, self.lds.base + start + chunks, old, site)
 
     def _whole_waves(self, m: Any, site: int, lanes: int = WARP) -> Array:
         """Which waves multiply; all of their lanes have to."""

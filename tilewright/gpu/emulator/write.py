@@ -377,6 +377,11 @@ def _tensor_copy(w: Writer, i: Instruction) -> None:
     w.line(f"g.tensor_copy({target}, {described}, {barrier}, [{', '.join(places)}], m, {w.site(i)})")
 
 
+def _tensor_store(w: Writer, i: Instruction) -> None:
+    described, source, *places = map(w.spread, i.ins)
+    w.line(f"g.tensor_store({described}, {source}, [{', '.join(places)}], m, {w.site(i)})")
+
+
 def _product(w: Writer, i: Instruction) -> None:
     """Of matrices: sums of all lanes come out, one register each."""
     about = w.name(f"about{id(i)}", i.extra["row"] if "row" in i.extra else i.extra["about"])
@@ -390,6 +395,17 @@ def _products_end(w: Writer, i: Instruction) -> None:
     """What was multiplied has been read by then; without an access model it was at once."""
     if w.careful:
         w.line(f"g.access.products_end(g, {i.extra['left']!r})")
+
+
+def _stores_end(w: Writer, i: Instruction) -> None:
+    """What the engine stores has been read by then."""
+    if w.careful:
+        w.line(f"g.access.stores_end(g, m, {i.extra['left']!r})")
+
+
+def _proxy_fence(w: Writer, i: Instruction) -> None:
+    if w.careful:
+        w.line("g.access.proxy_fence(g)")
 
 
 def _check(w: Writer, i: Instruction) -> None:
@@ -428,6 +444,9 @@ EFFECTS: dict[str, Callable[[Writer, Instruction], None]] = {
     "shuffle": _shuffle,
     "printf": _printf,
     "tensor_copy": _tensor_copy,
+    "tensor_store": _tensor_store,
+    "stores_end": _stores_end,
+    "proxy_fence": _proxy_fence,
     "wgmma": _product,
     "mma": _product,
     "matrices": _product,

@@ -93,8 +93,6 @@ class BankAccess:
 
 def _accesses(buffer: BlockArgument) -> list[BankAccess] | None:
     """All uses of a buffer, if they are accesses that stay within groups of 16 bytes."""
-    if not isinstance(buffer.type, MemRefType):
-        return None
     type = cast("MemRefType", buffer.type)
     if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
         return None

@@ -1,0 +1,48 @@
+"""Choices about how a product on tensor cores is computed that no size decides.
+
+All of them are off unless asked for: what they gain was counted, not measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.air.trace import current
+from tilewright.errors import ArgumentError
+from tilewright.iron import math
+from tilewright.iron.builders.scalars import as_index
+
+BAND = 16
+"""Blocks that run at the same time share this many rows of tiles."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How blocks go about the tiles of a product."""
+
+    persistent: bool = False
+    """Whether there are no more blocks than multiprocessors: a block takes tile after tile, and tiles of the next one
+    come while sums of the present one are stored."""
+    blocks: int | None = None
+    """How many there are at most then; as many as the GPU has multiprocessors unless given."""
+    engine_stores: bool = False
+    """Whether the copy engine stores C from memory of the block, where its rows begin at multiples of 16 bytes."""
+    rebalance: bool = False
+    """Whether waves that copy give registers to those that multiply."""
+
+    def __post_init__(self) -> None:
+        if self.blocks is not None and (not self.persistent or self.blocks < 1):
+            raise ArgumentError(f"blocks are for a persistent schedule, at least one of them, not {self.blocks!r}")
+
+    def most_blocks(self) -> int:
+        """At a time."""
+        return self.blocks or current().target.compute_units
+
+
+def tile_of(block: Any, down: Any, across: Any) -> tuple[Any, Any]:
+    """Blocks go down bands of tiles, so that those that run at the same time read few rows and columns."""
+    size = across * BAND
+    band, inside = block // size, block % size
+    high = math.minimum(as_index(down) - band * BAND, BAND)
+    return band * BAND + inside % high, inside // high
