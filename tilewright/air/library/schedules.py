@@ -19,7 +19,11 @@ BAND = 16
 
 @dataclass(frozen=True)
 class Schedule:
-    """How blocks go about the tiles of a product."""
+    """How blocks go about the tiles of a product.
+
+    With `persistent` there are at most `blocks` of them, or as many as multiprocessors, and a block takes tile after
+    tile. With `engine_stores` the copy engine stores C. With `rebalance` waves that copy give registers away.
+    """
 
     persistent: bool = False
     """Whether there are no more blocks than multiprocessors: a block takes tile after tile, and tiles of the next one
