@@ -4,9 +4,11 @@
     python bench/gpu/python_programs.py run DIR       # where the GPU is: Python, NumPy, torch and the bundles
     python bench/gpu/python_programs.py check DIR     # anywhere: that all bundles are there and take these arguments
 
-Times are medians of samples that are taken in turn, ours and theirs. `build` takes mlir-air's plain matmul along if the
-environment's UPSTREAM names the folder that holds it (mlir-air's test/gpu). The table of ratios comes last, with what
-is wanted of each.
+Names behind DIR say which are built or run. `bf16-persistent-engine_stores` is a product whose `library.Schedule` has
+these choices; such variants are measured at a few sizes. Times are medians of samples that are taken in turn, ours and
+theirs. Both are in CUDA graphs, so that what starts kernels is the GPU and not Python. `build` takes mlir-air's plain
+matmul along if the environment's UPSTREAM names the folder that holds it (mlir-air's test/gpu). The table of ratios
+comes last, with what is wanted of each.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -39,10 +41,14 @@ TENSOR_SIZES = [
     *((size, size, size) for size in (1024, 2048, 4096, 8192)),
     *((1000, 1112, 776), (4097, 4104, 4096), (3072, 512, 2000), (129, 5000, 336), (777, 1560, 2224)),
 ]
+VARIANT_SIZES = [*((size, size, size) for size in (2048, 4096, 8192)), (4097, 4104, 4096)]
+"""Of products with other choices than those of the library."""
 RANDOM_SIZES = 5
 """Of each type, drawn by lot from a seed."""
 SAMPLES = 15
 RANKS = 2, 4, 8
+PLAIN = {"plain": (64, 2), "plain-O0": (64, 0), "plain-warps": (32, 2)}
+"""mlir-air's plain matmul of 4096^3: lanes of a wave, and how copies are optimized."""
 PLAIN_MS = 5.0
 """Within which mlir-air's plain matmul of 4096^3 is to be."""
 
@@ -81,6 +87,11 @@ def build(folder: Path) -> None:
         for kind in ("all_gather", "all_reduce"):
             programs[f"{kind}_{algorithm}"] = (program, (x, x, 0), {"kind": kind, "operation": "sum"})
     chosen = sys.argv[3:]
+    for name in chosen:
+        kind, *choices = name.split("-")
+        if choices and kind in programs:
+            program, arguments, constants = programs[kind]
+            programs[name] = (program, arguments, {**constants, "schedule": _schedule(choices)})
     folder.mkdir(parents=True, exist_ok=True)
     for name, (program, arguments, constants) in programs.items():
         if chosen and name not in chosen:
@@ -90,14 +101,24 @@ def build(folder: Path) -> None:
         source.write_text(program.options(backend="cuda", chip=chip).mlir(*arguments, **constants))
         _compile(source, folder / name, program.function.__name__, chip)
     upstream = os.environ.get("UPSTREAM")
-    if upstream and (not chosen or "plain" in chosen):
-        _compile(Path(upstream) / "4k_4k_mul" / "air_sync.mlir", folder / "plain", "forward", "sm_90", 64)
+    for name, (lanes, level) in PLAIN.items():
+        if upstream and (not chosen or name in chosen):
+            source = Path(upstream) / "4k_4k_mul" / "air_sync.mlir"
+            _compile(source, folder / name, "forward", "sm_90", lanes, level)
 
 
-def _compile(source: Path, target: Path, entry: str, chip: str, lanes: int = 32) -> None:
+def _schedule(choices: Sequence[str]) -> Any:
+    """Choices that are switched on, or set to a number: `persistent`, `cluster=2`."""
+    from tilewright.air.library import Schedule
+
+    pairs = [choice.partition("=") for choice in choices]
+    return Schedule(**{name: int(value) if equals else True for name, equals, value in pairs})
+
+
+def _compile(source: Path, target: Path, entry: str, chip: str, lanes: int = 32, level: int = 0) -> None:
     from tilewright.cli.main import main
 
-    options = ["--target", chip, "--wave-size", str(lanes), "--entry", entry, "-o", str(target)]
+    options = ["--target", chip, "--wave-size", str(lanes), "--entry", entry, "-o", str(target), f"-O{level}"]
     assert main(["air", "compile", str(source), *options]) == 0
 
 
@@ -127,6 +148,7 @@ class Program:
                 given = arguments_at(arguments, widths)
                 grid, block = Size3(*sizes[:3]), Size3(*sizes[3:])
                 program.launches.append(lambda: device.launch(kernel, grid, block, shared, given))
+                device.stream = None
                 program.launches[-1]()
                 self.device.synchronize()
 
@@ -144,14 +166,23 @@ class Program:
                 bits = struct.pack("<f", value) if isinstance(value, float) else struct.pack("<q", value)
                 parts.append(int.from_bytes(bits, "little"))
                 continue
+            sizes = [size for size, known in zip(value.shape, parameter.shape, strict=True) if known == -1]
             strides = [value.stride(dimension) for dimension in parameter.dynamic_strides]
-            parts += [value.data_ptr(), value.numel() * value.element_size(), 0, *value.shape, *strides]
+            parts += [value.data_ptr(), value.numel() * value.element_size(), 0, *sizes, *strides]
         code = self.runtime.code.address(self.manifest.start)
         start = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(code)
         self.launches.clear()
         self.runtime.run(start, parts, self.manifest.results)
-        launches = [*self.launches]
-        return lambda: [launch() for launch in launches]
+        launches, device = [*self.launches], self.runtime.device
+
+        def again() -> None:
+            import torch
+
+            device.stream = torch.cuda.current_stream().cuda_stream
+            for launch in launches:
+                launch()
+
+        return again
 
 
 def in_turn(works: Sequence[Callable[[], Any]], calls: int) -> list[float]:
@@ -159,16 +190,33 @@ def in_turn(works: Sequence[Callable[[], Any]], calls: int) -> list[float]:
     import torch
 
     times: list[list[float]] = [[] for _ in works]
+    graphs = [_graph(work, calls) for work in works]
     for _ in range(SAMPLES):
-        for work, found in zip(works, times, strict=True):
+        for graph, found in zip(graphs, times, strict=True):
             first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             first.record()
-            for _ in range(calls):
-                work()
+            graph.replay()
             last.record()
             last.synchronize()
             found.append(first.elapsed_time(last) / calls)
     return [statistics.median(found) for found in times]
+
+
+def _graph(work: Callable[[], Any], calls: int) -> Any:
+    """So many calls, one behind the other."""
+    import torch
+
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        work()  # what is made at the first call is made before
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(calls):
+            work()
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph
 
 
 @dataclass
@@ -187,7 +235,7 @@ class Table:
 
 
 def wanted_ratio(kind: str, m: int, n: int, k: int) -> float | None:
-    """Of the speed of cuBLAS, or cuBLASLt for fp8."""
+    """Of the speed of cuBLAS, or cuBLASLt for fp8; of the library's own choices alone."""
     square = m == n == k
     if kind == "f32":
         return 0.95 if square and m in (1024, 2048, 4096, 8192) else 0.90
@@ -199,11 +247,11 @@ def wanted_ratio(kind: str, m: int, n: int, k: int) -> float | None:
 def sizes_of(kind: str) -> list[tuple[int, int, int]]:
     """Fixed ones, and some by lot; rows of fp8 are multiples of 16 elements, which cuBLASLt wants."""
     draw = random.Random(kind)
-    granule = 16 if kind == "fp8" else 1
-    fixed = SIZES if kind == "f32" else TENSOR_SIZES
+    granule = 16 if kind.startswith("fp8") else 1
+    fixed = VARIANT_SIZES if "-" in kind else SIZES if kind.startswith("f32") else TENSOR_SIZES
     drawn = [
         tuple(max(granule, draw.randrange(64, 5000) // granule * granule) for _ in range(3))
-        for _ in range(RANDOM_SIZES)
+        for _ in range(0 if "-" in kind else RANDOM_SIZES)
     ]
     rounded = [tuple(size // granule * granule for size in sizes) for sizes in fixed]
     return [(m, n, k) for m, n, k in [*rounded, *drawn]]
@@ -215,21 +263,33 @@ def run(folder: Path) -> None:
 
     from tilewright.device.gpu_targets import GPU_TARGETS
     from tilewright.gpu.cuda import CudaDevice, open_driver
-    from tilewright.gpu.device import DeviceOptions
+    from tilewright.gpu.device import DeviceError, DeviceOptions
 
     torch.zeros(1, device="cuda")  # its context is the one that is used
     torch.backends.cuda.matmul.allow_tf32 = False
     # torch's own stream is the default one, as ours
     device = CudaDevice(Alone(), DeviceOptions(GPU_TARGETS["sm_90"], 32), open_driver())  # pyright: ignore
     table = Table()
-    for kind in ("f32", "bf16", "fp8", "tf32", "tf32x3"):
-        if (folder / kind).is_dir():
-            products(folder, device, kind, table)
-    if (folder / "plain").is_dir():
-        plain_matmul(folder, device, table)
-    elementwise(folder, device)
-    collectives(folder)
+    parts: list[tuple[str, Callable[[], None]]] = [
+        *((name, partial(products, folder, device, name, table)) for name in _variants(folder, KINDS)),
+        *((name, partial(plain_matmul, folder, device, name, table)) for name in _variants(folder, ["plain"])),
+        ("add", partial(elementwise, folder, device)),
+        ("all_gather_line", partial(collectives, folder)),
+    ]
+    chosen = sys.argv[3:]
+    for name, measure in parts:
+        if (folder / name).is_dir() and (not chosen or name in chosen):
+            try:
+                measure()
+            except (AssertionError, DeviceError, RuntimeError) as error:  # the others are measured all the same
+                print(f"{name}: {error}", flush=True)
+                table.add(name, 0.0, 1.0)
     table.show()
+
+
+def _variants(folder: Path, kinds: Iterable[str]) -> list[str]:
+    """Bundles of these kinds, those with choices of their own behind each."""
+    return sorted(path.name for kind in kinds for path in (*folder.glob(kind), *folder.glob(f"{kind}-*")))
 
 
 @dataclass(frozen=True)
@@ -255,19 +315,20 @@ def products(folder: Path, device: Any, name: str, table: Table) -> None:
     """Products of one kind against cuBLAS, in turn."""
     import torch
 
-    kind, product = KINDS[name], Program(folder / name, device)
+    base = name.partition("-")[0]
+    kind, product = KINDS[base], Program(folder / name, device)
     given, made = getattr(torch, kind.given), getattr(torch, kind.made)
     for m, n, k in sizes_of(name):
         a, b = ((torch.rand(*shape, device="cuda") - 0.5).to(given) for shape in ((m, k), (k, n)))
         c = torch.full((m, n), float("nan"), device="cuda", dtype=made)
         columns = b.t().contiguous() if kind.by_columns else b
-        arrays = [x.view(torch.uint8) if name == "fp8" else x for x in (a, columns)]
+        arrays = [x.view(torch.uint8) if base == "fp8" else x for x in (a, columns)]
         launch = product(arrays[0][None], arrays[1][None], torch.zeros(1, device="cuda"), c[None], 1.0)
         exact = a.double() @ b.double()
         error = float((c.double() - exact).norm() / exact.norm())
         assert error < kind.error, f"{name} {m} x {n} x {k}: relative error {error}"
-        torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
-        theirs_work = _theirs(name, a, b, columns, torch.empty_like(c))
+        torch.backends.cuda.matmul.allow_tf32 = base == "tf32"
+        theirs_work = _theirs(base, a, b, columns, torch.empty_like(c))
         calls = max(1, min(50, int(1e12 / (2 * m * n * k))))
         ours, theirs = in_turn([launch, theirs_work], calls)
         torch.backends.cuda.matmul.allow_tf32 = False
@@ -286,17 +347,17 @@ def _theirs(name: str, a: Any, b: Any, columns: Any, out: Any) -> Callable[[], A
     return lambda: torch._scaled_mm(a, columns.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
 
 
-def plain_matmul(folder: Path, device: Any, table: Table) -> None:
+def plain_matmul(folder: Path, device: Any, name: str, table: Table) -> None:
     """mlir-air's program as it stands, 4096^3 in f32."""
     import torch
 
     a, b = (torch.rand(4096, 4096, device="cuda") - 0.5 for _ in range(2))
     c = torch.zeros(4096, 4096, device="cuda")
-    launch = Program(folder / "plain", device)(a, b, c)
+    launch = Program(folder / name, device)(a, b, c)
     assert torch.allclose(c, a @ b, atol=1e-2)
     ours, theirs = in_turn([launch, partial(torch.matmul, a, b, out=torch.empty_like(c))], 3)
-    print(f"mlir-air's matmul 4096^3: {ours:.2f} ms, cuBLAS {theirs:.2f} ms", flush=True)
-    table.add("5 ms by mlir-air's plain matmul", PLAIN_MS / ours, 1.0)
+    print(f"mlir-air's matmul 4096^3, {name}: {ours:.2f} ms, cuBLAS {theirs:.2f} ms", flush=True)
+    table.add(f"5 ms by mlir-air's plain matmul, {name}", PLAIN_MS / ours, 1.0 if name == "plain" else None)
 
 
 def check(folder: Path) -> None:

@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current
@@ -21,6 +21,7 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.gpu.ids import LaneIdOp
+from tilewright.dialects.gpu.kernels import CLUSTER_SIZE
 from tilewright.iron.builders.control import for_, if_
 from tilewright.iron.builders.control import yield_ as end_body
 from tilewright.iron.builders.handles import value_of
@@ -173,14 +174,25 @@ def _inside(value: SSAValue, block: Block, passed: list[SSAValue]) -> SSAValue:
     return argument
 
 
+MOST_CLUSTERED = 8
+"""Blocks of a cluster that all GPUs with clusters take."""
+
+
 @user_facing
 class LaunchContext(LevelContext):
-    """A `grid` of blocks that run in any order, under a `name`; with `waves`, a herd of so many in each block."""
+    """A `grid` of blocks that run in any order, under a `name`; with `waves`, a herd of so many in each block.
+
+    With `cluster`, so many neighbours of the first dimension run together and see each other's memory (NVIDIA, sm_90):
+    the grid has a multiple of them there.
+    """
 
     kind, operation, most_dimensions = "launch", LaunchOp, 3
 
-    def __init__(self, grid: Any = None, name: str | None = None, waves: int | None = None):
+    def __init__(self, grid: Any = None, name: str | None = None, waves: int | None = None, cluster: int | None = None):
         super().__init__(1 if grid is None else grid, name)
+        if cluster is not None and (not is_integer(cluster) or not 1 <= cluster <= MOST_CLUSTERED):
+            refuse(f"a cluster has 1 to {MOST_CLUSTERED} blocks, not {cluster!r}")
+        self.cluster = cluster
         self._has_grid = grid is not None
         if waves is not None and (not is_integer(waves) or waves < 1):
             refuse(f"a block has a known number of waves, not {waves!r}", (None, "such as `waves=4`"))
@@ -215,6 +227,11 @@ class LaunchContext(LevelContext):
             condition = condition & (extent > 0)
         with if_(condition, hasElse=False):
             emit()
+
+    def _entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
+        if self.cluster is not None:
+            level.op.attributes[CLUSTER_SIZE] = DenseArrayBase.from_list(i32, [self.cluster, 1, 1])
+        return ids
 
     def _body(self, body: Callable[..., Any], ids: list[ScalarValue]) -> None:
         if self.waves is None:

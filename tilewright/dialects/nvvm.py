@@ -22,6 +22,7 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tilewright.dialects._nvvm_clusters import CLUSTERS
 from tilewright.dialects._nvvm_copies import COPIES
 from tilewright.dialects._nvvm_matrices import MATRICES, MATRIX_ATTRIBUTES
 from tilewright.dialects._nvvm_stores import STORE_ATTRIBUTES, STORES
@@ -209,6 +210,7 @@ OPERATIONS: Sequence[type[IRDLOperation]] = [
     ShflOp,
     VoteSyncOp,
     MemoryBarrierOp,
+    *CLUSTERS,
     *COPIES,
     *STORES,
     *MATRICES,

@@ -140,6 +140,8 @@ class DriverDevice(ABC, Generic[_Library]):
             self._start()
         self._modules: list[int] = []
         self._launches = 0
+        self.stream: int | None = None
+        """What kernels are launched on; the default stream unless set."""
 
     @classmethod
     def open(cls, world: World, options: DeviceOptions) -> Self:
@@ -230,7 +232,9 @@ class DriverDevice(ABC, Generic[_Library]):
         packed = PackedArguments(arguments)
         with self._explained(f"launch @{kernel.name}"):
             asked = self._asked_bytes(kernel, shared_bytes)
-            self.driver.call(self.functions.launch, kernel.handle, *grid, *block, asked, None, packed.places, None)
+            self.driver.call(
+                self.functions.launch, kernel.handle, *grid, *block, asked, self.stream, packed.places, None
+            )
         self._launches += 1
 
     def _asked_bytes(self, kernel: DriverKernel, shared_bytes: int) -> int:

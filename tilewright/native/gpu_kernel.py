@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
-from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
+from tilewright.dialects.gpu.kernels import CLUSTER_SIZE, GPUFuncOp, GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import is_plain_word, visible
@@ -52,6 +52,7 @@ ENDLESS_BYTES = 1 << 62
 FRAME_BYTES = 4096
 """Of a thread's private memory: left to LLVM for registers that it spills."""
 BLOCK_SIZE_ATTRIBUTES = "known_block_size", "gpu.known_block_size"
+CLUSTER_SIZE_ATTRIBUTES = "known_cluster_size", CLUSTER_SIZE
 
 
 class KernelLowering(Lowering):
@@ -62,7 +63,7 @@ class KernelLowering(Lowering):
 
     def __init__(self, unit: Unit, machine: GpuMachine, op: GPUFuncOp):
         self.machine, self.op = machine, op
-        self.block = known_block_size(op)
+        self.block, self.cluster = known_block_size(op), known_cluster_size(op)
         self.shared_bytes = self.private_bytes = 0
         self.waiting: SpinWaits = find_waiting(op)
         types = [part for type in op.function_type.inputs.data for part in flattened_types(type)]
@@ -224,7 +225,16 @@ def _bytes_of(op: Operation, buffer: BlockArgument) -> int:
 
 def known_block_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
     """The threads of a block, if the program says how many there are."""
-    for name in BLOCK_SIZE_ATTRIBUTES:
+    return _known_size(op, BLOCK_SIZE_ATTRIBUTES)
+
+
+def known_cluster_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
+    """The blocks of a cluster, if there are clusters."""
+    return _known_size(op, CLUSTER_SIZE_ATTRIBUTES)
+
+
+def _known_size(op: GPUFuncOp, names: Sequence[str]) -> tuple[int, int, int] | None:
+    for name in names:
         found = op.properties.get(name) or op.attributes.get(name)
         if isinstance(found, DenseArrayBase):
             x, y, z = cast("DenseArrayBase[IntegerType]", found).get_values()

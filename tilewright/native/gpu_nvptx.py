@@ -177,3 +177,5 @@ class NvptxMachine(GpuMachine):
         if lowering.block is not None:
             threads = ",".join(map(str, lowering.block))
             add_attribute(lowering.function, "nvvm.reqntid", threads)
+        if lowering.cluster is not None:
+            add_attribute(lowering.function, "nvvm.cluster_dim", ",".join(map(str, lowering.cluster)))

@@ -27,7 +27,7 @@ from tilewright.native.lowering import Handler
 from tilewright.native.traps import Untranslatable
 from tilewright.native.values import I32, I64
 
-SHARED_SPACES = 3, 7
+SHARED_SPACES = SHARED_SPACE, CLUSTER_SPACE = 3, 7
 HOPPER = "sm_90a"
 TRANSPOSABLE = "f16", "bf16"
 """Elements that `wgmma` takes by rows and by columns; all others have to lie along the depth."""
@@ -57,6 +57,11 @@ def _needs(kernel: KernelLowering, hopper: bool = False) -> None:
     if machine.target.vendor is not Vendor.NVIDIA or (hopper and machine.chip != HOPPER):
         wanted = f"compile it for {HOPPER}" if hopper else "compile it for a GPU of NVIDIA's"
         raise Untranslatable(f"{machine.chip} has no such instruction; {wanted}")
+
+
+def _place(pointer: ir.Value) -> str:
+    """Whose memory of the block a pointer is for: this block's, or any of the cluster's."""
+    return "shared::cluster" if cast(Any, pointer.type).addrspace == CLUSTER_SPACE else "shared::cta"
 
 
 def _plain(text: str, hopper: bool = True) -> Handler:
@@ -92,7 +97,7 @@ def _arrive(kernel: KernelLowering, op: Operation) -> None:
 
 def _arrive_expect(kernel: KernelLowering, op: MBarrierArriveExpectTxOp) -> None:
     _needs(kernel)
-    text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
+    text = f"mbarrier.arrive.expect_tx.{_place(kernel[op.addr])}.b64 _, [$0], $1;"
     values = [_near(kernel, kernel[op.addr]), kernel[op.txcount]]
     if op.predicate is None:
         _assembly(kernel, [text], "r,r", values)
@@ -203,6 +208,28 @@ def _bits(kernel: KernelLowering, value: ir.Value) -> ir.Value:
     return kernel.builder.bitcast(value, I32) if isinstance(value.type, ir.VectorType) else value
 
 
+def _mapa(kernel: KernelLowering, op: Operation) -> None:
+    _needs(kernel)
+    values = [_near(kernel, kernel[op.operands[0]]), kernel[op.operands[1]]]
+    text = "mapa.shared::cluster.u32 $0, $1, $2;"
+    address = kernel.builder.asm(ir.FunctionType(I32, [I32, I32]), text, "=r,r,r", values, side_effect=False)
+    kernel[op.results[0]] = kernel.builder.inttoptr(address, ir.PointerType(addrspace=CLUSTER_SPACE))
+
+
+def _cluster_barrier(text: str) -> Handler:
+    def lower(kernel: KernelLowering, op: Operation) -> None:
+        _needs(kernel)
+        _assembly(kernel, [f"{text}{'.aligned' if 'aligned' in op.properties else ''};"], "", [])
+
+    return lower
+
+
+def _cluster_rank(kernel: KernelLowering, op: Operation) -> None:
+    _needs(kernel)
+    type = ir.FunctionType(I32, [])
+    kernel[op.results[0]] = kernel.builder.asm(type, "mov.u32 $0, %cluster_ctarank;", "=r", [], side_effect=False)
+
+
 def _set_registers(kernel: KernelLowering, op: SetMaxRegisterOp) -> None:
     _needs(kernel, hopper=True)
     action = op.action.data[:3]
@@ -210,6 +237,10 @@ def _set_registers(kernel: KernelLowering, op: SetMaxRegisterOp) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
+    "nvvm.mapa": _mapa,
+    "nvvm.cluster.arrive": _cluster_barrier("barrier.cluster.arrive"),
+    "nvvm.cluster.wait": _cluster_barrier("barrier.cluster.wait"),
+    "nvvm.read.ptx.sreg.cluster.ctarank": _cluster_rank,
     "nvvm.mbarrier.init": _barrier("mbarrier.init.shared::cta.b64 [$0], $1;"),
     "nvvm.mbarrier.arrive": _arrive,
     "nvvm.mbarrier.arrive.expect_tx": _arrive_expect,

@@ -19,15 +19,14 @@ from tilewright.air.levels import cdiv, launch, sequential
 from tilewright.air.library.finishing import Finish, join
 from tilewright.air.library.tile_model import TileCost, choose
 from tilewright.air.messages import FlatArray, array
-from tilewright.air.tiles import guarded_load, shared
+from tilewright.air.tiles import shared
 from tilewright.air.trace import current
-from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
+from tilewright.air.vectors import Vector, broadcast, vload, vstore
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.dialects import arith
 from tilewright.iron import math
-from tilewright.iron.builders.control import else_, if_, make_if, yield_
-from tilewright.iron.builders.handles import value_of
-from tilewright.iron.builders.operations import InsertionPoint, build
+from tilewright.iron.builders.control import else_, if_, yield_
+from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.iron.builders.types import is_integer
 
@@ -58,9 +57,9 @@ class Tiles:
         return self.k * self.groups
 
     @property
-    def a_stride(self) -> int:
-        """Rows of the transposed tile are padded, so that lanes that write a column do not meet in one bank."""
-        return self.m + VECTOR
+    def strides(self) -> tuple[int, int]:
+        """Of tiles, that of A transposed: padded, so that lanes that write a column do not meet in one bank."""
+        return self.m + VECTOR, self.n + VECTOR
 
 
 LARGE, SMALL, DEEP = Tiles(128, 128, 8, 16, 8), Tiles(64, 64, 16, 8, 8, 2), Tiles(64, 64, 8, 8, 8, 4)
@@ -194,8 +193,7 @@ class ProductBlock:
         self.wave = wave() % group_waves if tiles.groups > 1 else wave()
         self.thread = self.wave * current().lanes + lane()
         self.y, self.x = self._own_place()
-        self.a_room = shared((tiles.groups * 2, tiles.k, tiles.a_stride))
-        self.b_room = shared((tiles.groups * 2, tiles.k, tiles.n))
+        self.a_room, self.b_room = (shared((tiles.groups * 2, tiles.k, stride)) for stride in tiles.strides)
 
     def _own_place(self) -> tuple[Any, Any]:
         """Which rows and columns of the tile are the lane's: groups of four, as far apart as all lanes reach."""
@@ -207,30 +205,51 @@ class ProductBlock:
         return row * VECTOR, column * VECTOR
 
     def run(self) -> None:
-        tiles, last = self.tiles, self.problem.sizes[2] - 1
-        # groups take turns in depth, and have rooms of their own
-        depth0, room0 = (self.group * tiles.k, self.group * 2) if tiles.groups > 1 else (0, 0)
-        self._place(self._fetched(_plus(self.first, depth0)), room0)
+        tiles = self.tiles
+        self._place(self._fetched(self.first + self._own_depth, self.exact), self._own_room)
         barrier()
-        count = tiles.rows * tiles.columns // VECTOR
-        start = [broadcast(0.0, VECTOR) for _ in range(count)]
-        results: Any = ()
-        for at, totals, results in sequential(self.first, self.last, tiles.step, iter_args=start):  # noqa: B007
-            turn = (at // tiles.step - self.first // tiles.step) % 2
-            # behind the last tile it is fetched once more, and not used
-            following = math.minimum(at + tiles.step, last // tiles.step * tiles.step)
-            fetched = self._fetched(following + depth0)
-            sums = self._multiplied(turn + room0, totals)
-            self._place(fetched, 1 - turn + room0)
-            barrier()
-            yield_(sums)
-        totals = list(results)
+        totals = [broadcast(0.0, VECTOR) for _ in range(tiles.rows * tiles.columns // VECTOR)]
+        if self.exact:
+            totals = self._rounds(self.first, self.last, totals, whole=True)
+        else:
+            # the next tile is whole, so that its loads need not look where the depth ends
+            count = math.maximum((as_index(self.last) - self.first) // tiles.step - 1, 0)
+            behind = count * tiles.step + self.first
+            totals = self._rounds(self.first, behind, totals, whole=True)
+            totals = self._rounds(behind, self.last, totals, whole=False)
         if tiles.groups == 1:
             self._write(totals)
             return
         totals = self._joined(totals)
         with if_(self.group == 0, hasElse=False):
             self._write(totals)
+
+    @property
+    def _own_depth(self) -> Any:
+        """Groups take turns in depth."""
+        return self.group * self.tiles.k if self.tiles.groups > 1 else 0
+
+    @property
+    def _own_room(self) -> Any:
+        """The first of two rooms of its group."""
+        return self.group * 2 if self.tiles.groups > 1 else 0
+
+    def _rounds(self, first: Any, last: Any, totals: Sequence[Vector], whole: bool) -> list[Vector]:
+        """Multiply tiles of some depths, each while the next one is fetched."""
+        tiles, room0, end = self.tiles, self._own_room, self.problem.sizes[2] - 1
+        results: Any = ()
+        for at, before, results in sequential(first, last, tiles.step, iter_args=list(totals)):  # noqa: B007
+            turn = (at // tiles.step - self.first // tiles.step) % 2
+            following = at + tiles.step
+            if self.exact or not whole:
+                # behind the last tile it is fetched once more, and not used
+                following = math.minimum(following, end // tiles.step * tiles.step)
+            fetched = self._fetched(following + self._own_depth, whole)
+            sums = self._multiplied(turn + room0, before)
+            self._place(fetched, 1 - turn + room0)
+            barrier()
+            yield_(sums)
+        return list(results)
 
     def _joined(self, totals: list[Vector]) -> list[Vector]:
         """What all groups have come to, for the first one."""
@@ -251,60 +270,68 @@ class ProductBlock:
                 barrier()
         return totals
 
-    def _slots(self, width: int, height: int) -> list[tuple[Any, Any]]:
-        """Rows and columns of the vectors that the lane copies, of a tile that is `width` wide."""
-        across = width // VECTOR
-        numbers = [self.thread + first for first in range(0, width * height // VECTOR, self.tiles.threads)]
-        return [(number // across, number % across * VECTOR) for number in numbers]
+    def _slots(self, height: int, width: int, by_rows: bool) -> list[tuple[Any, Any]]:
+        """Rows and columns of what the lane copies of a tile: fours of a row, or elements.
 
-    def _fetched(self, at: Any) -> tuple[list[Vector], list[Vector]]:
-        """The tiles that begin at depth `at`, in registers."""
-        tiles, problem = self.tiles, self.problem
-        m, n, k = problem.sizes
-        left = [
-            self._four(problem.a, self.a_number, problem.layouts[0], (m, k), self.row0 + row, column + at)
-            for row, column in self._slots(tiles.k, tiles.m)
-        ]
-        right = [
-            self._four(problem.b, self.b_number, problem.layouts[1], (k, n), row + at, self.column0 + column)
-            for row, column in self._slots(tiles.n, tiles.k)
-        ]
+        Neighbours in memory, which are those of a row or of a column, go to neighbouring lanes.
+        """
+        if self.width == VECTOR:
+            width //= VECTOR
+        inner = width if by_rows else height
+        numbers = [self.thread + first for first in range(0, width * height, self.tiles.threads)]
+        places = [(number // inner, number % inner)[:: 1 if by_rows else -1] for number in numbers]
+        return [(row, column * self.width) for row, column in places]
+
+    @property
+    def _left_slots(self) -> list[tuple[Any, Any]]:
+        return self._slots(self.tiles.m, self.tiles.k, self.problem.layouts[0] == "row")
+
+    @property
+    def _right_slots(self) -> list[tuple[Any, Any]]:
+        return self._slots(self.tiles.k, self.tiles.n, self.problem.layouts[1] == "row")
+
+    def _fetched(self, at: Any, whole: bool) -> tuple[list[Any], list[Any]]:
+        """The tiles that begin at depth `at`, in registers; zeros beyond the last one unless they are `whole`.
+
+        What is beyond the matrices in the other dimension is not stored: it may be anything, and is their last
+        elements. So all lanes load, without a branch, and their loads are under way together.
+        """
+        problem = self.problem
+        (m, n, k), width = problem.sizes, self.width
+        left, right = list[Any](), list[Any]()
+        for row, column in self._left_slots:
+            there = None if whole else column + at < k
+            depth = column + at if whole else math.minimum(column + at, k - width)
+            place = self.row0 + row if self.exact else math.minimum(self.row0 + row, m - 1)
+            left.append(self._piece(problem.a, problem.layouts[0], (self.a_number, place, depth), there))
+        for row, column in self._right_slots:
+            there = None if whole else row + at < k
+            depth = row + at if whole else math.minimum(row + at, k - 1)
+            place = self.column0 + column if self.exact else math.minimum(self.column0 + column, n - width)
+            right.append(self._piece(problem.b, problem.layouts[1], (self.b_number, depth, place), there))
         return left, right
 
-    def _four(self, array: Array, which: Any, layout: str, size: tuple[Any, Any], row: Any, column: Any) -> Vector:
-        """Four elements of a row of a matrix, zeros where it has none."""
-        if self.exact:
-            return vload(array, (which, row, column), VECTOR, alignment=16)
+    def _piece(self, array: Array, layout: str, place: tuple[Any, Any, Any], there: Any) -> Any:
+        """Elements of a row of a matrix, or zeros."""
         if self.width == VECTOR:
-            return self._guarded_four(array, which, size, row, column)
-        elements = [self._element(array, which, layout, size, row, column + number) for number in range(VECTOR)]
-        return vector([element if element.type == value_type(f32) else element.astype(f32) for element in elements])
+            found = vload(array, place, VECTOR, alignment=16)
+            return found if there is None else _chosen(there, found, broadcast(0.0, VECTOR))
+        number, row, column = place
+        element = array[(number, row, column) if layout == "row" else (number, column, row)]
+        element = element if element.type == value_type(f32) else element.astype(f32)
+        return element if there is None else math.where(there, element, 0.0)
 
-    def _guarded_four(self, array: Array, which: Any, size: tuple[Any, Any], row: Any, column: Any) -> Vector:
-        zeros = broadcast(0.0, VECTOR)
-        choice = make_if((row < size[0]) & (column < size[1]), True, [zeros.type])
-        with InsertionPoint(choice.thenRegion.blocks[0]):
-            yield_([vload(array, (which, row, column), VECTOR, alignment=16)])
-        with InsertionPoint(choice.elseRegion.blocks[0]):
-            yield_([zeros])
-        found = value_of(choice.op.results[0])
-        assert isinstance(found, Vector)
-        return found
-
-    def _element(
-        self, array: Array, which: Any, layout: str, size: tuple[Any, Any], row: Any, column: Any
-    ) -> ScalarValue:
-        keys = [which, row, column] if layout == "row" else [which, column, row]
-        return guarded_load(array, keys, (row < size[0]) & (column < size[1]), 0)
-
-    def _place(self, fetched: tuple[list[Vector], list[Vector]], turn: Any) -> None:
+    def _place(self, fetched: tuple[list[Any], list[Any]], turn: Any) -> None:
         """From registers to one of the two places in memory of the block."""
-        tiles = self.tiles
-        for (row, column), value in zip(self._slots(tiles.k, tiles.m), fetched[0], strict=True):
-            for number in range(VECTOR):
-                self.a_room[turn, column + number, row] = value[number]
-        for (row, column), value in zip(self._slots(tiles.n, tiles.k), fetched[1], strict=True):
-            vstore(value, self.b_room, (turn, row, column), alignment=16)
+        for (row, column), value in zip(self._left_slots, fetched[0], strict=True):
+            for number in range(self.width):
+                element = value[number] if self.width > 1 else value
+                self.a_room[turn, column + number if number else column, row] = element
+        for (row, column), value in zip(self._right_slots, fetched[1], strict=True):
+            if self.width > 1:
+                vstore(value, self.b_room, (turn, row, column), alignment=16)
+            else:
+                self.b_room[turn, row, column] = value
 
     def _multiplied(self, turn: Any, totals: Sequence[Vector]) -> list[Any]:
         """The products of one tile with another, added to what there is."""
@@ -356,10 +383,6 @@ class ProductBlock:
             else:
                 with if_((row < m) & (place < n), hasElse=False):
                     c[self.c_number, row, place] = finish.value(total[number], place)
-
-
-def _plus(first: Any, more: Any) -> Any:
-    return more if is_integer(first) and first == 0 else first + more
 
 
 def _chosen(condition: ScalarValue, yes: Vector, no: Vector) -> Vector:

@@ -13,6 +13,7 @@ from tilewright.errors import ArgumentError
 from tilewright.iron import math
 from tilewright.iron.builders.scalars import as_index
 
+CLUSTERS = 1, 2, 4
 BAND = 16
 """Blocks that run at the same time share this many rows of tiles."""
 
@@ -34,14 +35,18 @@ class Schedule:
     """Whether the copy engine stores C from memory of the block, where its rows begin at multiples of 16 bytes."""
     rebalance: bool = False
     """Whether waves that copy give registers to those that multiply."""
+    cluster: int = 1
+    """How many blocks share tiles of B: each copies a part of them to all. 1, 2 or 4."""
 
     def __post_init__(self) -> None:
         if self.blocks is not None and (not self.persistent or self.blocks < 1):
             raise ArgumentError(f"blocks are for a persistent schedule, at least one of them, not {self.blocks!r}")
+        if self.cluster not in CLUSTERS or (self.blocks or self.cluster) < self.cluster:
+            raise ArgumentError(f"a cluster has {CLUSTERS} blocks, and there is one at least, not {self.cluster!r}")
 
     def most_blocks(self) -> int:
-        """At a time."""
-        return self.blocks or current().target.compute_units
+        """At a time: whole clusters."""
+        return (self.blocks or current().target.compute_units) // self.cluster * self.cluster
 
 
 def tile_of(block: Any, down: Any, across: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, i16, i32, i64
 
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import f32, ui8, value_type
@@ -29,6 +29,7 @@ from tilewright.air.library.schedules import Schedule
 from tilewright.air.tiles import shared
 from tilewright.air.trace import current
 from tilewright.air.waves import barrier, lane, wave
+from tilewright.dialects import _nvvm_clusters as clusters
 from tilewright.dialects import _nvvm_copies as copies
 from tilewright.dialects import _nvvm_matrices as matrices
 from tilewright.dialects import llvm
@@ -63,6 +64,8 @@ class TensorTile:
     columns: int
     a_across: bool
     b_across: bool
+    cluster: int = 1
+    """Blocks that compute tiles below each other: each has a part of their B copied to all of them."""
 
     @property
     def part_bytes(self) -> int:
@@ -99,7 +102,8 @@ class TensorTile:
     def boxes(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """What the engine copies at a time, of A and of B: of a row, and how many rows."""
         row = self.element.row
-        return (row, row if self.a_across else ROWS), (row, row if self.b_across else self.columns)
+        b_rows = row if self.b_across else self.columns // self.cluster
+        return (row, row if self.a_across else ROWS), (row, b_rows)
 
 
 @dataclass(frozen=True)
@@ -136,13 +140,17 @@ class TensorBlock:
         self.tile, self.schedule, self.tiles = tile, schedule, tiles
         self.shared = near_address(shared(tile.bytes, ui8))
         self.maps = address_of(maps)
+        self.rank: Any = None
+        """The number of the block in its cluster."""
+        if tile.cluster > 1:
+            self.rank = as_index(ScalarValue(build(clusters.ClusterRankOp, results=[i32]).results[0]))
 
     def run(self, work_of: Callable[[Any], TileWork], writer: TileWriter) -> None:
         """Compute tiles; `work_of` says what there is to do for a number."""
         writer.begin(self)
         with if_(wave() == COPIER, hasElse=False):
             self._prepare()
-        barrier()
+        self._meet()
         with if_(wave() >= COPIER) as parts:
             self._take_registers(matrices.SetMaxRegisterAction.DECREASE, FEW_REGISTERS)
             with if_((wave() == COPIER) & (lane() == 0), hasElse=False):
@@ -151,6 +159,17 @@ class TensorBlock:
             self._take_registers(matrices.SetMaxRegisterAction.INCREASE, MANY_REGISTERS)
             self._each(lambda number, used: self._compute(work_of(number), used, writer))
             writer.end()
+        if self.tile.cluster > 1:
+            # memory of a block has to stay while others copy to it and arrive at its barriers
+            self._meet()
+
+    def _meet(self) -> None:
+        """Wait for all of the block, or of the cluster."""
+        if self.tile.cluster == 1:
+            barrier()
+            return
+        build(clusters.ClusterArriveOp)
+        build(clusters.ClusterWaitOp)
 
     def _take_registers(self, action: matrices.SetMaxRegisterAction, count: int) -> None:
         """Four waves have so many registers from here on."""
@@ -171,7 +190,7 @@ class TensorBlock:
         """Barriers, and the descriptions as they are now."""
         with if_(lane() == 0, hasElse=False):
             for stage in range(STAGES):
-                for start, count in ((self.tile.full, 1), (self.tile.empty, COPIER)):
+                for start, count in ((self.tile.full, 1), (self.tile.empty, COPIER * self.tile.cluster)):
                     place = near_pointer(self.shared + (start + 8 * stage))
                     build(copies.MBarrierInitOp, addr=place, count=constant(count, i32))
         build(copies.FenceMbarrierInitOp)
@@ -215,12 +234,27 @@ class TensorBlock:
             size = constant(tile.stage_bytes, i32)
             build(copies.MBarrierArriveExpectTxOp, addr=near_pointer(full), txcount=size, predicate=None)
             depth, start = (step * tile.element.row).astype(i32), self._place(0, stage, tile.stage_bytes)
-            self._bring(0, start, row, depth, matrix, full, tile.a_across, ROWS)
-            self._bring(1, start + tile.a_bytes, column, depth, matrix, full, tile.b_across, tile.columns)
+            self._bring(0, start, row, depth, matrix, full, tile.a_across, ROWS, None)
+            to, own = start + tile.a_bytes, tile.columns // tile.cluster
+            everywhere = None
+            if self.rank is not None:
+                # each block brings a part for all of them
+                to, column = to + self.rank.astype(i64) * (own * ROW_BYTES), column + self.rank.astype(i32) * own
+                everywhere = constant((1 << tile.cluster) - 1, i16)
+            self._bring(1, to, column, depth, matrix, full, tile.b_across, own, everywhere)
         return self._used(work, used)
 
     def _bring(
-        self, number: int, to: ScalarValue, first: Any, depth: Any, matrix: Any, full: Any, across: bool, extent: int
+        self,
+        number: int,
+        to: ScalarValue,
+        first: Any,
+        depth: Any,
+        matrix: Any,
+        full: Any,
+        across: bool,
+        extent: int,
+        blocks: Any,
     ) -> None:
         """A tile of one matrix: whole if its rows lie along the depth, else in parts as wide as a row."""
         row = self.tile.element.row
@@ -235,7 +269,7 @@ class TensorBlock:
                 tma_descriptor=self.map(number),
                 coordinates=places,
                 mbar=near_pointer(full),
-                multicast_mask=None,
+                multicast_mask=blocks,
             )
 
     def map(self, number: int) -> Value:
@@ -248,7 +282,7 @@ class TensorBlock:
         if used is not None:
             # the last stage, which no later step gives back
             stage, _ = self._turn(work, used, as_index(work.last) - 1)
-            self._give_back(stage, (as_index(work.last) > work.first) & (lane() == 0))
+            self._give_back(stage, as_index(work.last) > work.first)
         writer.write(work, sums)
         return self._used(work, used)
 
@@ -289,12 +323,16 @@ class TensorBlock:
         build(matrices.WgmmaGroupSyncAlignedOp)
         build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(PRODUCTS_LEFT, i64))
         # in the first step there is none before
-        self._give_back((stage + (STAGES - 1)) % STAGES, (at != work.first) & (lane() == 0))
+        self._give_back((stage + (STAGES - 1)) % STAGES, at != work.first)
         return sums
 
     def _give_back(self, stage: Any, where: Any) -> None:
-        """Say that a stage is empty."""
-        free = near_pointer(self._place(self.tile.empty, stage, 8))
+        """Say that a stage is empty, to all blocks that copy to it."""
+        free, count = near_pointer(self._place(self.tile.empty, stage, 8)), self.tile.cluster
+        if count > 1:
+            block = (lane() % count).astype(i32)
+            free = value_of(build(clusters.MapaOp, results=[copies.CLUSTER_POINTER], a=free, b=block).results[0])
+        where = where & (lane() < count)
         build(copies.MBarrierArriveExpectTxOp, addr=free, txcount=constant(0, i32), predicate=where)
 
     def _deeper(self, number: int, across: bool) -> int:

@@ -66,7 +66,7 @@ def tensor_product(
     finish = Finish(c, bias if has_bias else None, scale, function)
 
     def emit(cost: TileCost, shares: Any) -> None:
-        tile = TensorTile(element, cost.columns, left.across, right.across)
+        tile = TensorTile(element, cost.columns, left.across, right.across, schedule.cluster)
         steps = cdiv(left.depth, element.row)
         described = [Described(left, tile.boxes[0], element), Described(right, tile.boxes[1], element)]
 
@@ -108,9 +108,11 @@ def _multiply(
     shape: tuple[Any, Any, Any],
 ) -> None:
     batch, m, n = shape
-    down, across = cdiv(m, ROWS), cdiv(n, tile.columns)
+    # whole clusters: what is below C is computed, and not stored
+    down, across = cdiv(m, ROWS * tile.cluster) * tile.cluster, cdiv(n, tile.columns)
     each = cdiv(steps, shares)
     tiles = down * across
+    clustered = tile.cluster if tile.cluster > 1 else None
 
     def work_of(place: Any, number: Any) -> TileWork:
         row, column = tile_of(place, down, across)
@@ -122,7 +124,7 @@ def _multiply(
 
     if not schedule.persistent:
 
-        @launch((tiles, as_index(shares) * batch), waves=waves_of(schedule))
+        @launch((tiles, as_index(shares) * batch), waves=waves_of(schedule), cluster=clustered)
         def _(block: Any, number: Any) -> None:
             TensorBlock(tile, schedule, maps, (block, None, None)).run(lambda place: work_of(place, number), writer)
 
@@ -130,7 +132,7 @@ def _multiply(
     total = as_index(tiles) * shares * batch
     blocks = math.minimum(total, schedule.most_blocks())
 
-    @launch(blocks, waves=waves_of(schedule))
+    @launch(blocks, waves=waves_of(schedule), cluster=clustered)
     def _(block: Any) -> None:
         work = TensorBlock(tile, schedule, maps, (block, total, blocks))
         work.run(lambda number: work_of(number % tiles, number // tiles), writer)

@@ -43,6 +43,8 @@ KERNEL = "gpu.kernel"
 """On a function: the host starts it."""
 CONTAINER = "gpu.container_module"
 """On a module: it holds modules of kernels."""
+CLUSTER_SIZE = "gpu.known_cluster_size"
+"""On a function, or on what becomes one: how many neighbours in each dimension of the grid run together."""
 _SPELLED = "function_type", "arg_attrs", "res_attrs", "workgroup_attrib_attrs", "private_attrib_attrs"
 _HIDDEN = "sym_name", KERNEL, WORKGROUP_COUNT
 """What the syntax of functions says without naming it."""

@@ -88,13 +88,13 @@ class LaunchOp(IRDLOperation):
     traits = traits_def(RecursiveMemoryEffect())
 
     @classmethod
-    def of(cls, grid: Sequence[SSAValue], block: Sequence[SSAValue]) -> LaunchOp:
-        """A launch of an empty body; `grid` and `block` have three sizes each."""
-        # Ids and sizes, of blocks and of threads, in three dimensions each.
-        body = Region(Block([TerminatorOp.create()], arg_types=[INDEX] * 12))
+    def of(cls, grid: Sequence[SSAValue], block: Sequence[SSAValue], cluster: Sequence[SSAValue] = ()) -> LaunchOp:
+        """A launch of an empty body; `grid`, `block` and, if there are clusters, `cluster` have three sizes each."""
+        # Ids and sizes, of blocks, threads and clusters, in three dimensions each.
+        body = Region(Block([TerminatorOp.create()], arg_types=[INDEX] * (12 + 2 * len(cluster))))
         return cls.create(
-            operands=[*grid, *block],
-            properties={"operandSegmentSizes": segments(0, *[1] * 6, *[0] * 4)},
+            operands=[*grid, *block, *cluster],
+            properties={"operandSegmentSizes": segments(0, *[1] * 6, *[int(bool(cluster))] * 3, 0)},
             attributes={WORKGROUP_COUNT: count_attr(0)},
             regions=[body],
         )
@@ -120,6 +120,11 @@ class LaunchOp(IRDLOperation):
     def _first_buffer(self) -> int:
         # Behind ids and sizes, and those of clusters if there are any.
         return 4 * DIMENSIONS + 2 * len(self.cluster_sizes)
+
+    @property
+    def ids_and_sizes(self) -> Sequence[BlockArgument]:
+        """All arguments of the body before buffers."""
+        return self.block.args[: self._first_buffer]
 
     def _ids(self, group: int) -> Sequence[BlockArgument]:
         return self.block.args[group * DIMENSIONS : (group + 1) * DIMENSIONS]

@@ -25,7 +25,15 @@ from tilewright.dialects.func import FuncOp
 from tilewright.dialects.gpu.attributes import Dimension
 from tilewright.dialects.gpu.attributions import WORKGROUP_COUNT, count_attr, workgroup_count
 from tilewright.dialects.gpu.calls import LaunchFuncOp
-from tilewright.dialects.gpu.ids import BlockDimOp, BlockIdOp, DimensionOp, GridDimOp, ThreadIdOp
+from tilewright.dialects.gpu.ids import (
+    BlockDimOp,
+    BlockIdOp,
+    ClusterDimOp,
+    ClusterIdOp,
+    DimensionOp,
+    GridDimOp,
+    ThreadIdOp,
+)
 from tilewright.dialects.gpu.kernels import CONTAINER, KERNEL, GPUFuncOp, GPUModuleOp, ReturnOp
 from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
 from tilewright.ir.diagnostics import fail_op
@@ -41,8 +49,8 @@ from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.scf_lowering import lower_structured_control
 from tilewright.rewrite.symbols import references_in
 
-IDS: tuple[type[DimensionOp], ...] = (BlockIdOp, ThreadIdOp, GridDimOp, BlockDimOp)
-"""What the first twelve arguments of a launch's body are, three dimensions of each."""
+IDS: tuple[type[DimensionOp], ...] = (BlockIdOp, ThreadIdOp, GridDimOp, BlockDimOp, ClusterIdOp, ClusterDimOp)
+"""What the first arguments of a launch's body are, three dimensions of each; the last two where there are clusters."""
 
 
 class AirGpuOutliningPass(Pass):
@@ -113,8 +121,10 @@ def _copy_symbols(kernels: GPUModuleOp, module: ModuleOp) -> None:
 
 
 def _check(launch: LaunchOp) -> None:
-    if launch.cluster_sizes or launch.async_dependencies or launch.async_token is not None:
-        fail_op(launch, "has clusters or tokens; only launches that block are outlined here")
+    if launch.async_dependencies or launch.async_token is not None:
+        fail_op(launch, "has tokens; only launches that block are outlined here")
+    if launch.cluster_sizes and not _known_sizes("known_cluster_size", launch.cluster_sizes):
+        fail_op(launch, "has clusters whose size is not known when it is compiled")
     if launch.dynamic_shared_memory_size is not None:
         fail_op(launch, "asks for shared memory at run time; buffers of memory space 1 are counted when compiling")
 
@@ -143,6 +153,7 @@ def _kernel(launch: LaunchOp, name: str, captured: Sequence[SSAValue]) -> GPUFun
             "function_type": FunctionType.from_lists([value.type for value in captured], []),
             **_known_sizes("known_block_size", launch.block_sizes),
             **_known_sizes("known_grid_size", launch.grid_sizes),
+            **(_known_sizes("known_cluster_size", launch.cluster_sizes) if launch.cluster_sizes else {}),
         },
         attributes={
             "sym_name": StringAttr(name),
@@ -179,8 +190,9 @@ def _pull_in_constants(launch: LaunchOp, entry: Block) -> None:
 def _define_ids(launch: LaunchOp, entry: Block) -> None:
     """Ask for ids and sizes, which arguments gave before."""
     emit = Emitter.at_end(entry, launch.location)
-    for number, argument in enumerate(launch.block.args[: 3 * len(IDS)]):
-        argument.replace_all_uses_with(emit.value(IDS[number // 3](list(Dimension)[number % 3])))
+    for number, argument in enumerate(launch.ids_and_sizes):
+        if argument.first_use is not None:
+            argument.replace_all_uses_with(emit.value(IDS[number // 3](list(Dimension)[number % 3])))
 
 
 def _replace_inside(launch: LaunchOp, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:

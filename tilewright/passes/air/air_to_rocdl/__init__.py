@@ -25,7 +25,12 @@ from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.passes.air.air_to_rocdl.alignment import versions
 from tilewright.passes.air.air_to_rocdl.banks import spread_banks
-from tilewright.passes.air.air_to_rocdl.kernel_resources import BlockShape, attribute_buffers, grid_sizes
+from tilewright.passes.air.air_to_rocdl.kernel_resources import (
+    BlockShape,
+    attribute_buffers,
+    cluster_size,
+    grid_sizes,
+)
 from tilewright.passes.air.copy_loops import Workers, lower_copy
 from tilewright.passes.air.ended_tokens import drop_tokens
 from tilewright.passes.air.hierarchies import (
@@ -101,7 +106,8 @@ class HierarchyLowering:
         herds = [op for op in root.walk() if isinstance(op, HerdOp)]
         self._shape = BlockShape(root, herds, wave_size, target, emitter)
         grid = grid_sizes(root, isinstance(root, LaunchOp), emitter)
-        self.launch = emitter.insert(gpu.LaunchOp.of(grid, self._shape.sizes))
+        cluster = [emitter.index(size) for size in cluster_size(root)]
+        self.launch = emitter.insert(gpu.LaunchOp.of(grid, self._shape.sizes, cluster))
 
     def run(self) -> None:
         self._move_in()

@@ -7,7 +7,18 @@ from functools import reduce
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, NoneAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -17,6 +28,7 @@ from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
+from tilewright.dialects.gpu.kernels import CLUSTER_SIZE
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.rewrite.effects import is_pure
@@ -82,6 +94,18 @@ def grid_sizes(op: Hierarchy, is_launch: bool, emitter: Emitter) -> list[SSAValu
     if len(sizes) > DIMENSIONS:
         fail_op(op, f"has {len(sizes)} dimensions; a grid has {DIMENSIONS}", (op, "merge some of them"))
     return _filled(sizes, emitter)
+
+
+def cluster_size(op: Hierarchy) -> Sequence[int]:
+    """How many neighbours in each dimension of the grid run together and see each other's memory; none if unsaid."""
+    found = op.attributes.get(CLUSTER_SIZE)
+    if found is None:
+        return ()
+    if isinstance(found, DenseArrayBase) and found.elt_type == i32:
+        sizes = tuple(cast("DenseArrayBase[IntegerType]", found).get_values())
+        if len(sizes) == DIMENSIONS and all(size >= 1 for size in sizes):
+            return sizes
+    fail_op(op, f"has no size of clusters in '{CLUSTER_SIZE}'", (op, "give three sizes, as in array<i32: 2, 1, 1>"))
 
 
 def _filled(sizes: Sequence[SSAValue], emitter: Emitter) -> list[SSAValue]:
