@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current
@@ -21,7 +21,7 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.gpu.ids import LaneIdOp
-from tilewright.dialects.gpu.kernels import CLUSTER_SIZE
+from tilewright.dialects.gpu.kernels import CLUSTER_SIZE, LEAST_BLOCKS
 from tilewright.iron.builders.control import for_, if_
 from tilewright.iron.builders.control import yield_ as end_body
 from tilewright.iron.builders.handles import value_of
@@ -176,6 +176,8 @@ def _inside(value: SSAValue, block: Block, passed: list[SSAValue]) -> SSAValue:
 
 MOST_CLUSTERED = 8
 """Blocks of a cluster that all GPUs with clusters take."""
+MOST_RESIDENT = 32
+"""Blocks that a multiprocessor takes at most."""
 
 
 @user_facing
@@ -183,16 +185,26 @@ class LaunchContext(LevelContext):
     """A `grid` of blocks that run in any order, under a `name`; with `waves`, a herd of so many in each block.
 
     With `cluster`, so many neighbours of the first dimension run together and see each other's memory (NVIDIA, sm_90):
-    the grid has a multiple of them there.
+    the grid has a multiple of them there. With `least_blocks` so many blocks fit on a multiprocessor, as far as it is
+    NVIDIA's compiler that decides it.
     """
 
     kind, operation, most_dimensions = "launch", LaunchOp, 3
 
-    def __init__(self, grid: Any = None, name: str | None = None, waves: int | None = None, cluster: int | None = None):
+    def __init__(
+        self,
+        grid: Any = None,
+        name: str | None = None,
+        waves: int | None = None,
+        cluster: int | None = None,
+        least_blocks: int | None = None,
+    ):
         super().__init__(1 if grid is None else grid, name)
         if cluster is not None and (not is_integer(cluster) or not 1 <= cluster <= MOST_CLUSTERED):
             refuse(f"a cluster has 1 to {MOST_CLUSTERED} blocks, not {cluster!r}")
-        self.cluster = cluster
+        if least_blocks is not None and (not is_integer(least_blocks) or not 1 <= least_blocks <= MOST_RESIDENT):
+            refuse(f"a multiprocessor has 1 to {MOST_RESIDENT} blocks, not {least_blocks!r}")
+        self.cluster, self.least_blocks = cluster, least_blocks
         self._has_grid = grid is not None
         if waves is not None and (not is_integer(waves) or waves < 1):
             refuse(f"a block has a known number of waves, not {waves!r}", (None, "such as `waves=4`"))
@@ -231,6 +243,8 @@ class LaunchContext(LevelContext):
     def _entered(self, level: OpenLevel, ids: list[ScalarValue]) -> list[ScalarValue]:
         if self.cluster is not None:
             level.op.attributes[CLUSTER_SIZE] = DenseArrayBase.from_list(i32, [self.cluster, 1, 1])
+        if self.least_blocks is not None:
+            level.op.attributes[LEAST_BLOCKS] = IntegerAttr(self.least_blocks, i32)
         return ids
 
     def _body(self, body: Callable[..., Any], ids: list[ScalarValue]) -> None:

@@ -12,8 +12,10 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from llvmlite import ir
+from xdsl.dialects.builtin import IntegerAttr
 
 from tilewright.device.layout import WORD_BYTES
+from tilewright.dialects.gpu.kernels import LEAST_BLOCKS
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import GpuMachine, call, i32, thread_count, thread_number
 from tilewright.native.traps import Untranslatable
@@ -177,5 +179,8 @@ class NvptxMachine(GpuMachine):
         if lowering.block is not None:
             threads = ",".join(map(str, lowering.block))
             add_attribute(lowering.function, "nvvm.reqntid", threads)
+        least = lowering.op.attributes.get(LEAST_BLOCKS)
+        if isinstance(least, IntegerAttr):
+            add_attribute(lowering.function, LEAST_BLOCKS, str(least.value.data))
         if lowering.cluster is not None:
             add_attribute(lowering.function, "nvvm.cluster_dim", ",".join(map(str, lowering.cluster)))

@@ -73,30 +73,27 @@ def test_stacks_with_what_follows_on_tensor_cores() -> None:
     assert found.dtype == BF16 and np.allclose(found.astype(np.float32), exact, rtol=1e-2, atol=1e-2)
 
 
-SCHEDULES = {
-    "persistent": Schedule(persistent=True, blocks=2),
-    "stores by the engine": Schedule(engine_stores=True),
-    "all": Schedule(persistent=True, blocks=1, engine_stores=True, rebalance=True),
-}
+SCHEDULES = {"a block for each tile": Schedule(), "two blocks": Schedule(blocks=2), "one block": Schedule(blocks=1)}
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=[*SCHEDULES])
+@pytest.mark.parametrize("blocks", [2, 1])
 @pytest.mark.parametrize("out", [np.float32, BF16])
-def test_schedules_change_no_result(schedule: Schedule, out) -> None:
+def test_schedules_change_no_result(blocks: int, out) -> None:
     # several tiles with a rest, of rows that the engine can store and that it can not, few, and a depth that is shared
     for batch, m, n, k in ((2, 130, 136, 300), (1, 257, 131, 40), (1, 3, 8, 1), (1, 64, 64, 1100)):
         a, b, bias = drawn(batch, m, k, dtype=BF16), drawn(batch, k, n, dtype=BF16), drawn(n, dtype=np.float32)
         plain, found = (
             library.matmul(a, b, bias, "relu", 0.5, out_dtype=out, schedule=it, **HOPPER)
-            for it in (Schedule(), schedule)
+            for it in (Schedule(), Schedule(blocks=blocks))
         )
         assert found.any() and (plain == found).all(), (m, n, k)
 
 
-def test_blocks_are_for_a_persistent_schedule() -> None:
-    for persistent, blocks in ((False, 2), (True, 0)):
-        with pytest.raises(ArgumentError, match="blocks are for a persistent schedule"):
-            Schedule(persistent=persistent, blocks=blocks)
+def test_a_schedule_has_a_cluster_at_least() -> None:
+    with pytest.raises(ArgumentError, match="a cluster has 1 or 2 blocks, not 3"):
+        Schedule(cluster=3)
+    with pytest.raises(ArgumentError, match="there is a cluster of 2 at least, not 1 blocks"):
+        Schedule(blocks=1, cluster=2)
 
 
 def checked_product(monkeypatch, broken: str | None, schedule: Schedule = Schedule()) -> None:  # noqa: B008
@@ -143,7 +140,7 @@ def checked_product(monkeypatch, broken: str | None, schedule: Schedule = Schedu
     assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("schedule", [Schedule(), *SCHEDULES.values()], ids=["plain", *SCHEDULES])
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=[*SCHEDULES])
 def test_products_on_tensor_cores_have_no_races(monkeypatch, schedule: Schedule) -> None:
     checked_product(monkeypatch, None, schedule)
 
@@ -151,7 +148,7 @@ def test_products_on_tensor_cores_have_no_races(monkeypatch, schedule: Schedule)
 @pytest.mark.parametrize("broken", ["read", "seen"])
 def test_stores_by_the_engine_that_nothing_orders_are_a_race(monkeypatch, broken: str) -> None:
     with pytest.raises(Fault, match=r"data race: .* copy engine"):
-        checked_product(monkeypatch, broken, SCHEDULES["stores by the engine"])
+        checked_product(monkeypatch, broken)
 
 
 @pytest.mark.parametrize("broken", ["full", "products"])

@@ -3,32 +3,34 @@
 A block computes a tile of C. Its lanes copy tiles of A (transposed) and B into memory of the block, the next ones while
 the present ones are multiplied, and keep a tile of C each in registers. There are kernels for sizes that tiles divide,
 for rows that begin at multiples of 16 bytes, and for all others; which one runs is decided when the sizes are known.
-Where there are few tiles, several blocks share the depth of one (`tile_model`).
+Tiles that would keep few blocks busy are shared by all of them (`tile_model`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
+
+from xdsl.dialects.builtin import i64
 
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import f32, value_type
+from tilewright.air.dtypes import i64 as wide
 from tilewright.air.functions import jit
 from tilewright.air.levels import cdiv, launch, sequential
-from tilewright.air.library.finishing import Finish, join
-from tilewright.air.library.tile_model import TileCost, choose
+from tilewright.air.library.finishing import Finish
+from tilewright.air.library.tile_model import Division, TileCost, choose, quotient
 from tilewright.air.messages import FlatArray, array
 from tilewright.air.tiles import shared
 from tilewright.air.trace import current
-from tilewright.air.vectors import Vector, broadcast, vload, vstore
+from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.dialects import arith
 from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_, yield_
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
-from tilewright.iron.builders.types import is_integer
 
 VECTOR = 4
 """Elements that a lane moves at once: 16 bytes of f32."""
@@ -45,11 +47,18 @@ class Tiles:
     columns: int
     groups: int = 1
     """So many groups of lanes share the depth, and add up in the end: they keep a GPU busy that has few tiles."""
+    resident: int = 1
+    """Blocks that a multiprocessor has at a time."""
 
     @property
     def threads(self) -> int:
         """Lanes of a group."""
         return self.m // self.rows * (self.n // self.columns)
+
+    @property
+    def vectors(self) -> int:
+        """That a lane adds up."""
+        return self.rows * self.columns // VECTOR
 
     @property
     def step(self) -> int:
@@ -62,14 +71,17 @@ class Tiles:
         return self.m + VECTOR, self.n + VECTOR
 
 
-LARGE, SMALL, DEEP = Tiles(128, 128, 8, 16, 8), Tiles(64, 64, 16, 8, 8, 2), Tiles(64, 64, 8, 8, 8, 4)
+LARGE, SMALL = Tiles(128, 128, 8, 16, 8, resident=2), Tiles(64, 64, 16, 8, 8, 2, resident=3)
+DEEP = Tiles(64, 64, 8, 8, 8, 4)
 COSTS = {
-    TileCost(128, 128, LARGE.step, 700, 900, 3000): LARGE,
-    TileCost(64, 64, SMALL.step, 820, 1400, 3000): SMALL,
-    TileCost(64, 64, DEEP.step, 900, 1000, 3000, (1, 2, 3, 4, 6, 8, 16)): DEEP,
+    TileCost(128, 128, LARGE.step, 1360, 750, 6000, LARGE.resident): LARGE,
+    TileCost(64, 64, SMALL.step, 2460, 1400, 4000, SMALL.resident): SMALL,
+    TileCost(64, 64, DEEP.step, 1000, 1000, 4000, DEEP.resident): DEEP,
 }
 LANE_ROWS = 8
 """A wave is so many lanes high: they read few different elements of A at once, and neighbours of B."""
+COPY_WAVES, COPY_TURNS = 4, 4
+"""Of a block that copies a matrix: each lane copies so many fours."""
 JOINED = 8
 """Vectors of a lane that groups hand over at once."""
 
@@ -92,17 +104,15 @@ def lane_product(
     finish = Finish(c, bias if has_bias else None, scale, function)
 
     def emit(cost: TileCost, shares: Any) -> None:
-        tiles, problem = COSTS[cost], Problem(a, b, finish, layouts, sizes)
-        if len(cost.shares) == 1:
-            _choose(problem, tiles)
-            return
-        with if_(as_index(shares) == 1) as alone:
-            _choose(problem, tiles)
-        with else_(alone):
-            memory = array((as_index(shares) * batch * m * n,), f32)
-            parts = FlatArray(memory.ssa, f32, (shares * batch, m, n))
-            _choose(replace(problem, finish=Finish(parts, None, None, None)), tiles, shares)
-            join(parts, shares, finish)
+        problem, tiles = Problem(a, b, finish, layouts, sizes), COSTS[cost]
+        grid = cdiv(m, tiles.m), cdiv(n, tiles.n)
+        division = Division.of(cost, grid[0] * grid[1] * batch, cdiv(sizes[2], tiles.step), shares)
+        room = array((math.maximum(division.parts, 1) * (tiles.m * tiles.n),), f32)
+        parts = FlatArray(room.ssa, f32, (division.parts, tiles.vectors, tiles.threads, VECTOR))
+        work = Work(problem, tiles, grid, division, parts)
+        _choose(work)
+        with if_(division.parts > 0, hasElse=False):
+            _join(work)
 
     choose(list(COSTS), sizes, batch, emit)
 
@@ -116,6 +126,8 @@ class Problem:
     finish: Finish
     layouts: tuple[str, str]
     sizes: tuple[Any, Any, Any]
+    fours: bool = True
+    """Whether rows of C begin at multiples of 16 bytes, where those of A and B do."""
 
     @property
     def can_use_vectors(self) -> bool:
@@ -124,42 +136,124 @@ class Problem:
         return all(array.dtype == f32 for array in arrays) and self.layouts == ("row", "row")
 
 
-def _choose(problem: Problem, tiles: Tiles, shares: Any = 1) -> None:
+@dataclass(frozen=True)
+class Work:
+    """A product, and how it is divided among blocks; sums of parts of tiles are in `parts`."""
+
+    problem: Problem
+    tiles: Tiles
+    grid: tuple[Any, Any]
+    """Tiles below and beside each other."""
+    division: Division
+    parts: FlatArray
+
+    def place(self, tile: Any) -> tuple[Any, Any, Any]:
+        """Its column and row among tiles, and its matrix."""
+        down, across = self.grid
+        rows, column = quotient(tile, across)
+        matrix, row = quotient(rows, down)
+        return column, row, matrix
+
+
+def _choose(work: Work) -> None:
     """The kernel for these sizes."""
+    problem, tiles = work.problem, work.tiles
+    m, n, k = problem.sizes
     if not problem.can_use_vectors:
-        _kernel(problem, tiles, exact=False, width=1, shares=shares)
+        _kernel(work, exact=False, width=1)
         return
-    m, n, k = problem.sizes
-    if tiles is not LARGE:
-        _choose_width(problem, tiles, shares)
-        return
-    with if_((m % tiles.m == 0) & (n % tiles.n == 0) & (k % tiles.step == 0)) as fits:
-        _kernel(problem, tiles, exact=True, width=VECTOR)
-    with else_(fits):
-        _choose_width(problem, tiles)
 
-
-def _choose_width(problem: Problem, tiles: Tiles, shares: Any = 1) -> None:
-    _, n, k = problem.sizes
     with if_((n % VECTOR == 0) & (k % VECTOR == 0)) as aligned:
-        _kernel(problem, tiles, exact=False, width=VECTOR, shares=shares)
+        if tiles is not LARGE:
+            _kernel(work, exact=False, width=VECTOR)
+        else:
+            with if_((m % tiles.m == 0) & (n % tiles.n == 0) & (k % tiles.step == 0)) as fits:
+                _kernel(work, exact=True, width=VECTOR)
+            with else_(fits):
+                _kernel(work, exact=False, width=VECTOR)
     with else_(aligned):
-        _kernel(problem, tiles, exact=False, width=1, shares=shares)
+        columns, depth = (cdiv(size, VECTOR) * VECTOR for size in (n, k))
+        left, right = _padded((problem.a, problem.b), ((m, depth), (depth, columns)))
+        padded = replace(problem, a=left, b=right, sizes=(m, n, depth), fours=False)
+        _kernel(replace(work, problem=padded), exact=False, width=VECTOR)
 
 
-def _kernel(problem: Problem, tiles: Tiles, exact: bool, width: int, shares: Any = 1) -> None:
-    m, n, k = problem.sizes
-    total = problem.finish.c.shape[0]
-    batch = problem.a.shape[0]
-    # whole steps, so that blocks that share a depth read nothing twice
-    each = cdiv(cdiv(k, tiles.step), shares) * tiles.step
+def _padded(given: Sequence[Array], sizes: Sequence[tuple[Any, Any]]) -> list[FlatArray]:
+    """Copies with more and longer rows, which begin at multiples of 16 bytes: what is new is zero."""
+    batch = given[0].shape[0]
+    each, made, blocks = COPY_WAVES * current().lanes, list[FlatArray](), list[Any]()
+    for rows, row in sizes:
+        memory = array((as_index(batch) * rows * row,), f32)
+        made.append(FlatArray(memory.ssa, f32, (batch, rows, row)))
+        blocks.append(cdiv(rows * row, VECTOR * each * COPY_TURNS))
 
-    @launch((cdiv(n, tiles.n), cdiv(m, tiles.m), total), waves=waves_of(tiles))
-    def _(x: Any, y: Any, number: Any) -> None:
-        shared_depth = not (is_integer(shares) and shares == 1)
-        matrix = number % batch if shared_depth else number
-        depth = (number // batch * each, math.minimum(number // batch * each + each, k)) if shared_depth else (0, k)
-        ProductBlock(problem, tiles, exact, width, (x, y), (matrix, matrix, number), depth).run()
+    def copy(source: Array, target: FlatArray, block: Any, matrix: Any) -> None:
+        (_, rows, row), (_, old_rows, old_row) = target.shape, source.shape
+        for turn in range(COPY_TURNS):
+            number = (block * COPY_TURNS + turn) * each + wave() * current().lanes + lane()
+            y, four = quotient(number, as_index(row) // VECTOR)
+            with if_(y < rows, hasElse=False):
+                elements = list[ScalarValue]()
+                for place in range(VECTOR):
+                    column = four * VECTOR + place
+                    keys = matrix, math.minimum(y, old_rows - 1), math.minimum(column, old_row - 1)
+                    elements.append(math.where((y < old_rows) & (column < old_row), source[keys], 0.0))
+                vstore(vector(elements), target, (matrix, y, four * VECTOR), alignment=16)
+
+    @launch((blocks[0] + blocks[1], batch), waves=COPY_WAVES)
+    def _(block: Any, matrix: Any) -> None:
+        with if_(block < blocks[0]) as is_first:
+            copy(given[0], made[0], block, matrix)
+        with else_(is_first):
+            copy(given[1], made[1], block - blocks[0], matrix)
+
+    return made
+
+
+def _kernel(work: Work, exact: bool, width: int) -> None:
+    problem, tiles, division = work.problem, work.tiles, work.division
+    k = problem.sizes[2]
+
+    @launch(division.items, waves=waves_of(tiles), least_blocks=tiles.resident)
+    def _(number: Any) -> None:
+        item = division.item(number)
+        depth = item.first * tiles.step, math.minimum(item.last * tiles.step, k)
+        block = ProductBlock(problem, tiles, exact, width, *work.place(item.tile), depth)
+        # kept in memory until sums are written, since these take all registers
+        kept = shared((4,), wide)
+        with if_(wave() * current().lanes + lane() == 0, hasElse=False):
+            for place, value in enumerate((block.row0, block.column0, block.c_number, item.part)):
+                kept[place] = as_index(value).astype(i64)
+
+        def write(totals: Sequence[Vector]) -> None:
+            block.row0, block.column0, block.c_number, part = (as_index(kept[place]) for place in range(4))
+            with if_(part < 0) as is_whole:
+                block.write(totals)
+            with else_(is_whole):
+                block.keep(totals, work.parts, part)
+
+        with if_(item.first < item.last, hasElse=False):
+            block.run(write)
+
+
+def _join(work: Work) -> None:
+    """Add up the parts of tiles."""
+    tiles, division = work.tiles, work.division
+
+    four = tiles.columns
+
+    @launch((division.left, tiles.rows // VECTOR), waves=tiles.threads // current().lanes)
+    def _(left: Any, number: Any) -> None:
+        one = replace(tiles, groups=1)
+        block = ProductBlock(work.problem, one, False, 1, *work.place(division.whole + left))
+        count, part = division.parts_of(left)
+        results: Any = ()
+        start = [broadcast(0.0, VECTOR) for _ in range(four)]
+        for share, sums, results in sequential(0, count, iter_args=start):  # noqa: B007
+            which = part(share)
+            more = [block.kept(work.parts, which, number * four + place) for place in range(four)]
+            yield_([total + other for total, other in zip(sums, more, strict=True)])
+        block.write_rows(list(results), number)
 
 
 def waves_of(tiles: Tiles) -> int:
@@ -176,24 +270,26 @@ class ProductBlock:
         tiles: Tiles,
         exact: bool,
         width: int,
-        tile: tuple[Any, Any],
-        matrices: Sequence[Any],
+        x: Any,
+        y: Any,
+        matrices: Any,
         depth: tuple[Any, Any] | None = None,
     ):
-        """`tile` is its column and row among tiles, `matrices` the numbers of A, B and C in their stacks.
+        """A tile by its column and row among tiles and the numbers of A, B and C in their stacks, or one for all.
 
         `depth` is where it begins and ends, all of it unless given.
         """
         self.problem, self.tiles, self.exact, self.width = problem, tiles, exact, width
         self.first, self.last = (0, problem.sizes[2]) if depth is None else depth
-        (x, y), (self.a_number, self.b_number, self.c_number) = tile, matrices
+        numbers = matrices if isinstance(matrices, tuple) else (matrices,) * 3
+        self.a_number, self.b_number, self.c_number = cast("tuple[Any, Any, Any]", numbers)
         self.row0, self.column0 = y * tiles.m, x * tiles.n
         group_waves = tiles.threads // current().lanes
         self.group = wave() // group_waves
         self.wave = wave() % group_waves if tiles.groups > 1 else wave()
         self.thread = self.wave * current().lanes + lane()
         self.y, self.x = self._own_place()
-        self.a_room, self.b_room = (shared((tiles.groups * 2, tiles.k, stride)) for stride in tiles.strides)
+        self.line_room = shared((tiles.m * VECTOR // tiles.rows, tiles.strides[1]))
 
     def _own_place(self) -> tuple[Any, Any]:
         """Which rows and columns of the tile are the lane's: groups of four, as far apart as all lanes reach."""
@@ -204,25 +300,23 @@ class ProductBlock:
         column = self.wave % across * lane_columns + lane() % lane_columns
         return row * VECTOR, column * VECTOR
 
-    def run(self) -> None:
+    def run(self, write: Callable[[Sequence[Vector]], None] | None = None) -> None:
+        """Compute the tile, and `write` its sums, to C unless given."""
         tiles = self.tiles
+        self.a_room, self.b_room = (shared((tiles.groups * 2, tiles.k, stride)) for stride in tiles.strides)
         self._place(self._fetched(self.first + self._own_depth, self.exact), self._own_room)
         barrier()
-        totals = [broadcast(0.0, VECTOR) for _ in range(tiles.rows * tiles.columns // VECTOR)]
+        totals = [broadcast(0.0, VECTOR) for _ in range(tiles.vectors)]
         if self.exact:
-            totals = self._rounds(self.first, self.last, totals, whole=True)
+            # elements one by one, of two places in a loop, take too many registers of small tiles
+            totals = self._rounds(self.first, self.last, totals, whole=self.exact)
         else:
             # the next tile is whole, so that its loads need not look where the depth ends
             count = math.maximum((as_index(self.last) - self.first) // tiles.step - 1, 0)
             behind = count * tiles.step + self.first
             totals = self._rounds(self.first, behind, totals, whole=True)
             totals = self._rounds(behind, self.last, totals, whole=False)
-        if tiles.groups == 1:
-            self._write(totals)
-            return
-        totals = self._joined(totals)
-        with if_(self.group == 0, hasElse=False):
-            self._write(totals)
+        (write or self.write)(totals if tiles.groups == 1 else self._joined(totals))
 
     @property
     def _own_depth(self) -> Any:
@@ -307,7 +401,9 @@ class ProductBlock:
         for row, column in self._right_slots:
             there = None if whole else row + at < k
             depth = row + at if whole else math.minimum(row + at, k - 1)
-            place = self.column0 + column if self.exact else math.minimum(self.column0 + column, n - width)
+            # rows of a copy of B are longer
+            end = problem.b.shape[2] if width == VECTOR else n
+            place = self.column0 + column if self.exact else math.minimum(self.column0 + column, end - width)
             right.append(self._piece(problem.b, problem.layouts[1], (self.b_number, depth, place), there))
         return left, right
 
@@ -355,34 +451,66 @@ class ProductBlock:
         places = [first + group * apart if group else first for group in range(count // VECTOR)]
         return [vload(room, (turn, depth, place), VECTOR, alignment=16) for place in places]
 
-    def _write(self, totals: Sequence[Vector]) -> None:
-        tiles = self.tiles
-        groups, across = tiles.rows // VECTOR, tiles.columns // VECTOR
-        for row in range(tiles.rows):
-            offset = row // VECTOR * (tiles.m // groups) + row % VECTOR
-            y = self.row0 + self.y + offset
-            for column in range(across):
-                x = self.column0 + self.x + column * (tiles.n // across)
-                self._store(totals[row * across + column], y, x)
+    def keep(self, totals: Sequence[Vector], parts: FlatArray, part: Any) -> None:
+        """Leave sums of a part of a tile in memory, each lane its own."""
+        with if_(self.group == 0, hasElse=False):
+            for place, total in enumerate(totals):
+                vstore(total, parts, (part, place, self.thread, 0), alignment=16)
 
-    def _store(self, total: Vector, row: Any, column: Any) -> None:
+    def kept(self, parts: FlatArray, part: Any, place: Any) -> Vector:
+        return vload(parts, (part, place, self.thread, 0), VECTOR, alignment=16)
+
+    def write(self, totals: Sequence[Vector]) -> None:
+        """Bring sums of a tile to C."""
+        four = self.tiles.columns
+        for number in range(self.tiles.rows // VECTOR):
+            self.write_rows(totals[number * four : (number + 1) * four], number)
+
+    def write_rows(self, sums: Sequence[Vector], number: Any) -> None:
+        """Four rows of each lane's, which has groups of four that are as far apart as all lanes reach."""
+        tiles, finish = self.tiles, self.problem.finish
+        first = self.row0 + number * (tiles.m * VECTOR // tiles.rows)
+        across = len(sums) // VECTOR
+        rows = [sums[row * across : (row + 1) * across] for row in range(VECTOR)]
+        if self.width == VECTOR and self.problem.fours and finish.bias is None and finish.function is None:
+            for row, part in enumerate(rows):
+                self._store_fours(part, first + self.y + row)
+        else:
+            self._store_lines(rows, first)
+
+    def _columns(self, sums: Sequence[Vector]) -> list[tuple[Any, Vector]]:
+        """Where in the tile its sums are."""
+        apart = self.tiles.n // len(sums)
+        return [(self.x + number * apart if number else self.x, total) for number, total in enumerate(sums)]
+
+    def _store_fours(self, sums: Sequence[Vector], row: Any) -> None:
         finish, (m, n, _) = self.problem.finish, self.problem.sizes
-        c = finish.c
-        if self.width == VECTOR and finish.bias is None and finish.function is None:
+        is_first = self.group == 0
+        for column, total in self._columns(sums):
             value = total if finish.scale is None else total * finish.scale
+            place = self.c_number, row, self.column0 + column
             if self.exact:
-                vstore(value, c, (self.c_number, row, column), alignment=16)
-            else:
-                with if_((row < m) & (column < n), hasElse=False):
-                    vstore(value, c, (self.c_number, row, column), alignment=16)
-            return
-        for number in range(VECTOR):
-            place = column + number if number else column
-            if self.exact:
-                c[self.c_number, row, place] = finish.value(total[number], place)
-            else:
-                with if_((row < m) & (place < n), hasElse=False):
-                    c[self.c_number, row, place] = finish.value(total[number], place)
+                vstore(value, finish.c, place, alignment=16)
+                continue
+            with if_((row < m) & (place[2] < n) & is_first, hasElse=False):
+                vstore(value, finish.c, place, alignment=16)
+
+    def _store_lines(self, rows: Sequence[Sequence[Vector]], first: Any) -> None:
+        """Through memory of the block, so that neighbours are stored by neighbouring lanes, one element each."""
+        tiles, finish, (m, n, _) = self.tiles, self.problem.finish, self.problem.sizes
+        with if_(self.group == 0, hasElse=False):
+            for row, sums in enumerate(rows):
+                for column, total in self._columns(sums):
+                    vstore(total, self.line_room, (self.y + row, column), alignment=16)
+        barrier()
+        lanes = tiles.threads * tiles.groups
+        for place in sequential(0, tiles.m * VECTOR // tiles.rows * tiles.n, lanes):
+            number = place + (self.group * tiles.threads + self.thread)
+            line, across = number // tiles.n, number % tiles.n
+            row, column = first + line, self.column0 + across
+            with if_((row < m) & (column < n), hasElse=False):
+                finish.c[self.c_number, row, column] = finish.value(self.line_room[line, across], column)
+        barrier()
 
 
 def _chosen(condition: ScalarValue, yes: Vector, no: Vector) -> Vector:

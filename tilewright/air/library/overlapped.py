@@ -149,8 +149,8 @@ def _multiply_and_bring(
                 places[(step + 1) % 2, part] = load(source[0, part])
         with else_(brings):
             number = block - COPIERS
-            tile = number % across, number // across
-            ProductBlock(problem, tiles, False, width, tile, (step % 2, me, owner)).run()
+            matrices = step % 2, me, owner
+            ProductBlock(problem, tiles, False, width, number % across, number // across, matrices).run()
 
 
 @jit
@@ -187,4 +187,4 @@ def _multiply_and_send(problem: Problem, tiles: Tiles, width: int, room: Symmetr
         # ranks begin with different ones, so that no heap gets all at once
         target = (me + 1 + step) % ranks
         theirs = replace(problem, finish=replace(problem.finish, c=peer(room, target)))
-        ProductBlock(theirs, tiles, False, width, (x, y), (me * ranks + target, me, me)).run()
+        ProductBlock(theirs, tiles, False, width, x, y, (me * ranks + target, me, me)).run()

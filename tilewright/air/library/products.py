@@ -18,6 +18,7 @@ from tilewright.air.library.lane_products import lane_product
 from tilewright.air.library.matrix_cores import matrix_instruction, matrix_product
 from tilewright.air.library.schedules import Schedule
 from tilewright.air.library.tensor_cores import tensor_product
+from tilewright.air.library.tile_model import MOST_ITEMS, SHARES
 from tilewright.air.ops import gelu, relu, sigmoid, silu, tanh
 from tilewright.air.program import default_chip
 from tilewright.device.gpu_targets import GPU_TARGETS, Vendor
@@ -33,6 +34,8 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "tanh": tanh,
 }
 LAYOUTS = "row", "column"
+LEAST_TILE = 64
+"""Rows and columns of the smallest tiles."""
 TENSOR_CHIP = "sm_90a"
 FP8 = {np.dtype(ml_dtypes.float8_e4m3fn): "e4m3", np.dtype(ml_dtypes.float8_e5m2): "e5m2"}
 TENSOR_TYPES: Mapping[Any, str] = {f16: "f16", bf16: "bf16", **FP8}
@@ -78,6 +81,10 @@ def matmul(
         raise ArgumentError(f"arrays of shape {np.shape(a)} and {np.shape(b)} have no product in layouts {layouts}")
     if k == 0:
         left, right, layouts = np.zeros((batch, m, 1), left.dtype), np.zeros((batch, 1, n), left.dtype), ("row", "row")
+    if batch * -(-m // LEAST_TILE) * -(-n // LEAST_TILE) * max(SHARES) > MOST_ITEMS:
+        raise ArgumentError(
+            f"{batch} products of {m} x {n} are more tiles than can be numbered: multiply a part at a time"
+        )
     if bias is not None and np.shape(bias) != (n,):
         raise ArgumentError(f"bias has {n} numbers, one for each column, not shape {np.shape(bias)}")
     if left.dtype == i8 and (

@@ -25,7 +25,8 @@ from tilewright.air.library.assembly import (
     near_pointer,
 )
 from tilewright.air.library.operands import MAP_BYTES, ROW_BYTES, Element
-from tilewright.air.library.schedules import Schedule
+from tilewright.air.library.tile_model import Item
+from tilewright.air.messages import FlatArray
 from tilewright.air.tiles import shared
 from tilewright.air.trace import current
 from tilewright.air.waves import barrier, lane, wave
@@ -52,7 +53,7 @@ STEP_BYTES = 32
 PRODUCTS_LEFT = 1
 """Steps whose products may be on their way when the place of the one before is given back."""
 WAIT_TICKS = 10_000_000
-FEW_REGISTERS, MANY_REGISTERS = 40, 232
+FEW_REGISTERS, MANY_REGISTERS = 72, 216
 """Of each lane of a group of waves that copies, and of those that multiply: together what a multiprocessor has."""
 
 
@@ -108,14 +109,12 @@ class TensorTile:
 
 @dataclass(frozen=True)
 class TileWork:
-    """A tile of C: its first row and column and the number of its matrices, and its steps in depth."""
+    """A tile of C, or a part of it: its first row and column and the number of its matrices, and what to compute."""
 
     row: Any
     column: Any
     matrix: Any
-    c_matrix: Any
-    first: Any
-    last: Any
+    item: Item
 
 
 class TileWriter(Protocol):
@@ -128,16 +127,18 @@ class TileWriter(Protocol):
     def end(self) -> None: ...
 
 
-def waves_of(schedule: Schedule) -> int:
-    """Of a block: those that give registers away are four, of which one copies."""
-    return COPIER + (GROUP_WAVES if schedule.rebalance else 1)
+WAVES = COPIER + GROUP_WAVES
+"""Of a block: those that give registers away are four, of which one copies."""
 
 
 class TensorBlock:
-    """The work of a block, from the place of one lane: tiles from number `begin` on, by `step`, below `end`."""
+    """The work of a block, from the place of one lane: items from number `begin` on, by `step`, below `end`.
 
-    def __init__(self, tile: TensorTile, schedule: Schedule, maps: Array, tiles: tuple[Any, Any, Any]):
-        self.tile, self.schedule, self.tiles = tile, schedule, tiles
+    Sums of parts of tiles are left in `parts`, as each lane has them.
+    """
+
+    def __init__(self, tile: TensorTile, maps: Array, items: tuple[Any, Any, Any], parts: FlatArray):
+        self.tile, self.items, self.parts = tile, items, parts
         self.shared = near_address(shared(tile.bytes, ui8))
         self.maps = address_of(maps)
         self.rank: Any = None
@@ -173,16 +174,12 @@ class TensorBlock:
 
     def _take_registers(self, action: matrices.SetMaxRegisterAction, count: int) -> None:
         """Four waves have so many registers from here on."""
-        if self.schedule.rebalance:
-            fields: dict[str, Any] = {"action": matrices.SetMaxRegisterActionAttr(action)}
-            build(matrices.SetMaxRegisterOp, regCount=IntegerAttr(count, i32), **fields)
+        fields: dict[str, Any] = {"action": matrices.SetMaxRegisterActionAttr(action)}
+        build(matrices.SetMaxRegisterOp, regCount=IntegerAttr(count, i32), **fields)
 
     def _each(self, body: Callable[[Any, Any], Any]) -> None:
-        """Build what is done for each tile; `body` takes its number and how many stages were used before it."""
-        begin, end, step = self.tiles
-        if not self.schedule.persistent:
-            body(begin, None)
-            return
+        """Build what is done for each item; `body` takes its number and how many stages were used before it."""
+        begin, end, step = self.items
         for number, used, _ in sequential(begin, end, step, iter_args=[as_index(0)]):
             yield_([body(number, used)])
 
@@ -207,13 +204,12 @@ class TensorBlock:
 
     def _turn(self, work: TileWork, used: Any, step: Any) -> tuple[Any, Any]:
         """The stage of a step, and the parity of how often the stage was used before."""
-        number = step - work.first
-        number = number if used is None else number + used
+        number = step - work.item.first + used
         return number % STAGES, number // STAGES % 2
 
     def _used(self, work: TileWork, used: Any) -> Any:
         """Stages that were used up to the end of a tile."""
-        return None if used is None else used + (as_index(work.last) - work.first)
+        return used + (as_index(work.item.last) - work.item.first)
 
     def _place(self, offset: int, stage: Any, size: int) -> ScalarValue:
         """Of a stage, among things of that size."""
@@ -227,7 +223,7 @@ class TensorBlock:
         """One lane has all tiles copied, as soon as their places are empty."""
         tile = self.tile
         row, column, matrix = (as_index(place).astype(i32) for place in (work.row, work.column, work.matrix))
-        for step in sequential(work.first, work.last):
+        for step in sequential(work.item.first, work.item.last):
             stage, parity = self._turn(work, used, step)
             self._wait(self._place(tile.empty, stage, 8), 1 - parity)
             full = self._place(tile.full, stage, 8)
@@ -278,12 +274,15 @@ class TensorBlock:
         return value_of(build(llvm.IntToPtrOp, results=[llvm.LLVMPointerType()], input=address).results[0])
 
     def _compute(self, work: TileWork, used: Any, writer: TileWriter) -> Any:
-        sums = self._multiply(work, used)
-        if used is not None:
-            # the last stage, which no later step gives back
-            stage, _ = self._turn(work, used, as_index(work.last) - 1)
-            self._give_back(stage, as_index(work.last) > work.first)
-        writer.write(work, sums)
+        sums, item = self._multiply(work, used), work.item
+        # the last stage, which no later step gives back
+        stage, _ = self._turn(work, used, as_index(item.last) - 1)
+        self._give_back(stage, as_index(item.last) > item.first)
+        with if_(item.is_whole) as is_whole:
+            writer.write(work, sums)
+        with else_(is_whole), if_(as_index(item.last) > item.first, hasElse=False):
+            for place, total in enumerate(sums):
+                self.parts[item.part, place, own_thread()] = total
         return self._used(work, used)
 
     def _multiply(self, work: TileWork, used: Any) -> list[ScalarValue]:
@@ -293,7 +292,7 @@ class TensorBlock:
         group_bytes = tile.part_bytes * (GROUP_ROWS // tile.element.row) if tile.a_across else GROUP_ROWS * ROW_BYTES
         group = (wave() // GROUP_WAVES * group_bytes).astype(i64)
         results: Any = ()
-        for at, sums, results in sequential(work.first, work.last, iter_args=[start]):  # noqa: B007
+        for at, sums, results in sequential(work.item.first, work.item.last, iter_args=[start]):  # noqa: B007
             yield_([self._step(work, used, at, sums, group)])
         build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(0, i64))
         return [
@@ -323,7 +322,7 @@ class TensorBlock:
         build(matrices.WgmmaGroupSyncAlignedOp)
         build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(PRODUCTS_LEFT, i64))
         # in the first step there is none before
-        self._give_back((stage + (STAGES - 1)) % STAGES, at != work.first)
+        self._give_back((stage + (STAGES - 1)) % STAGES, at != work.item.first)
         return sums
 
     def _give_back(self, stage: Any, where: Any) -> None:
@@ -358,6 +357,11 @@ class TensorBlock:
         }
         op = build(matrices.WgmmaMmaAsyncOp, results=[sums.type], inouts=sums, descriptorA=a, descriptorB=b, **fields)
         return value_of(op.results[0])
+
+
+def own_thread() -> Any:
+    """The number of a lane among those that multiply."""
+    return wave() * LANES + lane()
 
 
 def _descriptor(address: ScalarValue, part_bytes: int, across: bool) -> ScalarValue:

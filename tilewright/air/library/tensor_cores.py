@@ -10,14 +10,15 @@ come to (`tile_model`). What else there is to choose is in `schedules`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import f32
 from tilewright.air.dtypes import i64 as wide
 from tilewright.air.functions import jit
-from tilewright.air.levels import cdiv, launch
-from tilewright.air.library.finishing import Finish, join
+from tilewright.air.levels import cdiv, launch, sequential, yield_
+from tilewright.air.library.finishing import Finish
 from tilewright.air.library.operands import (
     CHUNK_BYTES,
     ELEMENTS,
@@ -29,17 +30,28 @@ from tilewright.air.library.operands import (
     operand,
 )
 from tilewright.air.library.schedules import Schedule, tile_of
-from tilewright.air.library.tensor_block import ROWS, TensorBlock, TensorTile, TileWork, TileWriter, waves_of
-from tilewright.air.library.tile_model import TileCost, choose
+from tilewright.air.library.tensor_block import (
+    COPIER,
+    ROWS,
+    WAVES,
+    TensorBlock,
+    TensorTile,
+    TileWork,
+    TileWriter,
+    own_thread,
+)
+from tilewright.air.library.tile_model import Division, Item, TileCost, choose, quotient
 from tilewright.air.library.tile_writers import WAVE_ROWS, EngineWriter, LaneWriter
 from tilewright.air.messages import FlatArray, array
 from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_
-from tilewright.iron.builders.scalars import as_index
+from tilewright.iron.builders.scalars import as_index, constant
 
-LARGE = TileCost(ROWS, 256, ROW_BYTES, 720, 720, 4000)
-SMALL = TileCost(ROWS, 128, ROW_BYTES, 400, 400, 3500, (1, 2, 3, 4, 6, 8, 16))
+LARGE = TileCost(ROWS, 256, ROW_BYTES, 660, 600, 3000)
+SMALL = TileCost(ROWS, 128, ROW_BYTES, 370, 330, 2500)
 """Their depths are in bytes: a step takes as long whatever the elements are."""
+JOINED = 16
+"""Columns whose parts a block adds up."""
 
 
 @jit
@@ -67,72 +79,68 @@ def tensor_product(
 
     def emit(cost: TileCost, shares: Any) -> None:
         tile = TensorTile(element, cost.columns, left.across, right.across, schedule.cluster)
-        steps = cdiv(left.depth, element.row)
+        # whole clusters: what is below C is computed, and not stored
+        down, across = cdiv(m, ROWS * tile.cluster) * tile.cluster, cdiv(n, tile.columns)
+        count, steps = down * across * batch, cdiv(left.depth, element.row)
+        division = Division.of(cost, count, steps, shares, tile.cluster)
+        room = array((math.maximum(division.parts, 1) * (ROWS * tile.columns),), f32)
+        parts = FlatArray(room.ssa, f32, (division.parts, tile.sums, ROWS * tile.columns // tile.sums))
+        work = TensorWork(tile, schedule, maps, (down, across), down * across, division, parts)
         described = [Described(left, tile.boxes[0], element), Described(right, tile.boxes[1], element)]
-
-        def by_lanes(shares: Any, finish: Finish) -> None:
+        with if_(as_index(n) * c.dtype.itemsize % CHUNK_BYTES == 0) as aligned:
+            describe(maps, [*described, described_result(c, WAVE_ROWS)])
+            work.multiply(EngineWriter(finish))
+        with else_(aligned):
             describe(maps, described)
-            _multiply(tile, schedule, maps, steps, shares, LaneWriter(finish), c.shape)
-
-        def whole() -> None:
-            if not schedule.engine_stores:
-                by_lanes(1, finish)
-                return
-            with if_(as_index(n) * c.dtype.itemsize % CHUNK_BYTES == 0) as aligned:
-                describe(maps, [*described, described_result(c, WAVE_ROWS)])
-                _multiply(tile, schedule, maps, steps, 1, EngineWriter(finish), c.shape)
-            with else_(aligned):
-                by_lanes(1, finish)
-
-        if cost is LARGE:
-            whole()
-            return
-        with if_(as_index(shares) == 1) as alone:
-            whole()
-        with else_(alone):
-            memory = array((as_index(shares) * batch * m * n,), f32)
-            parts = FlatArray(memory.ssa, f32, (shares * batch, m, n))
-            by_lanes(shares, Finish(parts, None, None, None))
-            join(parts, shares, finish)
+            work.multiply(LaneWriter(finish))
+        with if_(division.parts > 0, hasElse=False):
+            work.join(LaneWriter(finish))
 
     choose((LARGE, SMALL), (m, n, as_index(left.depth) * element.size), batch, emit)
 
 
-def _multiply(
-    tile: TensorTile,
-    schedule: Schedule,
-    maps: Array,
-    steps: Any,
-    shares: Any,
-    writer: TileWriter,
-    shape: tuple[Any, Any, Any],
-) -> None:
-    batch, m, n = shape
-    # whole clusters: what is below C is computed, and not stored
-    down, across = cdiv(m, ROWS * tile.cluster) * tile.cluster, cdiv(n, tile.columns)
-    each = cdiv(steps, shares)
-    tiles = down * across
-    clustered = tile.cluster if tile.cluster > 1 else None
+@dataclass(frozen=True)
+class TensorWork:
+    """A product, and how it is divided among blocks; sums of parts of tiles are in `parts`."""
 
-    def work_of(place: Any, number: Any) -> TileWork:
-        row, column = tile_of(place, down, across)
-        share, matrix = number // batch, number % batch
-        first = share * each
-        # none are left for the last ones if shares are not even
-        last = math.maximum(math.minimum(first + each, as_index(steps)), first)
-        return TileWork(row * ROWS, column * tile.columns, matrix, number, first, last)
+    tile: TensorTile
+    schedule: Schedule
+    maps: Array
+    grid: tuple[Any, Any]
+    """Tiles below and beside each other."""
+    each: Any
+    """Tiles of a matrix."""
+    division: Division
+    parts: FlatArray
 
-    if not schedule.persistent:
+    def of(self, item: Item) -> TileWork:
+        """Where a tile is."""
+        matrix, tile = quotient(item.tile, self.each)
+        row, column = tile_of(tile, *self.grid)
+        return TileWork(row * ROWS, column * self.tile.columns, matrix, item)
 
-        @launch((tiles, as_index(shares) * batch), waves=waves_of(schedule), cluster=clustered)
-        def _(block: Any, number: Any) -> None:
-            TensorBlock(tile, schedule, maps, (block, None, None)).run(lambda place: work_of(place, number), writer)
+    def multiply(self, writer: TileWriter) -> None:
+        total, cluster = self.division.items, self.tile.cluster
+        blocks = math.minimum(total, self.schedule.most_blocks())
 
-        return
-    total = as_index(tiles) * shares * batch
-    blocks = math.minimum(total, schedule.most_blocks())
+        @launch(blocks, waves=WAVES, cluster=cluster if cluster > 1 else None)
+        def _(block: Any) -> None:
+            work = TensorBlock(self.tile, self.maps, (block, total, blocks), self.parts)
+            work.run(lambda number: self.of(self.division.item(number)), writer)
 
-    @launch(blocks, waves=waves_of(schedule), cluster=clustered)
-    def _(block: Any) -> None:
-        work = TensorBlock(tile, schedule, maps, (block, total, blocks))
-        work.run(lambda number: work_of(number % tiles, number // tiles), writer)
+    def join(self, writer: LaneWriter) -> None:
+        """Add up the parts of tiles, some columns in each block."""
+
+        @launch((self.division.left, self.tile.columns // JOINED), waves=COPIER)
+        def _(left: Any, columns: Any) -> None:
+            shares, part = self.division.parts_of(left)
+            count = self.tile.sums * JOINED // self.tile.columns
+            results: Any = ()
+            start = [constant(0.0) for _ in range(count)]
+            for share, sums, results in sequential(0, shares, iter_args=start):  # noqa: B007
+                number = part(share)
+                places = [columns * count + place for place in range(count)]
+                more = [self.parts[number, place, own_thread()] for place in places]
+                yield_([total + other for total, other in zip(sums, more, strict=True)])
+            whole = self.of(Item(self.division.whole + left, 0, self.division.steps, 0, True))
+            writer.write(replace(whole, column=whole.column + columns * JOINED), list(results))

@@ -47,7 +47,7 @@ class LaneWriter:
             row = row0 + HALF_ROWS * half if half else row0
             for number in range(len(sums) // 4):
                 column = column0 + PAIR_COLUMNS * number if number else column0
-                self._store(work.c_matrix, sums[4 * number + 2 * half :][:2], row, column)
+                self._store(work.matrix, sums[4 * number + 2 * half :][:2], row, column)
 
     def end(self) -> None:
         """Nothing is under way."""
@@ -133,7 +133,7 @@ class EngineWriter:
         build(stores.FenceProxyOp, **fields)
 
     def _store(self, work: TileWork, place: Any, column: int) -> None:
-        places = [work.column + column if column else work.column, work.row + wave() * WAVE_ROWS, work.c_matrix]
+        places = [work.column + column if column else work.column, work.row + wave() * WAVE_ROWS, work.matrix]
         build(
             stores.CpAsyncBulkTensorSharedCTAToGlobalOp,
             tma_descriptor=self.block.map(C_MAP),

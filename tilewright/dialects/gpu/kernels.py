@@ -48,6 +48,8 @@ CLUSTER_SIZE = "gpu.known_cluster_size"
 _SPELLED = "function_type", "arg_attrs", "res_attrs", "workgroup_attrib_attrs", "private_attrib_attrs"
 _HIDDEN = "sym_name", KERNEL, WORKGROUP_COUNT
 """What the syntax of functions says without naming it."""
+LEAST_BLOCKS = "nvvm.minctasm"
+"""On a function, or on what becomes one: how many blocks NVIDIA's compiler leaves a multiprocessor registers for."""
 SIZES = DenseArrayBase.constr(i32)
 
 

@@ -34,7 +34,7 @@ from tilewright.dialects.gpu.ids import (
     GridDimOp,
     ThreadIdOp,
 )
-from tilewright.dialects.gpu.kernels import CONTAINER, KERNEL, GPUFuncOp, GPUModuleOp, ReturnOp
+from tilewright.dialects.gpu.kernels import CONTAINER, KERNEL, LEAST_BLOCKS, GPUFuncOp, GPUModuleOp, ReturnOp
 from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
@@ -159,6 +159,7 @@ def _kernel(launch: LaunchOp, name: str, captured: Sequence[SSAValue]) -> GPUFun
             "sym_name": StringAttr(name),
             KERNEL: UnitAttr(),
             WORKGROUP_COUNT: count_attr(workgroup_count(launch)),
+            **{key: launch.attributes[key] for key in (LEAST_BLOCKS,) if key in launch.attributes},
         },
         regions=[body],
     )

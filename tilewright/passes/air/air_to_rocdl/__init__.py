@@ -20,6 +20,7 @@ from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.dialects.gpu import launches as gpu
+from tilewright.dialects.gpu.kernels import LEAST_BLOCKS
 from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
@@ -108,6 +109,8 @@ class HierarchyLowering:
         grid = grid_sizes(root, isinstance(root, LaunchOp), emitter)
         cluster = [emitter.index(size) for size in cluster_size(root)]
         self.launch = emitter.insert(gpu.LaunchOp.of(grid, self._shape.sizes, cluster))
+        if LEAST_BLOCKS in root.attributes:
+            self.launch.attributes[LEAST_BLOCKS] = root.attributes[LEAST_BLOCKS]
 
     def run(self) -> None:
         self._move_in()

@@ -1,0 +1,132 @@
+"""How tiles of a product are divided among blocks, and chosen: on few multiprocessors, with costs that call for it."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tilewright.air import jit, launch, library
+from tilewright.air.dtypes import i64 as wide
+from tilewright.air.library import lane_products, tensor_cores, tile_model
+from tilewright.air.library.tile_model import Division, Item, TileCost, choose
+from tilewright.errors import ArgumentError
+from tilewright.iron import math
+from tilewright.iron.builders.scalars import as_index
+
+SIZES = [
+    pytest.param(1, 130, 72, 140, id="tiles with rests, fours"),
+    pytest.param(1, 131, 71, 139, id="rows of odd lengths, copied"),
+    pytest.param(2, 200, 132, 72, id="two matrices"),
+    pytest.param(1, 256, 128, 64, id="whole tiles"),
+    pytest.param(1, 3, 5, 300, id="one tile, shared by all"),
+]
+
+
+@pytest.fixture
+def few_multiprocessors(monkeypatch) -> None:
+    """So few that products of tests have tiles left over, and sharing them costs nothing."""
+    monkeypatch.setattr(tile_model, "MULTIPROCESSORS", 2)
+    monkeypatch.setattr(tile_model, "JOIN_NS", 1)
+    monkeypatch.setattr(tile_model, "BYTES_PER_NS", 1 << 40)
+
+
+def drawn(*shape: int, dtype=np.float32) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal(shape).astype(dtype)
+
+
+@pytest.mark.parametrize("batch, m, n, k", SIZES)
+@pytest.mark.parametrize("tiles", lane_products.COSTS.values(), ids=["large", "small", "deep"])
+def test_lanes_share_tiles(few_multiprocessors, monkeypatch, tiles, batch: int, m: int, n: int, k: int) -> None:
+    alone = {cost: known for cost, known in lane_products.COSTS.items() if known is tiles}
+    monkeypatch.setattr(lane_products, "COSTS", alone)
+    a, b, bias = drawn(batch, m, k), drawn(batch, k, n), drawn(n)
+    exact = a @ b
+    assert np.allclose(library.matmul(a, b), exact, atol=1e-4)
+    assert np.allclose(library.matmul(a, b, bias, "relu", 0.5), np.maximum(0.5 * exact + bias, 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("batch, m, n, k", SIZES)
+def test_tensor_cores_share_tiles(few_multiprocessors, batch: int, m: int, n: int, k: int) -> None:
+    a, b = drawn(batch, m, k, dtype=ml_dtypes.bfloat16), drawn(batch, k, n, dtype=ml_dtypes.bfloat16)
+    found = library.matmul(a, b, out_dtype=np.float32, chip="sm_90a", schedule=library.Schedule(blocks=2))
+    assert np.allclose(found, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
+
+
+def items_of(tiles: int, steps: int, shares: int, cluster: int) -> tuple[list[list[int]], list[int], int]:
+    """The items of a division on four slots, as a kernel sees them: tile, first and last step, part, and if whole.
+
+    With how many parts each tile behind the whole ones has, and how many tiles are whole.
+    """
+    found, counts = np.full((64, 5), -1, np.int64), np.full(64, -1, np.int64)
+    whole = np.zeros(1, np.int64)
+
+    @jit
+    def listed(found, counts, whole, tiles, steps, shares):
+        cost = TileCost(8, 8, 8, 1, 1, 1, resident=2)
+        division = Division.of(cost, tiles, steps, shares, cluster)
+
+        @launch(division.items)
+        def _(number):
+            item: Item = division.item(number)
+            fields = item.tile, item.first, item.last, item.part, math.where(item.is_whole, 1, 0)
+            for place, value in enumerate(fields):
+                found[number, place] = as_index(value).astype(wide)
+            whole[0] = as_index(division.whole).astype(wide)
+
+        @launch(division.left)
+        def _(left):
+            counts[left] = as_index(division.parts_of(left)[0]).astype(wide)
+
+    listed(found, counts, whole, tiles, steps, shares)
+    return found[found[:, 0] >= 0].tolist(), counts[counts >= 0].tolist(), int(whole[0])
+
+
+@pytest.mark.parametrize("cluster", [1, 2])
+@pytest.mark.parametrize("tiles, steps, shares", [(10, 5, 1), (10, 5, 2), (4, 3, 2), (6, 7, 3), (2, 2, 6)])
+def test_each_step_of_each_tile_is_done_once(few_multiprocessors, tiles, steps, shares, cluster) -> None:
+    items, counts, whole = items_of(tiles, steps, shares, cluster)
+    done = sorted((tile, step) for tile, first, last, _, _ in items for step in range(first, last))
+    assert done == [(tile, step) for tile in range(tiles) for step in range(steps)]
+    assert whole == (tiles if shares == 1 else tiles // 4 * 4)
+    assert all((first, last) == (0, steps) and tile < whole for tile, first, last, _, is_whole in items if is_whole)
+    # parts of a tile are those that have steps
+    parts = [
+        sum(tile == whole + left and first < last for tile, first, last, *_ in items) for left in range(tiles - whole)
+    ]
+    assert counts == parts
+    # neighbours of a cluster do the same steps of neighbouring tiles
+    for one, other in zip(items[::cluster], items[cluster - 1 :: cluster], strict=True):
+        assert other[0] - one[0] == cluster - 1 and other[1:3] == one[1:3]
+
+
+def test_left_over_tiles_are_shared_only_where_that_is_faster() -> None:
+    chosen = list[tuple[int, int]]()
+
+    def shares_of(m: int, n: int, k: int) -> tuple[int, int]:
+        found = np.zeros(2, np.int64)
+
+        @jit
+        def ask(found, m, n, k):
+            def emit(cost, shares):
+                @launch(1)
+                def _(_):
+                    found[0], found[1] = cost.columns, as_index(shares).astype(wide)
+
+            choose((tensor_cores.LARGE, tensor_cores.SMALL), (m, n, k), 1, emit)
+
+        ask(found, m, n, k)
+        return int(found[0]), int(found[1])
+
+    for sizes in ((4096, 4096, 8192), (128 * 169, 256, 8192), (1024, 1024, 2048)):
+        chosen.append(shares_of(*sizes))
+    # nearly whole rounds; a round and a quarter; half of the multiprocessors
+    assert [shares > 1 for _, shares in chosen] == [False, True, False] and chosen[0][0] == 256
+
+
+def test_sizes_that_numbers_of_tiles_do_not_hold_are_refused(monkeypatch) -> None:
+    from tilewright.air.library import products
+
+    monkeypatch.setattr(products, "MOST_ITEMS", 40)
+    with pytest.raises(ArgumentError, match="3 products of 64 x 64 are more tiles than"):
+        library.matmul(drawn(3, 64, 8), drawn(3, 8, 64))
