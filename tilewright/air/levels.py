@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current
+from tilewright.device.gpu_targets import MOST_CLUSTERED
 from tilewright.dialects import arith
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.hierarchy import Hierarchy
@@ -174,8 +175,6 @@ def _inside(value: SSAValue, block: Block, passed: list[SSAValue]) -> SSAValue:
     return argument
 
 
-MOST_CLUSTERED = 8
-"""Blocks of a cluster that all GPUs with clusters take."""
 MOST_RESIDENT = 32
 """Blocks that a multiprocessor takes at most."""
 

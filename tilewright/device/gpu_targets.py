@@ -3,8 +3,10 @@ fastest products with them are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import prod
 
 KIB = 1024
 
@@ -45,6 +47,14 @@ class GpuTarget:
         programming guide, independent thread scheduling), AMD's go in step."""
         return self.vendor is Vendor.NVIDIA
 
+    def cluster_fault(self, sizes: Sequence[int]) -> str | None:
+        """Why there can be no clusters of such sizes: blocks that run together and see each other's memory."""
+        most = MOST_CLUSTERED if self.chip in CLUSTERED else 1
+        if min(sizes) >= 1 and prod(sizes) <= most:
+            return None
+        few = f"takes 1 to {most}" if most > 1 else "has none, NVIDIA's GPUs from sm_90 on have"
+        return f"clusters of {' x '.join(map(str, sizes))} blocks; {self.chip} {few}"
+
 
 # AMD: LLVM's AMDGPU target description (wavefront size, LDS size, work-group limit); vector registers from the ISA
 # documents: CDNA has 512 with accumulation registers from MI200 on, 256 before, as Vega and RDNA.
@@ -79,6 +89,11 @@ _TARGETS = (
 
 GPU_TARGETS = {target.chip: target for target in _TARGETS}
 """By the name that compilers know a chip by."""
+
+CLUSTERED = {"sm_90", "sm_90a", "sm_100", "sm_120"}
+MOST_CLUSTERED = 8
+"""Blocks of a cluster that all GPUs with clusters take: NVIDIA's from compute capability 9.0 on (CUDA programming
+guide, thread block clusters)."""
 
 _CDNA, _RDNA3_ON = {"gfx908", "gfx90a", "gfx942", "gfx950"}, {"gfx1100", "gfx1151", "gfx1200", "gfx1201"}
 AMD_MATRIX_CHIPS = {

@@ -16,7 +16,6 @@ from llvmlite import ir
 from tilewright.errors import Error
 from tilewright.native.gpu_instructions import add_attribute
 from tilewright.native.gpu_machine import DIMENSIONS, GpuMachine, call, i32
-from tilewright.native.traps import Untranslatable
 from tilewright.native.values import I16, I32, I64, number_of
 
 if TYPE_CHECKING:
@@ -111,8 +110,6 @@ class AmdgcnMachine(GpuMachine):
 
     def mark_kernel(self, lowering: KernelLowering) -> None:
         super().mark_kernel(lowering)
-        if lowering.cluster is not None:
-            raise Untranslatable(f"{self.chip} has no clusters of blocks: they are for GPUs of NVIDIA's from sm_90 on")
         most = self.target.max_block_threads
         threads = f"1,{most}" if lowering.block is None else f"{prod(lowering.block)},{prod(lowering.block)}"
         add_attribute(lowering.function, "amdgpu-flat-work-group-size", threads)

@@ -13,11 +13,11 @@ from math import prod
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
-from tilewright.dialects.gpu.kernels import CLUSTER_SIZE, GPUFuncOp, GPUModuleOp
+from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import is_plain_word, visible
@@ -51,8 +51,6 @@ ENDLESS_BYTES = 1 << 62
 """The size of buffers whose accesses are not checked."""
 FRAME_BYTES = 4096
 """Of a thread's private memory: left to LLVM for registers that it spills."""
-BLOCK_SIZE_ATTRIBUTES = "known_block_size", "gpu.known_block_size"
-CLUSTER_SIZE_ATTRIBUTES = "known_cluster_size", CLUSTER_SIZE
 
 
 class KernelLowering(Lowering):
@@ -63,7 +61,7 @@ class KernelLowering(Lowering):
 
     def __init__(self, unit: Unit, machine: GpuMachine, op: GPUFuncOp):
         self.machine, self.op = machine, op
-        self.block, self.cluster = known_block_size(op), known_cluster_size(op)
+        self.block, self.cluster = op.known_size("block"), op.known_size("cluster")
         self.shared_bytes = self.private_bytes = 0
         self.waiting: SpinWaits = find_waiting(op)
         types = [part for type in op.function_type.inputs.data for part in flattened_types(type)]
@@ -169,6 +167,8 @@ class KernelLowering(Lowering):
         if self.block is not None and not 1 <= min(self.block) <= prod(self.block) <= target.max_block_threads:
             shape = " x ".join(map(str, self.block))
             fail_op(self.op, f"has blocks of {shape} threads; {target.chip} takes 1 to {target.max_block_threads}")
+        if self.cluster is not None and (fault := target.cluster_fault(self.cluster)) is not None:
+            fail_op(self.op, f"has {fault}")
 
     def _check_memory(self, op: Operation) -> None:
         """Whether all that the kernel has up to an operation fits the chip: LLVM would end the process otherwise."""
@@ -221,25 +221,6 @@ def _bytes_of(op: Operation, buffer: BlockArgument) -> int:
     if count is None:
         fail_op(op, f"has a buffer {type} whose size is not known")
     return count * element_bytes(type)
-
-
-def known_block_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
-    """The threads of a block, if the program says how many there are."""
-    return _known_size(op, BLOCK_SIZE_ATTRIBUTES)
-
-
-def known_cluster_size(op: GPUFuncOp) -> tuple[int, int, int] | None:
-    """The blocks of a cluster, if there are clusters."""
-    return _known_size(op, CLUSTER_SIZE_ATTRIBUTES)
-
-
-def _known_size(op: GPUFuncOp, names: Sequence[str]) -> tuple[int, int, int] | None:
-    for name in names:
-        found = op.properties.get(name) or op.attributes.get(name)
-        if isinstance(found, DenseArrayBase):
-            x, y, z = cast("DenseArrayBase[IntegerType]", found).get_values()
-            return x, y, z
-    return None
 
 
 def lower_kernels(

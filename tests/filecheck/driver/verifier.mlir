@@ -193,3 +193,12 @@ func.func @second(%a: i32) {
   // expected-error@+1 {{block with no terminator}}
   %0 = arith.muli %a, %a : i32
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{'gpu.func' op attribute 'known_cluster_size' failed to satisfy constraint: i32 dense array attribute with 3 elements (if present)}}
+  gpu.func @pairs() kernel attributes {known_cluster_size = array<i32: 2, 1>} {
+    gpu.return
+  }
+}

@@ -73,18 +73,22 @@ def test_stacks_with_what_follows_on_tensor_cores() -> None:
     assert found.dtype == BF16 and np.allclose(found.astype(np.float32), exact, rtol=1e-2, atol=1e-2)
 
 
-SCHEDULES = {"a block for each tile": Schedule(), "two blocks": Schedule(blocks=2), "one block": Schedule(blocks=1)}
+PLAIN, CLUSTERS = Schedule(), Schedule(cluster=2)
+SCHEDULES = {
+    "two blocks": Schedule(blocks=2),
+    "one block": Schedule(blocks=1),
+    "a cluster": Schedule(blocks=2, cluster=2),
+}
 
 
-@pytest.mark.parametrize("blocks", [2, 1])
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=[*SCHEDULES])
 @pytest.mark.parametrize("out", [np.float32, BF16])
-def test_schedules_change_no_result(blocks: int, out) -> None:
+def test_schedules_change_no_result(schedule: Schedule, out) -> None:
     # several tiles with a rest, of rows that the engine can store and that it can not, few, and a depth that is shared
     for batch, m, n, k in ((2, 130, 136, 300), (1, 257, 131, 40), (1, 3, 8, 1), (1, 64, 64, 1100)):
         a, b, bias = drawn(batch, m, k, dtype=BF16), drawn(batch, k, n, dtype=BF16), drawn(n, dtype=np.float32)
         plain, found = (
-            library.matmul(a, b, bias, "relu", 0.5, out_dtype=out, schedule=it, **HOPPER)
-            for it in (Schedule(), Schedule(blocks=blocks))
+            library.matmul(a, b, bias, "relu", 0.5, out_dtype=out, schedule=it, **HOPPER) for it in (PLAIN, schedule)
         )
         assert found.any() and (plain == found).all(), (m, n, k)
 
@@ -96,29 +100,34 @@ def test_a_schedule_has_a_cluster_at_least() -> None:
         Schedule(blocks=1, cluster=2)
 
 
-def checked_product(monkeypatch, broken: str | None, schedule: Schedule = Schedule()) -> None:  # noqa: B008
-    """A product of several steps under the watch for races, with something left out."""
-    whole = TensorBlock._wait
+WAITS = {"full": "_step", "empty": "_copy"}
+"""What waits for tiles that are full, and for those that are empty."""
 
-    def wait(self, barrier, parity):
-        # the first wait of a step of those that multiply is for tiles that are full
-        if broken == "full" and wait.skips:
-            return
-        whole(self, barrier, parity)
 
-    wait.skips = False
-    step = TensorBlock._step
+def leave_out_waits(monkeypatch, method: str) -> None:
+    whole, wait = getattr(TensorBlock, method), TensorBlock._wait
+    skips = []
 
     def marked(self, *given):
-        wait.skips = True
+        skips.append(method)
         try:
-            return step(self, *given)
+            return whole(self, *given)
         finally:
-            wait.skips = False
+            skips.pop()
 
-    if broken == "full":
-        monkeypatch.setattr(TensorBlock, "_wait", wait)
-        monkeypatch.setattr(TensorBlock, "_step", marked)
+    monkeypatch.setattr(TensorBlock, "_wait", lambda *given: None if skips else wait(*given))
+    monkeypatch.setattr(TensorBlock, method, marked)
+
+
+def checked_product(
+    monkeypatch,
+    broken: str | None,
+    schedule: Schedule = PLAIN,
+    layouts: tuple[str, str] = ("row", "row"),
+) -> None:
+    """A product of several steps under the watch for races, with late stores, and with something left out."""
+    if broken in WAITS:
+        leave_out_waits(monkeypatch, WAITS[broken])
     if broken == "products":
         # places are given back while products that read them are on their way
         monkeypatch.setattr(tensor_block, "PRODUCTS_LEFT", 3)
@@ -133,14 +142,13 @@ def checked_product(monkeypatch, broken: str | None, schedule: Schedule = Schedu
     if broken == "seen":
         # the engine does not see what lanes have stored
         monkeypatch.setattr(EngineWriter, "_show", lambda self: None)
-    constants = {"computed_in": "f16", "layouts": ("row", "row"), "has_bias": False, "function": None}
-    constants["schedule"] = schedule
-    program = Jit(tensor_product.function, settings={"check": "races"}, **HOPPER)
-    program(a, b, np.zeros(1, np.float32), c, 1.0, **constants)
+    constants = {"computed_in": "f16", "layouts": layouts, "has_bias": False, "function": None, "schedule": schedule}
+    program = Jit(tensor_product.function, settings={"check": "races", "reorder": "on"}, **HOPPER)
+    program(turned(a, layouts[0]), turned(b, layouts[1]), np.zeros(1, np.float32), c, 1.0, **constants)
     assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=[*SCHEDULES])
+@pytest.mark.parametrize("schedule", [PLAIN, CLUSTERS, *SCHEDULES.values()], ids=["plain", "clusters", *SCHEDULES])
 def test_products_on_tensor_cores_have_no_races(monkeypatch, schedule: Schedule) -> None:
     checked_product(monkeypatch, None, schedule)
 
@@ -151,10 +159,21 @@ def test_stores_by_the_engine_that_nothing_orders_are_a_race(monkeypatch, broken
         checked_product(monkeypatch, broken)
 
 
-@pytest.mark.parametrize("broken", ["full", "products"])
-def test_a_wait_that_is_missing_is_a_race(monkeypatch, broken: str) -> None:
+def test_products_of_clusters_by_columns_have_no_races(monkeypatch) -> None:
+    checked_product(monkeypatch, None, CLUSTERS, ("column", "column"))
+
+
+@pytest.mark.parametrize(
+    "broken, schedule",
+    [
+        ("full", PLAIN),
+        ("products", PLAIN),
+        pytest.param("empty", CLUSTERS, id="empty: a tile of the other block is overwritten"),
+    ],
+)
+def test_a_wait_that_is_missing_is_a_race(monkeypatch, broken: str, schedule: Schedule) -> None:
     with pytest.raises(Fault, match="data race"):
-        checked_product(monkeypatch, broken)
+        checked_product(monkeypatch, broken, schedule)
 
 
 MMA = """%l = gpu.thread_id x %c0 = arith.constant 0 : index %c1 = arith.constant 1 : index

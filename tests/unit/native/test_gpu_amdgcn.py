@@ -197,6 +197,21 @@ def test_a_block_that_no_launch_can_have_is_refused(threads, chip):
         compiled(kernel(WIDE, threads=threads), chip)
 
 
+@pytest.mark.parametrize(
+    "chip, size, text",
+    [
+        ("gfx942", "2, 1, 1", "has clusters of 2 x 1 x 1 blocks; gfx942 has none, NVIDIA's GPUs from sm_90 on have"),
+        ("sm_80", "1, 2, 1", "has clusters of 1 x 2 x 1 blocks; sm_80 has none"),
+        ("sm_90", "4, 2, 2", "has clusters of 4 x 2 x 2 blocks; sm_90 takes 1 to 8"),
+        ("sm_90", "2, 0, 1", "has clusters of 2 x 0 x 1 blocks; sm_90 takes 1 to 8"),
+    ],
+)
+def test_clusters_that_a_gpu_has_not_are_refused(chip, size, text):
+    clustered = kernel("").replace("attributes {", f"attributes {{known_cluster_size = array<i32: {size}>, ")
+    with pytest.raises(CompileError, match=text):
+        compiled(clustered, chip)
+
+
 def test_what_one_vendor_calls_it_works_on_the_other():
     nvidia = VENDORS.format(tid="nvvm.read.ptx.sreg.tid.x", block="nvvm.read.ptx.sreg.ctaid.y", barrier="nvvm.barrier0")
     amd = VENDORS.format(tid="rocdl.workitem.id.x", block="rocdl.workgroup.id.y", barrier="rocdl.barrier")

@@ -1,7 +1,7 @@
 """Kernels as PTX: the instructions that they must have, and that NVIDIA's assembler takes them."""
 
 import pytest
-from gpu_kernels import assembled, compiled, instructions, kernel, needs_ptxas
+from gpu_kernels import PTXAS, assembled, compiled, instructions, kernel, needs_ptxas
 
 from tilewright.ir.diagnostics import DiagnosedError
 
@@ -308,6 +308,45 @@ def test_more_memory_of_a_block_than_code_can_declare_is_asked_for_at_the_launch
 def test_what_a_gpu_cannot_do_is_said_where_it_is(body, text):
     with pytest.raises(DiagnosedError, match=text):
         compiled(kernel(body))
+
+
+CLUSTER = """
+  %at = memref.extract_aligned_pointer_as_index %shared : memref<32xi64, 3> -> index
+  %at64 = arith.index_cast %at : index to i64
+  %near = llvm.inttoptr %at64 : i64 to !llvm.ptr<3>
+  %map64 = memref.extract_aligned_pointer_as_index %data : memref<64xi32> -> index
+  %mapped = arith.index_cast %map64 : index to i64
+  %map = llvm.inttoptr %mapped : i64 to !llvm.ptr
+  %target = llvm.inttoptr %at64 : i64 to !llvm.ptr<7>
+  %mask = arith.constant 3 : i16
+  %zero = arith.constant 0 : i32
+  %rank = nvvm.read.ptx.sreg.cluster.ctarank : i32
+  %there = nvvm.mapa %near, %rank : !llvm.ptr<3> -> !llvm.ptr<7>
+  nvvm.mbarrier.arrive.expect_tx %there, %zero : !llvm.ptr<7>, i32
+  nvvm.cp.async.bulk.tensor.shared.cluster.global %target, %map, %near, box[%zero] multicast_mask = %mask
+    : !llvm.ptr<7>, !llvm.ptr
+  nvvm.cluster.arrive
+  nvvm.cluster.wait {aligned}
+"""
+
+
+def test_clusters_are_named_in_the_kernel_and_reached_by_their_addresses(tmp_path):
+    text = kernel(CLUSTER, extra="workgroup(%shared : memref<32xi64, 3>)")
+    code = compiled(text.replace("attributes {", "attributes {known_cluster_size = array<i32: 2, 1, 1>, "))
+    assert ".explicitcluster" in code.assembly and ".reqnctapercluster 2, 1, 1" in code.assembly
+    lines = "\n".join(instructions(code))
+    for word in (
+        "%cluster_ctarank",
+        "mapa.shared::cluster.u32",
+        "mbarrier.arrive.expect_tx.shared::cluster.b64",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster",
+        "barrier.cluster.arrive;",
+        "barrier.cluster.wait.aligned;",
+    ):
+        assert word in lines
+    assert ".reqnctapercluster" not in compiled(text).assembly
+    if PTXAS is not None:
+        assert "registers" in assembled(code, tmp_path)
 
 
 @needs_ptxas

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     FunctionType,
+    IntegerType,
     NoneAttr,
     StringAttr,
     UnitAttr,
@@ -50,7 +51,8 @@ _HIDDEN = "sym_name", KERNEL, WORKGROUP_COUNT
 """What the syntax of functions says without naming it."""
 LEAST_BLOCKS = "nvvm.minctasm"
 """On a function, or on what becomes one: how many blocks NVIDIA's compiler leaves a multiprocessor registers for."""
-SIZES = DenseArrayBase.constr(i32)
+_THREE = "i32 dense array attribute with 3 elements (if present)"
+SIZES = described(DenseArrayBase.constr(i32), _THREE, lambda sizes: len(sizes) == 3)
 
 
 @op_definition
@@ -126,6 +128,16 @@ class GPUFuncOp(IRDLOperation):
     @property
     def is_kernel(self) -> bool:
         return KERNEL in self.attributes
+
+    def known_size(self, of: str) -> tuple[int, int, int] | None:
+        """How many there are in each dimension of a "block" or a "cluster", if the program says so."""
+        name = f"known_{of}_size"
+        # both ways to write it
+        found = self.properties.get(name) or self.attributes.get(f"gpu.{name}")
+        if not isinstance(found, DenseArrayBase):
+            return None
+        x, y, z = cast("DenseArrayBase[IntegerType]", found).get_values()
+        return x, y, z
 
     @property
     def workgroup_buffers(self) -> Sequence[BlockArgument]:

@@ -218,8 +218,14 @@ class ProgramBuilder:
         self.lds_names.append((start, name or f"shared{len(self.lds_names)}"))
         return MemRefParts(kind, Space.LDS, index(LDS_WINDOW + start), index(0), (index(elements),), (index(1),))
 
-    def goto(self, target: Block, arguments: Sequence[Operand] = (), barrier: LocationAttr | None = None) -> None:
-        self.block.end = Goto(Edge(target, list(arguments)), barrier)
+    def goto(self, target: Block, arguments: Sequence[Operand] = ()) -> None:
+        self.block.end = Goto(Edge(target, list(arguments)))
+
+    def wait(self, of_cluster: bool = False) -> None:
+        """A barrier, and what comes behind it."""
+        after = Block()
+        self.block.end = Goto(Edge(after), self.where, of_cluster)
+        self.block = after
 
     def branch(self, condition: Operand, yes: Edge, no: Edge) -> None:
         self.block.end = Branch(condition, yes, no, self.where)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from tilewright.gpu.emulator.cluster_memory import ClusterMemory
 from tilewright.gpu.emulator.memory import COUNT_BITS, Array
-from tilewright.gpu.emulator.plain_access import PlainAccess
 from tilewright.gpu.emulator.program import LDS_WINDOW
 
 CHUNK, ROW = 16, 128
@@ -44,32 +44,59 @@ class Described(NamedTuple):
         return prod(self.box) * self.size
 
 
-class CopyEngine(PlainAccess):
+class CopyEngine(ClusterMemory):
     """Copies of boxes, for a group of waves."""
 
     access: Any
     profiler: Any
 
-    def tensor_copy(self, targets: Array, maps: Array, barriers: Array, places: list[Array], m: Any, site: int) -> None:
-        """Each active lane has the engine bring a box; what is outside of the array is zero."""
+    def tensor_copy(
+        self, targets: Array, maps: Array, barriers: Array, masks: Array | None, places: list[Array], m: Any, site: int
+    ) -> None:
+        """Each active lane has the engine bring a box; what is outside of the array is zero.
+
+        With `masks` the box goes to the same place in those blocks of the cluster, and tells the barrier there.
+        """
         for lane in np.flatnonzero(self.active(m)).tolist():
             about = self._described(int(maps[lane]), site)
-            self._copy_box(about, int(targets[lane]), [int(at[lane]) for at in places], lane, site)
-            only = np.zeros(self.lanes, bool)
-            only[lane] = True
-            # what has come is taken from what the barrier waits for
-            step = np.full(self.lanes, -about.box_bytes << COUNT_BITS)
-            if self.access is None:
-                self.atomic(barriers, step, step.dtype, only, site, "mbarrier")
-            else:
-                self.access.atomic(self, barriers, step, step.dtype, only, site, "mbarrier")
+            own = int(self.slots[lane])
+            slots = [own] if masks is None else self._receivers(int(masks[lane]), own, site)
+            data = self._box_data(about, [int(at[lane]) for at in places], len(slots), site)
+            for slot in slots:
+                if slot != own:
+                    self.reach_block(slot, lane, site)
+                self._fill(about, int(targets[lane]), data, slot, site)
+                self._tell(int(barriers[lane]), about.box_bytes, slot, lane, site)
+
+    def _receivers(self, mask: int, own: int, site: int) -> list[int]:
+        """Blocks of the cluster that a mask has bits of."""
+        # of 16 bits, as it is written
+        mask, count = mask & 0xFFFF, self.batch.clusters.blocks
+        if mask >> count:
+            self.fault(site, f"has a box copied to blocks {mask:#b} of its cluster, which has {count}")
+        first = own // count * count
+        return [first + rank for rank in range(count) if mask >> rank & 1]
+
+    def _tell(self, barrier: int, count: int, slot: int, lane: int, site: int) -> None:
+        """Take what has come to a block from what its barrier waits for."""
+        only = np.zeros(self.lanes, bool)
+        only[lane] = True
+        offset = barrier - LDS_WINDOW
+        if 0 <= offset < self.lds_bytes:
+            barrier = self.lds.base + slot * self.lds_bytes + offset
+        where = np.full(self.lanes, barrier)
+        step = np.full(self.lanes, -count << COUNT_BITS)
+        if self.access is None:
+            self.atomic(where, step, step.dtype, only, site, "mbarrier")
+        else:
+            self.access.atomic(self, where, step, step.dtype, only, site, "mbarrier")
 
     def tensor_store(self, maps: Array, sources: Array, places: list[Array], m: Any, site: int) -> None:
         """Each active lane has the engine store a box; what is outside of the array is left out."""
         for lane in np.flatnonzero(self.active(m)).tolist():
             about = self._described(int(maps[lane]), site)
             at, there, view = self._box(about, [int(at[lane]) for at in places], site)
-            memory, chunks, start = self._block_chunks(about, int(sources[lane]), lane, site)
+            memory, chunks, start = self._block_chunks(about, int(sources[lane]), int(self.slots[lane]), site)
             if self.access is not None:
                 self.access.engine_reads(self, self.lds.base + start + chunks, lane, site)
             data = cast("Array", memory[chunks // CHUNK].reshape(-1).view(f"u{about.size}"))
@@ -115,27 +142,31 @@ class CopyEngine(PlainAccess):
             self.unmapped(about.address + last, None, site)
         return at, there, view
 
-    def _block_chunks(self, about: Described, start: int, lane: int, site: int) -> tuple[Array, Array, int]:
-        """Memory of a lane's block in chunks, those of a box that begins at an address, and where the block begins."""
+    def _block_chunks(self, about: Described, start: int, slot: int, site: int) -> tuple[Array, Array, int]:
+        """Memory of a block in chunks, those of a box that begins at an address, and where the block begins."""
         count, first = about.box_bytes, start - LDS_WINDOW
         if first % ROW or not 0 <= first <= self.lds_bytes - count:
             self.fault(site, f"has a box copied at {first:#x}, which is no place of its block for it")
         chunks = first + np.arange(count // CHUNK) * CHUNK
         if about.mode == SWIZZLE_128:
             chunks = swizzled(chunks)
-        base = int(self.slots[lane]) * self.lds_bytes
+        base = slot * self.lds_bytes
         memory = self.memory.view(self.lds.base, np.dtype(np.uint8))[base : base + self.lds_bytes].reshape(-1, CHUNK)
         return memory, chunks, base
 
-    def _copy_box(self, about: Described, target: int, places: list[int], lane: int, site: int) -> None:
+    def _box_data(self, about: Described, places: list[int], copies: int, site: int) -> Array:
+        """A box in chunks, read once for so many blocks."""
         at, there, view = self._box(about, places, site)
         if self.profiler is not None:
-            self.profiler.box(about.address + at[there], about.size, site)
+            self.profiler.box(about.address + at[there], about.size, copies, site)
         found = np.where(there, view.take(np.where(there, at, 0) // about.size), 0).astype(f"u{about.size}")
         if about.code == TF32:
             found = (found + 0xFFF + (found >> 13 & 1)) & np.uint32(0xFFFFE000)
-        data = np.ascontiguousarray(found).view(np.uint8).reshape(-1, CHUNK)
-        memory, chunks, start = self._block_chunks(about, target, lane, site)
+        return np.ascontiguousarray(found).view(np.uint8).reshape(-1, CHUNK)
+
+    def _fill(self, about: Described, target: int, data: Array, slot: int, site: int) -> None:
+        """Put a box into memory of a block."""
+        memory, chunks, start = self._block_chunks(about, target, slot, site)
         old = memory[chunks // CHUNK].copy()
         memory[chunks // CHUNK] = data
         self.changes[0] += 1

@@ -18,6 +18,7 @@ from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.errors import ArgumentError, UnknownNameError
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, KernelModule, Size3, World, whole_number
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
+from tilewright.gpu.emulator.grid import ClusteredGrid
 from tilewright.gpu.emulator.launch import Launch
 from tilewright.gpu.emulator.memory import Memory, MemoryRange
 from tilewright.gpu.emulator.plan import Plan, make_plan
@@ -220,7 +221,9 @@ class EmulatorDevice:
         plan = kernel.plan(self.access is not None)
         grid, block = Size3(*grid), Size3(*block)
         check_launch(plan, self.target, grid, block, shared_bytes, where)
-        launch = Launch(self, plan, grid, block, shared_bytes, _bound(plan, arguments), kernel.full_name)
+        clusters = ClusteredGrid(grid, Size3(*plan.program.cluster))
+        launch = Launch(self, plan, clusters, block, shared_bytes, _bound(plan, arguments), kernel.full_name)
+        clusters.check(self.target, launch.resident_blocks, where if where is not None else plan.program.where)
         launch.run()
         self._count(launch)
         if self.profiles is not None and launch.profiler is not None:

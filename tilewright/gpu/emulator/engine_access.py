@@ -15,8 +15,8 @@ from tilewright.gpu.emulator.memory import Array
 from tilewright.gpu.emulator.store_buffers import History, Level, StoreBuffers
 
 if TYPE_CHECKING:
-    from tilewright.gpu.emulator.access_model import Races
     from tilewright.gpu.emulator.lockstep import LockstepGroup
+    from tilewright.gpu.emulator.races import Races
 
 CHUNK = 16
 Groups = list[list[tuple[Array, int]]]
@@ -82,7 +82,8 @@ class EngineAccess:
         """The engine sees what a wave has stored."""
         wave = int(g.waves[0])
         if self.buffers is not None:
-            self.buffers.flush(wave, Level.BLOCK)
+            # it reads what memory holds
+            self.buffers.flush(wave, Level.MEMORY)
         if self.races is not None:
             self.races.proxy_fence(wave)
 

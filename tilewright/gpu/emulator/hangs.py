@@ -99,7 +99,9 @@ def name_of(group: LockstepGroup, address: int) -> str:
     if LDS_WINDOW <= address < PRIVATE_WINDOW:
         return _name_of_shared(group, address - LDS_WINDOW)
     if group.lds.base <= address < group.lds.base + group.lds.size:
-        return _name_of_shared(group, (address - group.lds.base) % group.lds_bytes)
+        slot, offset = divmod(address - group.lds.base, group.lds_bytes)
+        own = bool((group.slots == slot).all())
+        return _name_of_shared(group, offset, "its block" if own else group.batch.block(slot))
     range = group.memory.find(address)
     if range is None:
         return f"address {address:#x}"
@@ -115,9 +117,9 @@ def name_of(group: LockstepGroup, address: int) -> str:
     return f"%{name} ({range.name}), byte {address - start}"
 
 
-def _name_of_shared(group: LockstepGroup, offset: int) -> str:
+def _name_of_shared(group: LockstepGroup, offset: int, block: str = "its block") -> str:
     names = [(start, name) for start, name in group.plan.program.lds_names if start <= offset]
-    return f"%{names[-1][1]} of its block, byte {offset - names[-1][0]}" if names else f"byte {offset} of its block"
+    return f"%{names[-1][1]} of {block}, byte {offset - names[-1][0]}" if names else f"byte {offset} of {block}"
 
 
 def _what_it_compares(group: LockstepGroup, comparison: Instruction, lane: int) -> str:
@@ -129,6 +131,8 @@ def _what_it_compares(group: LockstepGroup, comparison: Instruction, lane: int) 
 def _writers(launch: Launch, spin: Spin) -> Iterator[tuple[LocationAttr, str]]:
     """Who could end the wait: what writes to the same kind of memory."""
     spaces = {read.extra["space"] for read in spin.reads}
+    if Space.LDS in spaces:
+        spaces.add(Space.CLUSTER)
     kinds = {read.extra["kind"] for read in spin.reads}
     seen = set[LocationAttr]()
     # of all kernels: another rank may be in another one
@@ -150,13 +154,15 @@ def _value(group: LockstepGroup, operand: Operand, lane: int) -> Any:
 
 
 def _barrier_wait(group: LockstepGroup) -> Diagnostic:
-    """Lanes at a barrier, and what keeps the others of their blocks away."""
+    """Lanes at a barrier, and how many others are still awaited there."""
     batch, held = group.batch, group.held[0]
     lane = int(held.mask.argmax())
-    slot = int(group.slots[lane])
-    text = f"{batch.who(int(group.waves[lane // group.wave_size]))} waits at this barrier for ever"
-    missing = int(batch.alive[slot] - batch.arrived[slot])
-    away = f"{missing} of {batch.launch.block_threads} threads of its block do not come"
+    barriers = held.barriers
+    number = int(barriers.of(group.slots)[lane])
+    which = "this barrier" if barriers is batch.barriers else f"the barrier of its {barriers.name}"
+    text = f"{batch.who(int(group.waves[lane // group.wave_size]))} waits at {which} for ever"
+    missing = int(barriers.alive[number] - barriers.arrived[number])
+    away = f"{missing} of {barriers.threads} threads of its {barriers.name} do not come"
     return Diagnostic(Severity.ERROR, text, held.where).note(held.where, away)
 
 

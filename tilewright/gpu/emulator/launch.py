@@ -7,11 +7,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device.gpu_targets import GpuTarget
 from tilewright.gpu.device import Size3
+from tilewright.gpu.emulator.barriers import BlockBarriers, ClusterBarriers
 from tilewright.gpu.emulator.builder import LDS_ALIGNMENT
+from tilewright.gpu.emulator.grid import ClusteredGrid, shown, split
 from tilewright.gpu.emulator.hangs import report_hang
 from tilewright.gpu.emulator.lockstep import LockstepGroup, Outcome
 from tilewright.gpu.emulator.memory import Array
@@ -19,7 +20,6 @@ from tilewright.gpu.emulator.plan import Plan
 from tilewright.gpu.emulator.profiling import Profiler
 from tilewright.gpu.emulator.program import Register, Space
 from tilewright.gpu.emulator.turns import Stuck
-from tilewright.ir.run_errors import Fault
 
 if TYPE_CHECKING:
     from tilewright.gpu.emulator.device import EmulatorDevice
@@ -43,7 +43,7 @@ class Launch:
         self,
         device: EmulatorDevice,
         plan: Plan,
-        grid: Size3,
+        grid: ClusteredGrid,
         block: Size3,
         shared_bytes: int,
         arguments: list[tuple[Register, Any]],
@@ -54,7 +54,7 @@ class Launch:
         self.memory, self.wave_size, self.target = device.memory, device.wave_size, device.target
         self.turns, self.chance, self.changes, self.access = device.turns, device.chance, device.changes, device.access
         self.lds_bytes = -(-(plan.program.lds_bytes + shared_bytes) // LDS_ALIGNMENT) * LDS_ALIGNMENT
-        self.block_threads, self.blocks = prod(block), prod(grid)
+        self.block_threads, self.blocks = prod(block), grid.blocks
         self.block_waves = -(-self.block_threads // self.wave_size)
         self.resident_blocks = _resident_blocks(self.target, self.block_waves, self.lds_bytes)
         self.rank_name = "" if device.world is None else f"rank {device.world.rank}, "
@@ -97,17 +97,15 @@ class Launch:
                         totals[name] += lanes * (1 if name == "atomics" else value.bytes * value.elements)
         return totals
 
-    def block_place(self, number: int) -> tuple[int, int, int]:
-        """Where in the grid a block is."""
-        x, y, z = _split(number, self.grid)
-        return int(x), int(y), int(z)
-
     def _start_more(self) -> bool:
         """Start blocks if no other can do anything, or if the one that goes on is to be chosen by chance."""
         if self.started == self.blocks or (self.ready and self.access is None and not self._all_idle()):
             return False
         room = self.resident_blocks - sum(batch.count for batch in self.batches)
-        count = min(max(1, LANES_EACH // (self.block_waves * self.wave_size)), room, self.blocks - self.started)
+        # whole clusters
+        each = self.grid.cluster_blocks
+        most = max(each, LANES_EACH // (self.block_waves * self.wave_size))
+        count = min(most, room, self.blocks - self.started) // each * each
         if count <= 0:
             return False
         batch = BlockBatch(self, self.started, count)
@@ -204,11 +202,7 @@ class BlockBatch:
     def __init__(self, launch: Launch, first: int, count: int):
         self.launch, self.first, self.count = launch, first, count
         self.lds = launch.memory.allocate(max(1, count * launch.lds_bytes), "workgroup memory")
-        self.opened = np.zeros(count, np.int64)
-        """How often the barrier of each block has opened."""
-        self.arrived = np.zeros(count, np.int64)
-        self.alive = np.full(count, launch.block_threads, np.int64)
-        self.barrier_of: dict[int, LocationAttr] = {}
+        self.barriers, self.clusters = BlockBarriers(self), ClusterBarriers(self)
         self.groups: list[LockstepGroup] = []
 
     def start(self, waves_each: int | None) -> None:
@@ -247,10 +241,20 @@ class BlockBatch:
         thread = wave * launch.wave_size + lane
         number = np.repeat(waves // launch.block_waves, launch.wave_size)
         known: dict[str, Any] = {"lane_id": lane, "subgroup_id": wave, "thread_number": thread}
-        for name, value, size in (("thread_id", thread, launch.block), ("block_id", number, launch.grid)):
-            known |= {f"{name}_{d}": part for d, part in zip("xyz", _split(value, size), strict=True)}
-        for name, size in (("block_dim", launch.block), ("grid_dim", launch.grid)):
-            known |= {f"{name}_{d}": part for d, part in zip("xyz", size, strict=True)}
+        grid = launch.grid
+        parts = {
+            "thread_id": split(thread, launch.block),
+            "block_id": grid.place(number),
+            "cluster_id": grid.cluster_place(number),
+            "cluster_block_id": grid.place_in_cluster(number),
+            "block_dim": launch.block,
+            "grid_dim": grid.size,
+            "cluster_dim": grid.clusters,
+            "cluster_dim_blocks": grid.cluster,
+        }
+        for name, values in parts.items():
+            known |= {f"{name}_{d}": value for d, value in zip("xyz", values, strict=True)}
+        known["cluster_rank"] = grid.rank(number)
         known["num_subgroups"] = launch.block_waves
         known["static_lds_bytes"] = program.lds_bytes
         known["dynamic_lds_bytes"] = launch.lds_bytes - program.lds_bytes
@@ -258,61 +262,28 @@ class BlockBatch:
 
     def who(self, wave: int) -> str:
         each = self.launch.block_waves
-        return f"{self.launch.rank_name}block {_shown(wave // each, self.launch.grid)}, wave {wave % each}"
+        return f"{self.launch.rank_name}block {shown(self.launch.grid.place(wave // each))}, wave {wave % each}"
 
     def thread(self, group: LockstepGroup, mask: Array) -> str:
         """The first thread of a mask."""
         launch, lane = self.launch, int(mask.argmax()) if mask.any() else 0
         block, wave = divmod(int(group.waves[lane // launch.wave_size]), launch.block_waves)
         number = wave * launch.wave_size + lane % launch.wave_size
-        return f"{launch.rank_name}thread {_shown(number, launch.block)} of block {_shown(block, launch.grid)}"
+        place = shown(launch.grid.place(block))
+        return f"{launch.rank_name}thread {shown(split(number, launch.block))} of block {place}"
 
-    def pass_barrier(self, group: LockstepGroup) -> None:
-        """All threads of the blocks of a group go through a barrier together."""
-        self._met(group.waves)
-
-    def _met(self, waves: Array) -> None:
-        """Waves of whole blocks have waited for each other."""
-        if self.launch.access is not None:
-            self.launch.access.barrier(waves)
-        if self.launch.profiler is not None:
-            self.launch.profiler.barrier(waves)
-
-    def arrive(self, group: LockstepGroup, mask: Array, where: LocationAttr) -> Array:
-        """Lanes come to a barrier; gives how often those of the blocks had opened before."""
-        before = self.opened.copy()
-        counts = np.bincount(group.slots[mask], minlength=self.count)
-        # a GPU would count both as arrived, and let the block go on
-        for slot in np.flatnonzero(counts):
-            other = self.barrier_of.setdefault(int(slot), where)
-            if other != where:
-                raise Fault(
-                    f"{self.thread(group, mask)} waits at this barrier while others of its block wait at another one",
-                    where,
-                    [
-                        (other, "the others are here"),
-                        (where, "all threads of a block have to come to the same barrier"),
-                    ],
-                )
-        self.arrived += counts
-        self._open(np.flatnonzero(counts))
-        return before
-
-    def _open(self, slots: Array) -> None:
-        for slot in slots:
-            if self.arrived[slot] and self.arrived[slot] == self.alive[slot]:
-                self.arrived[slot] = 0
-                self.opened[slot] += 1
-                self.barrier_of.pop(int(slot), None)
-                self.launch.opened_barrier()
-                start = (self.first + int(slot)) * self.launch.block_waves
-                self._met(np.arange(start, start + self.launch.block_waves))
+    def block(self, slot: int) -> str:
+        return f"block {shown(self.launch.grid.place(self.first + slot))}"
 
     def left(self, group: LockstepGroup, m: Any) -> None:
-        """Lanes have ended; the barriers of their blocks no longer wait for them."""
-        counts = np.bincount(group.slots if m is None else group.slots[m], minlength=self.count)
-        self.alive -= counts
-        self._open(np.flatnonzero(counts))
+        """Lanes have ended; barriers no longer wait for them."""
+        mask = group.active(m)
+        for barriers in (self.clusters, self.barriers):
+            barriers.left(group, mask)
+        if self.launch.access is not None:
+            for slot in np.unique(group.slots[mask]).tolist():
+                if not self.barriers.alive[slot]:
+                    self.launch.access.block_ended(group, slot)
 
     def took_turn(self, group: LockstepGroup, latch: int) -> None:
         """A group has come round; notice if nothing happened since it was here last."""
@@ -326,15 +297,6 @@ class BlockBatch:
         group.idle_since = now if again and _equal(carried, group.carried) else -1
         group.passes = group.passes + 1 if again else 0
         group.spinning_at, group.carried, group.last_changes = latch, carried, now
-
-
-def _split(number: Any, size: Size3) -> tuple[Any, Any, Any]:
-    """A number as x, y and z, x fastest."""
-    return number % size.x, number // size.x % size.y, number // (size.x * size.y)
-
-
-def _shown(number: int, size: Size3) -> str:
-    return str(tuple(int(part) for part in _split(number, size)))
 
 
 def _equal(one: list[Any], other: list[Any]) -> bool:

@@ -6,13 +6,13 @@ that would have to wait for waves in a loop that waits itself leave the group an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from xdsl.dialects.builtin import LocationAttr
 
+from tilewright.gpu.emulator.barriers import Held
 from tilewright.gpu.emulator.lane_operations import LaneOperations
 from tilewright.gpu.emulator.memory import Array
 from tilewright.gpu.emulator.plain_access import Private
@@ -31,17 +31,6 @@ class Outcome(Enum):
     DONE = "done"
     TURN = "turn"
     HELD = "held"
-
-
-@dataclass(eq=False)
-class Held:
-    """Lanes at a barrier: where they go on, and how often the barriers of their blocks had opened before."""
-
-    target: int
-    mask: Array
-    count: int
-    opened: Array
-    where: LocationAttr
 
 
 class LockstepGroup(TensorCores, LaneOperations):
@@ -153,36 +142,40 @@ class LockstepGroup(TensorCores, LaneOperations):
         return Outcome.TURN
 
     def _go_on(self) -> Outcome | None:
+        # barriers that have opened meanwhile, or before
+        if not self.pending:
+            self.release()
         self.resume()
         return None if self.n else Outcome.HELD if self.held else Outcome.DONE
 
     def _at_barrier(self, target: int) -> Outcome | None:
-        if self.pending:
-            slots = np.unique(self.slots[self.active(self.m)])
-            # waves of other blocks need not wait until this barrier opens
-            self._leave_behind(np.isin(self.slots.reshape(-1, self.wave_size)[:, 0], slots))
         end = self.plan.program.blocks[self.pc].end
         assert isinstance(end, Goto) and end.barrier is not None
+        barriers = self.batch.clusters if end.of_cluster else self.batch.barriers
+        if self.pending:
+            numbers = barriers.of(self.slots)
+            # waves of other blocks need not wait until this barrier opens
+            waiting = np.isin(numbers, numbers[self.active(self.m)])
+            self._leave_behind(waiting.reshape(-1, self.wave_size)[:, 0])
         self.batch.launch.barriers += len(self.waves)
         # no lane of these blocks is elsewhere, so there is nothing to wait for
-        if self.whole and not self.pending and not self.held:
-            self.batch.pass_barrier(self)
+        if self.whole and not self.pending and not self.held and not end.of_cluster:
+            self.batch.barriers.met(self.waves)
             self.pc = target
             return None
         mask = self.active(self.m)
-        opened = self.batch.arrive(self, mask, end.barrier)
-        self.held.append(Held(target, mask, self.n, opened, end.barrier))
-        if not self.pending:
-            self.release()
+        come = self.batch.clusters.wait if end.of_cluster else self.batch.barriers.arrive
+        self.held.append(Held(target, mask, self.n, come(self, mask, end.barrier), barriers, end.barrier))
         return self._go_on()
 
     def release(self) -> bool:
         """Take lanes back from barriers that have opened; whether there were any."""
         waiting = list[Held]()
         for held in self.held:
-            free = held.mask & (self.batch.opened[self.slots] > held.opened[self.slots])
+            free = held.free(self.slots)
             count = int(np.count_nonzero(free))
             if count:
+                held.barriers.passed(self, free, held.wanted)
                 self._park(held.target, free, count)
             if count < held.count:
                 waiting.append(replace(held, mask=held.mask & ~free, count=held.count - count))
@@ -243,7 +236,7 @@ class LockstepGroup(TensorCores, LaneOperations):
         for held in self.held:
             part = held.mask[lanes]
             if part.any():
-                made.held.append(replace(held, mask=part, count=int(np.count_nonzero(part))))
+                made.held.append(replace(held, mask=part, count=int(np.count_nonzero(part)), wanted=held.wanted[lanes]))
         return made
 
     def fault(self, site: int, text: str, m: Any = None, *notes: str) -> NoReturn:

@@ -35,7 +35,7 @@ from tilewright.gpu.emulator.program import (
 
 MOST_WAVES = 32
 """Waves that a block can have: 1024 threads in waves of 32."""
-SCOPES = {MemScope.CTA: "workgroup", MemScope.CLUSTER: "workgroup", MemScope.GPU: "agent", MemScope.SYS: ""}
+SCOPES = {MemScope.CTA: "workgroup", MemScope.CLUSTER: "cluster", MemScope.GPU: "agent", MemScope.SYS: ""}
 """Scopes of PTX as LLVM names them for AMD."""
 
 
@@ -73,9 +73,7 @@ def _grid_threads(dimension: str) -> Handler:
 
 
 def _barrier(b: ProgramBuilder, op: Operation) -> None:
-    after = Block()
-    b.goto(after, barrier=op.location)
-    b.block = after
+    b.wait()
 
 
 def _nvvm_barrier(b: ProgramBuilder, op: BarrierOp) -> None:
@@ -189,18 +187,21 @@ def _memory_barrier(b: ProgramBuilder, op: MemoryBarrierOp) -> None:
     b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
 
 
+DIMENSIONED = (
+    *("thread_id", "block_id", "block_dim", "grid_dim"),
+    *("cluster_id", "cluster_dim", "cluster_block_id", "cluster_dim_blocks"),
+)
 _NVVM = {"tid": "thread_id", "ctaid": "block_id", "ntid": "block_dim", "nctaid": "grid_dim"}
 _ROCDL = {"workitem.id": "thread_id", "workgroup.id": "block_id", "workgroup.dim": "block_dim"}
 HANDLERS: dict[str, Handler] = {
-    **{f"gpu.{name}": _id(name) for name in ("thread_id", "block_id", "block_dim", "grid_dim")},
+    **{f"gpu.{name}": _id(name) for name in DIMENSIONED},
     **{f"nvvm.read.ptx.sreg.{name}.{d}": _register_read(f"{full}_{d}") for name, full in _NVVM.items() for d in "xyz"},
     **{f"rocdl.{name}.{d}": _register_read(f"{full}_{d}") for name, full in _ROCDL.items() for d in "xyz"},
     **{f"rocdl.grid.dim.{d}": _grid_threads(d) for d in "xyz"},
-    # without clusters a block is one of its own
-    "gpu.cluster_block_id": lambda b, op: index(0),
-    "gpu.cluster_dim_blocks": lambda b, op: index(1),
-    "gpu.cluster_id": _id("block_id"),
-    "gpu.cluster_dim": _id("grid_dim"),
+    "nvvm.read.ptx.sreg.cluster.ctarank": _register_read("cluster_rank"),
+    "nvvm.cluster.arrive": lambda b, op: b.effect("cluster_arrive"),
+    "nvvm.cluster.wait": lambda b, op: b.wait(of_cluster=True),
+    "nvvm.mapa": lambda b, op: b.emit("mapa", I64, *b.operands(op)),
     "gpu.global_id": _global_id,
     "gpu.lane_id": lambda b, op: b.input("lane_id"),
     "gpu.subgroup_id": lambda b, op: b.input("subgroup_id"),

@@ -48,7 +48,7 @@ UPDATES = {
     AtomicBinOp.fmin: "fmin",
 }
 # 0 is the generic space: the address tells which it is
-_SPACES = {0: None, 1: Space.GLOBAL, 3: Space.LDS, 5: Space.PRIVATE}
+_SPACES = {0: None, 1: Space.GLOBAL, 3: Space.LDS, 5: Space.PRIVATE, 7: Space.CLUSTER}
 DYNAMIC = -(2**31)
 """Among the constant indices of a getelementptr: this one is a value."""
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects._llvm_memory import Ordering
+from tilewright.dialects._nvvm_copies import (
+    CLUSTER_POINTER,
+    MBarrierArriveExpectTxOp,
+    MBarrierInitOp,
+    MBarrierTryWaitParityOp,
+)
 from tilewright.dialects._nvvm_copies import CpAsyncBulkTensorGlobalToSharedClusterOp as TensorCopyOp
-from tilewright.dialects._nvvm_copies import MBarrierArriveExpectTxOp, MBarrierInitOp, MBarrierTryWaitParityOp
 from tilewright.dialects._nvvm_matrices import MmaOp, WgmmaMmaAsyncOp, WGMMAScaleOut, WgmmaWaitGroupSyncOp
 from tilewright.dialects._nvvm_stores import CpAsyncBulkTensorSharedCTAToGlobalOp as TensorStoreOp
 from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp
 from tilewright.dialects._rocdl_matrices import MATRIX_OPERATIONS, MatrixOp
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
-from tilewright.gpu.emulator.lower_memory import Order
+from tilewright.gpu.emulator.lower_memory import PLAIN, Order
 from tilewright.gpu.emulator.memory import COUNT_BITS, mbarrier
 from tilewright.gpu.emulator.program import (
     F32,
@@ -32,8 +37,10 @@ from tilewright.gpu.emulator.program import (
     kind_of,
 )
 
-ORDERED = Order(Ordering.acq_rel, "workgroup")
+ORDERED, ORDERED_FOR_CLUSTER = Order(Ordering.acq_rel, "workgroup"), Order(Ordering.acq_rel, "cluster")
 ABOUT_BARRIER = {"space": Space.LDS, "kind": I64, "limit": None, "order": ORDERED}
+ABOUT_CLUSTERS_BARRIER = {**ABOUT_BARRIER, "space": Space.CLUSTER, "order": ORDERED_FOR_CLUSTER}
+"""Of one that may be in memory of another block."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +60,18 @@ def _wide(b: ProgramBuilder, value: Operand) -> Operand:
     return Constant(I64, value.value) if isinstance(value, Constant) else b.emit("resize", I64, value, signed=True)
 
 
-def _step(b: ProgramBuilder, address: Operand, step: Operand) -> Operand:
-    return b.emit("atomic", I64, step, address, index(0), update="mbarrier", **ABOUT_BARRIER)
+def _step(b: ProgramBuilder, address: SSAValue, step: Operand) -> Operand:
+    about = ABOUT_CLUSTERS_BARRIER if address.type == CLUSTER_POINTER else ABOUT_BARRIER
+    return b.emit("atomic", I64, step, b[address], index(0), update="mbarrier", **about)
 
 
 def _init(b: ProgramBuilder, op: MBarrierInitOp) -> None:
     count = b[op.count]
     if not isinstance(count, Constant):
         raise Unsupported("how many arrivals it waits for must be known")
-    b.emit("atomic", I64, index(mbarrier(count.value)), b[op.addr], index(0), update="xchg", **ABOUT_BARRIER)
+    # before any other looks at it: to them it is a store
+    about = {**ABOUT_BARRIER, "order": PLAIN}
+    b.emit("atomic", I64, index(mbarrier(count.value)), b[op.addr], index(0), update="xchg", **about)
 
 
 def _expect(b: ProgramBuilder, op: MBarrierArriveExpectTxOp) -> None:
@@ -69,7 +79,7 @@ def _expect(b: ProgramBuilder, op: MBarrierArriveExpectTxOp) -> None:
     if op.predicate is not None:
         b.branch(b[op.predicate], Edge(inside), Edge(after))
         b.block = inside
-    _step(b, b[op.addr], b.plus(b.times(_wide(b, b[op.txcount]), index(1 << COUNT_BITS)), index(1)))
+    _step(b, op.addr, b.plus(b.times(_wide(b, b[op.txcount]), index(1 << COUNT_BITS)), index(1)))
     if op.predicate is not None:
         b.goto(after)
         b.block = after
@@ -91,10 +101,12 @@ def _wait(b: ProgramBuilder, op: MBarrierTryWaitParityOp) -> None:
 
 
 def _tensor_copy(b: ProgramBuilder, op: TensorCopyOp) -> None:
-    if op.multicast_mask is not None:
-        raise Unsupported("a block is a cluster of its own here: nothing goes to others")
     operands = [b[op.dst_mem], b[op.tma_descriptor], b[op.mbar], *(b[place] for place in op.coordinates)]
-    b.effect("tensor_copy", *operands, space=Space.LDS, order=ORDERED)
+    if op.multicast_mask is None:
+        b.effect("tensor_copy", *operands, multicast=False, space=Space.LDS, order=ORDERED)
+    else:
+        blocks = b[op.multicast_mask]
+        b.effect("tensor_copy", *operands, blocks, multicast=True, space=Space.LDS, order=ORDERED_FOR_CLUSTER)
 
 
 def _tensor_store(b: ProgramBuilder, op: TensorStoreOp) -> None:
@@ -171,7 +183,7 @@ def _nothing(b: ProgramBuilder, op: Operation) -> None:
 
 HANDLERS: dict[str, Handler] = {
     "nvvm.mbarrier.init": _init,
-    "nvvm.mbarrier.arrive": lambda b, op: _step(b, b[op.operands[0]], index(1)),
+    "nvvm.mbarrier.arrive": lambda b, op: _step(b, op.operands[0], index(1)),
     "nvvm.mbarrier.arrive.expect_tx": _expect,
     "nvvm.mbarrier.try_wait.parity": _wait,
     "nvvm.fence.mbarrier.init": _nothing,

@@ -26,7 +26,7 @@ KINDS = (
 )
 """In the order of tables."""
 ACCESSES = {"load", "store", "atomic", "cmpxchg"}
-SPACES = {Space.GLOBAL: GLOBAL_MEMORY, Space.LDS: SHARED_MEMORY, Space.PRIVATE: PRIVATE}
+SPACES = {Space.GLOBAL: GLOBAL_MEMORY, Space.LDS: SHARED_MEMORY, Space.CLUSTER: SHARED_MEMORY, Space.PRIVATE: PRIVATE}
 BY_INSTRUCTION = {
     "tensor_copy": COPIES,
     "tensor_store": COPIES,
@@ -48,7 +48,10 @@ CONVERSIONS = {
     *("llvm.ptrtoint", "llvm.inttoptr", "llvm.addrspacecast"),
 }
 CONTROLS = "scf", "cf", "func", "affine.for", "affine.if"
-BARRIERS = ("gpu.barrier", "nvvm.barrier", "nvvm.barrier0", "rocdl.barrier", "rocdl.s.barrier", "nvvm.mbarrier")
+BARRIERS = (
+    *("gpu.barrier", "nvvm.barrier", "nvvm.barrier0", "rocdl.barrier", "rocdl.s.barrier"),
+    *("nvvm.mbarrier", "nvvm.cluster"),
+)
 TWO_FLOPS = {"math.fma", "vector.fma"}
 NO_FLOPS = {"arith.cmpf", "arith.select", "arith.negf", "math.absf", "math.copysign"}
 MATRIX_LANES = {"wgmma": 128}

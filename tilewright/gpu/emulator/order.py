@@ -207,7 +207,7 @@ def _sorted(blocks: set[Block], inner: dict[Block, Loop], head: Block | None, pl
 
 
 UNIFORM_INPUTS = (
-    *(f"{name}_{dimension}" for name in ("block_dim", "grid_dim") for dimension in "xyz"),
+    *(f"{name}_{d}" for name in ("block_dim", "grid_dim", "cluster_dim", "cluster_dim_blocks") for d in "xyz"),
     *("num_subgroups", "static_lds_bytes", "dynamic_lds_bytes"),
 )
 PER_LANE = {
@@ -222,6 +222,7 @@ PER_LANE = {
     "wgmma",
     "mma",
     "matrices",
+    "mapa",
 }
 """Instructions whose results differ between lanes or waves, whatever they are given."""
 

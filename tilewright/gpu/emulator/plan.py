@@ -148,6 +148,7 @@ def _translate(kernel: GPUFuncOp, wave_size: int) -> KernelProgram:
         b.private,
         b.lds_bytes,
         b.lds_names,
+        kernel.known_size("cluster") or (1, 1, 1),
     )
 
 

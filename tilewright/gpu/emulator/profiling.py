@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from tilewright.ir.diagnostics import file_position
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import LocationAttr
 
+    from tilewright.gpu.emulator.barriers import Meeting
     from tilewright.gpu.emulator.launch import Launch
     from tilewright.gpu.emulator.lockstep import LockstepGroup
 
@@ -57,6 +59,8 @@ class Profiler:
         waves = launch.blocks * launch.block_waves
         self.clock, self.last = np.zeros(waves, np.int64), np.zeros(waves, np.int64)
         self.waited = 0
+        self.meetings: dict[Meeting, int] = {}
+        """When the last of a cluster has arrived at its barrier."""
         self.edges: dict[int, list[int]] = {wave: [] for wave in range(min(waves, SHOWN_BLOCKS * launch.block_waves))}
 
     def enter(self, g: LockstepGroup, number: int, m: Any) -> None:
@@ -69,10 +73,20 @@ class Profiler:
     def barrier(self, waves: Array) -> None:
         """Waves of whole blocks have waited for each other."""
         clocks = self.clock[waves].reshape(-1, self.launch.block_waves)
-        meeting = np.broadcast_to(clocks.max(1)[:, None], clocks.shape).ravel()
-        late = meeting - clocks.ravel()
+        self._meet(waves, np.broadcast_to(clocks.max(1)[:, None], clocks.shape).ravel())
+
+    def cluster_arrive(self, wave: int, meeting: Meeting) -> None:
+        self.meetings[meeting] = max(int(self.clock[wave]), self.meetings.get(meeting, 0))
+
+    def cluster_wait(self, wave: int, meeting: Meeting) -> None:
+        self._meet(np.array([wave]), np.maximum(self.meetings[meeting], self.clock[wave : wave + 1]))
+
+    def _meet(self, waves: Array, meeting: Array) -> None:
+        """Waves have waited until then."""
+        clocks = self.clock[waves]
+        late = meeting - clocks
         self.waited += int(late.sum())
-        for wave, now, wait in zip(waves.tolist(), clocks.ravel().tolist(), late.tolist(), strict=True):
+        for wave, now, wait in zip(waves.tolist(), clocks.tolist(), late.tolist(), strict=True):
             edges = self.edges.get(wave)
             if edges is not None and wait and len(edges) < MOST_EDGES:
                 edges += [now, now + wait]
@@ -88,6 +102,10 @@ class Profiler:
         first = int(found[int(active.argmax())])
         if first >= PRIVATE_WINDOW:
             return
+        if g.lds.base <= first < g.lds.base + g.lds.size:
+            # of another block of the cluster
+            found = LDS_WINDOW + (found - g.lds.base) % g.lds_bytes
+            first = LDS_WINDOW
         rows, there = found.reshape(-1, self.lanes), active.reshape(-1, self.lanes)
         kept = there.any(1)
         rows, there = rows[kept], there[kept]
@@ -120,22 +138,23 @@ class Profiler:
         traffic.served += served
         traffic.least += least
 
-    def box(self, places: Array, size: int, site: int) -> None:
-        """The copy engine has brought elements from places in global memory to memory of a block."""
-        self._moved_box(places, size, site, READ, WRITTEN)
+    def box(self, places: Array, size: int, copies: int, site: int) -> None:
+        """The copy engine has brought elements from places in global memory to memory of so many blocks."""
+        self._moved_box(places, size, site, READ, WRITTEN, copies)
 
     def stored_box(self, places: Array, size: int, site: int) -> None:
         """The copy engine has stored elements of memory of a block to places in global memory."""
         self._moved_box(places, size, site, WRITTEN, READ)
 
-    def _moved_box(self, places: Array, size: int, site: int, far: str, near: str) -> None:
+    def _moved_box(self, places: Array, size: int, site: int, far: str, near: str, copies: int = 1) -> None:
         line, banks = self.shape.transaction_bytes, self.shape.banks * BANK_BYTES
         count, lines = places.size * size, np.unique(places // line)
         source = self.traffic.setdefault((site, f"{GLOBAL} {far}"), Traffic())
         source.add(Traffic(1, count, lines.size, -(-count // line)))
         self.distinct[far].add(lines)
-        turns = -(-count // banks)
-        self.traffic.setdefault((site, f"{SHARED} {near}"), Traffic()).add(Traffic(1, count, turns, turns))
+        turns = -(-count // banks) * copies
+        near_traffic = self.traffic.setdefault((site, f"{SHARED} {near}"), Traffic())
+        near_traffic.add(Traffic(copies, count * copies, turns, turns))
 
     def product_reads(self, count: int, site: int) -> None:
         """Tensor cores read bytes of memory of a block, whose chunks are exchanged so that no banks meet."""
@@ -149,7 +168,7 @@ class Profiler:
         made = LaunchProfile(
             launch.kernel_name,
             _place(program.where),
-            launch.grid,
+            launch.grid.size,
             launch.block,
             launch.lds_bytes,
             program.private_bytes,
@@ -177,20 +196,26 @@ class Profiler:
 
     def _place_blocks(self, made: LaunchProfile) -> None:
         """Blocks go to units in their order, as soon as there is room; a wave takes a step for each operation."""
-        launch, units = self.launch, self.launch.target.compute_units
-        ends = self.last.reshape(-1, launch.block_waves)
+        launch, each = self.launch, self.launch.grid.cluster_blocks
+        ends = self.last.reshape(-1, launch.block_waves).max(1).tolist()
         free = [(0, slot) for slot in range(min(launch.resident_blocks, launch.blocks))]
-        for block, steps in enumerate(ends.max(1).tolist()):
-            start, slot = heapq.heappop(free)
-            heapq.heappush(free, (start + steps, slot))
-            made.steps = max(made.steps, start + steps)
-            if block < SHOWN_BLOCKS:
-                for wave in range(launch.block_waves):
-                    number = block * launch.block_waves + wave
-                    edges = [*self.edges[number], int(self.last[number])]
-                    place = launch.block_place(block)
-                    made.tracks.append(WaveTrack(place, wave, slot % units, start, edges))
+        for first in range(0, launch.blocks, each):
+            # all of a cluster begin when there is room for the last of them
+            taken = [heapq.heappop(free) for _ in range(each)]
+            start = max(time for time, _ in taken)
+            for block, (_, slot) in zip(range(first, first + each), taken, strict=True):
+                heapq.heappush(free, (start + ends[block], slot))
+                made.steps = max(made.steps, start + ends[block])
+                if block < SHOWN_BLOCKS:
+                    made.tracks += self._tracks(block, slot, start)
         made.track_steps = made.steps
+
+    def _tracks(self, block: int, slot: int, start: int) -> Iterator[WaveTrack]:
+        x, y, z = self.launch.grid.place(block)
+        for wave in range(self.launch.block_waves):
+            number = block * self.launch.block_waves + wave
+            edges = [*self.edges[number], int(self.last[number])]
+            yield WaveTrack((x, y, z), wave, slot % self.launch.target.compute_units, start, edges)
 
 
 def pieces(size: int, pattern: Any) -> list[tuple[int, int]]:

@@ -46,6 +46,7 @@ class Space(Enum):
 
     GLOBAL = "global"
     LDS = "workgroup"
+    CLUSTER = "cluster"
     PRIVATE = "private"
 
 
@@ -261,6 +262,8 @@ class Goto:
     edge: Edge
     barrier: LocationAttr | None = None
     """The barrier that lanes wait at before they go."""
+    of_cluster: bool = False
+    """Whether that is the cluster's, where lanes have arrived before, and not the block's."""
     turn: bool = False
     """Others get a turn before these lanes go on, as in a loop that waits for them."""
 
@@ -363,6 +366,8 @@ class KernelProgram:
     lds_bytes: int
     lds_names: list[tuple[int, str]]
     """Where each buffer of a block begins, and what it is called."""
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    """Blocks that run together, in each dimension."""
     blocks: list[Block] = field(default_factory=list[Block])
     """In the order that lanes run in which wait for others."""
     loops: list[Loop] = field(default_factory=list[Loop])

@@ -1,9 +1,10 @@
 """Stores that others do not see yet, and values that memory held a while ago.
 
 A store is seen by its own wave at once. Everyone else sees it when it has come far enough: to the waves of its block,
-to all waves of its GPU, or to memory, which all ranks share. It gets there by chance, in any order with stores to other
-addresses, or because a release demands it. Stores of one instruction go separately, lane by lane, but a store that
-fills a whole line of 128 bytes goes as one: that is what the `line` protocol of channels relies on.
+to those of its cluster, to all waves of its GPU, or to memory, which all ranks share. It gets there by chance, in any
+order with stores to other addresses, or because a release demands it. Stores of one instruction go separately, lane by
+lane, but a store that fills a whole line of 128 bytes goes as one: that is what the `line` protocol of channels relies
+on.
 
 A wave may see memory as it was at any time since its last acquire. Every write that arrives in memory notes what it
 replaces, in a list that all ranks share, so a load can take writes back that came after the time that it sees.
@@ -33,15 +34,17 @@ class Level(IntEnum):
 
     WAVE = 0
     BLOCK = 1
-    DEVICE = 2
-    MEMORY = 3
+    CLUSTER = 2
+    DEVICE = 3
+    MEMORY = 4
 
 
 SCOPES = {
     "": Level.MEMORY,
     "system": Level.MEMORY,
     **dict.fromkeys(("agent", "device", "gpu"), Level.DEVICE),
-    **dict.fromkeys(("workgroup", "block", "cta", "cluster"), Level.BLOCK),
+    "cluster": Level.CLUSTER,
+    **dict.fromkeys(("workgroup", "block", "cta"), Level.BLOCK),
     **dict.fromkeys(("wavefront", "singlethread"), Level.WAVE),
 }
 """Scopes by the names that LLVM has for them on AMD and NVIDIA."""
@@ -74,15 +77,23 @@ class Pending:
 
 
 class StoreBuffers:
-    """All stores of a device that are on their way. Owners are numbers of waves, of blocks, and 0 for the device."""
+    """All stores of a device that are on their way. Owners are numbers of waves, of blocks, of clusters, and 0 for the
+    device."""
 
-    def __init__(self, memory: Memory, chance: random.Random, block_waves: int, history: History):
-        self.memory, self.chance, self.block_waves, self.history = memory, chance, block_waves, history
+    def __init__(
+        self, memory: Memory, chance: random.Random, block_waves: int, history: History, cluster_blocks: int = 1
+    ):
+        self.memory, self.chance, self.history = memory, chance, history
+        self.block_waves, self.cluster_waves = block_waves, block_waves * cluster_blocks
         self.lists: dict[tuple[Level, int], list[Pending]] = {}
 
     def _path(self, wave: int) -> list[tuple[Level, int]]:
         """Where stores of a wave go on their way to memory."""
-        return [(Level.WAVE, wave), (Level.BLOCK, wave // self.block_waves), (Level.DEVICE, 0)]
+        path = [(Level.WAVE, wave), (Level.CLUSTER, wave // self.cluster_waves), (Level.DEVICE, 0)]
+        # a block that is a cluster by itself is one step
+        if self.cluster_waves > self.block_waves:
+            path.insert(1, (Level.BLOCK, wave // self.block_waves))
+        return path
 
     def store(self, wave: int, addresses: Array, values: Array) -> None:
         """Stores of one instruction, as units that arrive together."""
@@ -105,8 +116,8 @@ class StoreBuffers:
 
     def flush(self, wave: int, level: Level) -> None:
         """Everything that a wave has stored or seen of others is seen by those of a level."""
-        for key in self._path(wave)[:level]:
-            while self.lists.get(key):
+        for key in self._path(wave):
+            while key[0] < level and self.lists.get(key):
                 self._advance(key, 0)
 
     def settle(self, wave: int, addresses: Array, size: int) -> None:
@@ -127,7 +138,7 @@ class StoreBuffers:
     def drain_all(self) -> bool:
         """Everything goes to memory; whether there was anything."""
         moved = False
-        for level in (Level.WAVE, Level.BLOCK, Level.DEVICE):
+        for level in Level:
             for key in [key for key in self.lists if key[0] is level]:
                 while self.lists.get(key):
                     self._advance(key, 0)
@@ -140,11 +151,10 @@ class StoreBuffers:
         chosen = waiting[number]
         # it overlaps itself, so there is one
         moved = waiting.pop(_first_overlap(waiting, chosen) or 0)
-        level, owner = key
-        if level is Level.WAVE:
-            self.lists.setdefault((Level.BLOCK, owner // self.block_waves), []).append(moved)
-        elif level is Level.BLOCK:
-            self.lists.setdefault((Level.DEVICE, 0), []).append(moved)
+        path = self._path(moved.wave)
+        further = path[path.index(key) + 1 :]
+        if further:
+            self.lists.setdefault(further[0], []).append(moved)
         else:
             self.write(moved)
         if moved is not chosen:

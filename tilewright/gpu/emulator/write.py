@@ -301,6 +301,12 @@ def _profile(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> Non
         w.line(f"g.profiler.access(g, {address}, {size}, m, {w.site(i)}, {_pattern(w, i)})")
 
 
+def _reach(w: Writer, i: Instruction, pointer: Operand, place: Operand) -> None:
+    """Lanes access memory that may be of another block of the cluster."""
+    if i.extra["space"] is Space.CLUSTER:
+        w.line(f"g.reach({_address(w, i, pointer, place)}, m, {w.site(i)})")
+
+
 def _load(w: Writer, i: Instruction) -> None:
     pointer, place = i.ins
     kind, result = i.extra["kind"], i.outs[0]
@@ -311,6 +317,7 @@ def _load(w: Writer, i: Instruction) -> None:
         w.assign(result, f"g.private[{number}].{name}({text}, m, {w.site(i)}, {_pattern(w, i)})", True)
     else:
         _profile(w, i, pointer, place)
+        _reach(w, i, pointer, place)
         w.assign(result, _shared_load(w, i, pointer, place), not result.uniform or bool(result.kind.shape))
 
 
@@ -341,6 +348,7 @@ def _store(w: Writer, i: Instruction) -> None:
         w.line(f"g.private[{number}].{name}({text}, {w.spread(value)}, m, {site}, {pattern})")
         return
     _profile(w, i, pointer, place)
+    _reach(w, i, pointer, place)
     start = _shared_start(pointer)
     text = w.typed(value)
     if w.careful:
@@ -360,6 +368,7 @@ def _atomic(w: Writer, i: Instruction) -> None:
     if i.outs[0].kind.shape:
         raise Unsupported("vectors cannot be updated atomically")
     _profile(w, i, pointer, place)
+    _reach(w, i, pointer, place)
     arguments = [_address(w, i, pointer, place), w.spread(value), w.dtype(i.extra["kind"]), "m", str(w.site(i))]
     arguments += [repr(i.extra["update"]), *map(w.spread, expected)]
     call = "g.access.atomic(g, " if w.careful else "g.atomic("
@@ -373,13 +382,18 @@ def _fence(w: Writer, i: Instruction) -> None:
 
 
 def _tensor_copy(w: Writer, i: Instruction) -> None:
-    target, described, barrier, *places = map(w.spread, i.ins)
-    w.line(f"g.tensor_copy({target}, {described}, {barrier}, [{', '.join(places)}], m, {w.site(i)})")
+    target, described, barrier, *rest = map(w.spread, i.ins)
+    blocks = rest.pop() if i.extra["multicast"] else "None"
+    w.line(f"g.tensor_copy({target}, {described}, {barrier}, {blocks}, [{', '.join(rest)}], m, {w.site(i)})")
 
 
 def _tensor_store(w: Writer, i: Instruction) -> None:
     described, source, *places = map(w.spread, i.ins)
     w.line(f"g.tensor_store({described}, {source}, [{', '.join(places)}], m, {w.site(i)})")
+
+
+def _cluster_arrive(w: Writer, i: Instruction) -> None:
+    w.line(f"g.batch.clusters.arrive(g, g.active(m), {w.site(i)})")
 
 
 def _product(w: Writer, i: Instruction) -> None:
@@ -417,6 +431,7 @@ LANES: dict[str, Write] = {
     "ballot": lambda w, i: f"g.ballot({w.spread(i.ins[0])}, m, {w.dtype(i.outs[0].kind)})",
     "vote": lambda w, i: f"g.vote({w.spread(i.ins[0])}, m, {i.extra['all']})",
     "wavereduce": _reduce,
+    "mapa": lambda w, i: f"g.mapa({w.spread(i.ins[0])}, {w.spread(i.ins[1])}, m, {w.site(i)})",
     "mbcnt": lambda w, i: f"g.count_below({', '.join(map(w.text, i.ins))}, {i.extra['high']})",
 }
 """Operations that lanes of a wave do together, as calls that give arrays over lanes."""
@@ -443,6 +458,7 @@ EFFECTS: dict[str, Callable[[Writer, Instruction], None]] = {
     "check": _check,
     "shuffle": _shuffle,
     "printf": _printf,
+    "cluster_arrive": _cluster_arrive,
     "tensor_copy": _tensor_copy,
     "tensor_store": _tensor_store,
     "stores_end": _stores_end,

@@ -1,6 +1,6 @@
 "builtin.module"() ({
-  "func.func"() <{function_type = (i32, f32, i1) -> (), sym_name = "k"}> ({
-  ^bb0(%arg0: i32, %arg1: f32, %arg2: i1):
+  "func.func"() <{function_type = (i32, f32, i1, !llvm.ptr<3>) -> (), sym_name = "k"}> ({
+  ^bb0(%arg0: i32, %arg1: f32, %arg2: i1, %arg3: !llvm.ptr<3>):
     %0 = "rocdl.workitem.id.x"() : () -> i32
     %1 = "rocdl.workitem.id.y"() : () -> i32
     %2 = "rocdl.workgroup.id.z"() : () -> i32
@@ -28,6 +28,12 @@
     %19 = "nvvm.shfl.sync"(%arg0, %arg1, %arg0, %arg0) <{kind = #nvvm<shfl_kind bfly>, return_value_and_is_valid}> : (i32, f32, i32, i32) -> !llvm.struct<(f32, i1)>
     %20 = "nvvm.vote.sync"(%arg0, %arg2) <{kind = #nvvm<vote_sync_kind ballot>}> : (i32, i1) -> i32
     "nvvm.memory.barrier"() <{scope = #nvvm.mem_scope<sys>}> : () -> ()
+    "nvvm.cluster.arrive"() : () -> ()
+    "nvvm.cluster.arrive"() <{aligned}> : () -> ()
+    "nvvm.cluster.wait"() : () -> ()
+    "nvvm.cluster.wait"() <{aligned}> : () -> ()
+    %21 = "nvvm.mapa"(%arg3, %arg0) : (!llvm.ptr<3>, i32) -> !llvm.ptr<7>
+    %22 = "nvvm.read.ptx.sreg.cluster.ctarank"() : () -> i32
     "func.return"() : () -> ()
   }) : () -> ()
 }) {x.a = #nvvm.target, x.b = #nvvm.target<chip = "sm_75">, x.c = #nvvm.target<O = 3, features = "+ptx80", flags = {fast, ftz}, link = ["a.bc"]>, x.d = #rocdl.target, x.e = #rocdl.target<features = "+x", abi = "500", flags = {wave64}>, x.f = #nvvm.target<verifyTarget = false>, x.g = #gpu.select_object<#nvvm.target>, x.h = #gpu.object<#rocdl.target, "x">, x.i = #gpu.address_space<global>, x.j = #gpu<dim x>, x.k = !gpu.async.token} : () -> ()

@@ -26,7 +26,7 @@ func.func @f(%x: f32, %m: memref<8xf32>, %n: index) {
   return
 }
 
-// Sizes that are known are told to the compiler of the device.
+// Sizes that are known are told to the compiler of the device. Ids are asked for that are used.
 // CHECK:      gpu.module @f_module {
 // CHECK-NEXT:   gpu.func @f_module(%arg0: memref<8xf32>, %arg1: f32) workgroup(%arg2 : memref<4xf32, 3>) private(%arg3 : memref<2xf32, 5>) kernel
 // CHECK-SAME:     attributes {known_block_size = array<i32: 64, 1, 1>, known_grid_size = array<i32: 2, 1, 1>} {
@@ -34,7 +34,7 @@ func.func @f(%x: f32, %m: memref<8xf32>, %n: index) {
 // CHECK-NEXT:     %c1 = arith.constant 1 : index
 // CHECK-NEXT:     %block_id_x = gpu.block_id x
 // CHECK:          %thread_id_x = gpu.thread_id x
-// CHECK:          %block_dim_z = gpu.block_dim z
+// CHECK-NOT:      gpu.block_dim
 // CHECK:          cf.br ^bb1(%block_id_x : index)
 // CHECK:          memref.load %arg0[%thread_id_x]
 // CHECK:          gpu.return

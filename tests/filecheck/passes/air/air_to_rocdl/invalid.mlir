@@ -94,3 +94,28 @@ func.func @rank() {
   }
   return
 }
+
+// -----
+
+func.func @a_cluster_of_one_dimension(%n: index) {
+  // expected-error @+2 {{'air.launch' op has no size of clusters in 'gpu.known_cluster_size'}}
+  // expected-note @+1 {{give three sizes, as in array<i32: 2, 1, 1>}}
+  air.launch (%b) in (%s=%n) attributes {gpu.known_cluster_size = array<i32: 2>} { }
+  return
+}
+
+// -----
+
+func.func @a_cluster_without_blocks(%n: index) {
+  // expected-error @+1 {{'air.launch' op has no size of clusters}}
+  air.launch (%b) in (%s=%n) attributes {gpu.known_cluster_size = array<i32: 2, 0, 1>} { }
+  return
+}
+
+// -----
+
+func.func @a_cluster_that_is_one_number(%n: index) {
+  // expected-error @+1 {{'air.launch' op has no size of clusters}}
+  air.launch (%b) in (%s=%n) attributes {gpu.known_cluster_size = 2 : i32} { }
+  return
+}
