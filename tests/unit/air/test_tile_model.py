@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ def few_multiprocessors(monkeypatch) -> None:
     monkeypatch.setattr(tile_model, "BYTES_PER_NS", 1 << 40)
 
 
-def drawn(*shape: int, dtype=np.float32) -> np.ndarray:
+def drawn(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.random.default_rng(1).standard_normal(shape).astype(dtype)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import i64
 
@@ -74,7 +74,7 @@ class Tiles:
 LARGE, SMALL = Tiles(128, 128, 8, 16, 8, resident=2), Tiles(64, 64, 16, 8, 8, 2, resident=3)
 DEEP = Tiles(64, 64, 8, 8, 8, 4)
 COSTS = {
-    TileCost(128, 128, LARGE.step, 1360, 750, 6000, LARGE.resident): LARGE,
+    TileCost(128, 128, LARGE.step, 1450, 900, 4000, LARGE.resident): LARGE,
     TileCost(64, 64, SMALL.step, 2460, 1400, 4000, SMALL.resident): SMALL,
     TileCost(64, 64, DEEP.step, 1000, 1000, 4000, DEEP.resident): DEEP,
 }
@@ -147,12 +147,12 @@ class Work:
     division: Division
     parts: FlatArray
 
-    def place(self, tile: Any) -> tuple[Any, Any, Any]:
-        """Its column and row among tiles, and its matrix."""
+    def place(self, tile: Any) -> tuple[Any, Any, Sequence[Any]]:
+        """Its column and row among tiles, and its matrix in each stack."""
         down, across = self.grid
         rows, column = quotient(tile, across)
         matrix, row = quotient(rows, down)
-        return column, row, matrix
+        return column, row, (matrix, matrix, matrix)
 
 
 def _choose(work: Work) -> None:
@@ -272,17 +272,16 @@ class ProductBlock:
         width: int,
         x: Any,
         y: Any,
-        matrices: Any,
+        matrices: Sequence[Any],
         depth: tuple[Any, Any] | None = None,
     ):
-        """A tile by its column and row among tiles and the numbers of A, B and C in their stacks, or one for all.
+        """A tile by its column and row among tiles and the numbers of A, B and C in their stacks.
 
         `depth` is where it begins and ends, all of it unless given.
         """
         self.problem, self.tiles, self.exact, self.width = problem, tiles, exact, width
         self.first, self.last = (0, problem.sizes[2]) if depth is None else depth
-        numbers = matrices if isinstance(matrices, tuple) else (matrices,) * 3
-        self.a_number, self.b_number, self.c_number = cast("tuple[Any, Any, Any]", numbers)
+        self.a_number, self.b_number, self.c_number = matrices
         self.row0, self.column0 = y * tiles.m, x * tiles.n
         group_waves = tiles.threads // current().lanes
         self.group = wave() // group_waves

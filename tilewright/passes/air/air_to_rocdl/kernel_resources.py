@@ -101,8 +101,9 @@ def cluster_size(op: Hierarchy) -> Sequence[int]:
     found = op.attributes.get(CLUSTER_SIZE)
     if found is None:
         return ()
-    if isinstance(found, DenseArrayBase) and found.elt_type == i32:
-        sizes = tuple(cast("DenseArrayBase[IntegerType]", found).get_values())
+    if isinstance(found, DenseArrayBase):
+        written = cast("DenseArrayBase[IntegerType]", found)
+        sizes = tuple(written.get_values()) if written.elt_type == i32 else ()
         if len(sizes) == DIMENSIONS and all(size >= 1 for size in sizes):
             return sizes
     fail_op(op, f"has no size of clusters in '{CLUSTER_SIZE}'", (op, "give three sizes, as in array<i32: 2, 1, 1>"))
