@@ -23,7 +23,7 @@ what sleeps for ever."""
 MEMORY_BYTES = 2 << 30
 """What one case may add to the process, which other cases and, in a test run, other tests have filled before."""
 STATUSES = (0, 1, 2)
-SILENT = ("diff", "lint")
+SILENT = ("diff", "lint", "lift")
 """Tools of `txn` whose status 1 says what they found, not that something was wrong."""
 DEFECTS = ("Traceback (most recent call last)", "internal error", "out of memory")
 

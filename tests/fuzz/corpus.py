@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import container_files
+import numpy as np
 import xrt_packages
 from bare_streams import binary, loopback
 from damaged_streams import EXAMPLES
@@ -89,21 +90,24 @@ def binaries() -> list[bytes]:
 
 @cache
 def listings() -> list[str]:
-    """The text that `txn dis` writes of the shorter streams."""
+    """The text that `txn dis` writes of the shorter streams, at both levels that `txn asm` takes."""
     from tilewright.txn.text import disassemble
 
-    return ["\n".join(disassemble(txn.decode(data))) + "\n" for data in binaries() if len(data) < 4000]
+    streams = [txn.decode(data) for data in binaries() if len(data) < 4000]
+    return ["\n".join(disassemble(it, by_register=level == 2)) + "\n" for level in (1, 2) for it in streams]
 
 
 @cache
 def containers() -> list[bytes]:
-    """ELF files, and streams as hex text."""
+    """ELF files, streams as hex text and as base64, and DPU words."""
     stream = binary(loopback(16))
     sections = {".ctrltext": stream, ".ctrldata": bytes(64), ".preempt_save": stream}
     relocations = [Reloc(".ctrltext", 64, "3"), Reloc(".ctrltext", 96, "5", 3, 4, 255), Reloc(".ctrldata", 0, "4", 4)]
     elves = [elf_file(sections, relocations), elf_file({".ctrltext.0": stream}, abi_version=1)]
     words = [stream[at : at + 4][::-1].hex() for at in range(0, len(stream), 4)]
-    return [*elves, "\n".join(words).encode(), ", ".join(f"0x{word}" for word in words).encode(), *binaries()[-2:]]
+    texts = ["\n".join(words).encode(), ", ".join(f"0x{word}" for word in words).encode(), b64encode(stream)]
+    dpu = np.array(container_files.DPU_WORDS, "<u4").tobytes()
+    return [*elves, *texts, dpu, container_files.hex_lines(container_files.DPU_WORDS), *binaries()[-2:]]
 
 
 @cache
@@ -118,13 +122,9 @@ def packages() -> list[bytes]:
     # the same in every process: cases are made again from their seeds
     mirrored = xclbin_from_parts(*parts, lambda name: pdi, uuid=UUID(int=5)).write()
     forms = [mirrored, container_files.xclbin(), container_files.pdi(), container_files.transformed_pdi()]
-    forms += [
-        container_files.ELFS_CDO,
-        container_files.core_elf(),
-        container_files.hex_lines(container_files.DPU_WORDS),
-    ]
+    forms += [container_files.ELFS_CDO, container_files.core_elf()]
     config = elf_file({".pdi.1": container_files.pdi(), ".ctrltext.0": binary(loopback(16))}, abi_version=0x10)
-    return [*forms, config, b64encode(binary(loopback(16))), *containers()]
+    return [*forms, config, *containers()]
 
 
 @cache

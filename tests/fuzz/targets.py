@@ -217,12 +217,20 @@ def txn_tools(random: Random) -> Case:
     kind = random.randrange(4)
     text = damaged_text(corpus.listings(), random).encode(errors="surrogateescape") if kind == 0 else b""
     data = text or (damaged_bytes(random.choice(corpus.containers()), random) if kind == 1 else _damaged_binary(random))
-    tool = random.choice(("dis", "asm", "stat", "diff", "lint"))
-    more = {"asm": ["-o", "out.bin"], "diff": ["other.bin"]}.get(tool, [])
-    files = {"stream.bin": data, **({"other.bin": random.choice(corpus.binaries())} if tool == "diff" else {})}
-    own = {"dis": ["--level", random.choice("123")], "stat": ["--transfers"], "diff": ["--all"], "lint": ["--all"]}
-    flags = _some(random, ["--json"], own.get(tool, []), ["--section", ".ctrltext"])
-    return Case(files, ["txn", tool, "stream.bin", *more, *flags])
+    tool = random.choice(("dis", "asm", "stat", "diff", "lint", "to-mlir", "lift"))
+    beside = random.choice(corpus.binaries()) if tool in ("diff", "lift") else None
+    more = {"asm": ["-o", "out.bin"], "diff": ["other1.bin"], "lift": ["other1.bin", "other2.bin", "-o", "lifted"]}
+    files = {"stream.bin": data, **({f"other{at}.bin": beside for at in (1, 2)} if beside else {})}
+    own = {
+        "dis": [["--level", random.choice("123")], ["--html", "page.html"]],
+        "stat": [["--transfers"]],
+        "diff": [["--all"], ["--summary"]],
+        "lint": [["--all"], ["--sarif", "out.sarif"]],
+        "lift": [["--zero-unused"], ["--hold-out", "0.4"]],
+        "to-mlir": [["--zero-unused"]],
+    }
+    flags = _some(random, ["--json"], *own.get(tool, []), ["--section", ".ctrltext"])
+    return Case(files, ["txn", tool, "stream.bin", *more.get(tool, []), *flags])
 
 
 def rebuild(random: Random) -> Case:

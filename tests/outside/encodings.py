@@ -20,6 +20,7 @@ from outside.clone import Clone
 from tilewright import isa
 from tilewright.cli.core_listing import programs
 from tilewright.containers import read
+from tilewright.isa.listing import listed_bundles
 from tilewright.isa.registers import RegisterClass
 from tilewright.isa.tables import ARCHITECTURES
 
@@ -119,26 +120,25 @@ def with_numbers(text: str, labels: Mapping[str, int]) -> str:
 
 
 def compare_packages(clone: Clone, results: Mapping[str, Comparison], seen: set[str]) -> None:
-    """Programs of cores as xclbins load them, which must be bundles from the first byte to the last."""
+    """Programs of cores as xclbins load them, whose code must be bundles from the first byte to the last."""
     for path, name in clone.versions("*.xclbin"):
         if name in seen or fnmatchcase(path, FIRMWARE):
             continue
         seen.add(name)
         for program in programs(read(clone.read_object(name))):
             arch = isa.instruction_set(program.architecture)
-            for code in split(program.data, arch):
+            for code in split(program.data, program.address, arch):
                 results[arch.name].add(f"{path} ({name[:8]})", code, arch)
 
 
-def split(data: bytes, arch: isa.InstructionSet) -> Iterator[bytes]:
-    """Bundles of a program. It is loaded in whole words: what the last one has behind the code is no bundle."""
-    at = 0
-    while at < len(data):
-        size = arch.bundle_size(data[at])
-        if len(data) - at < min(size, WORD_BYTES):
+def split(data: bytes, address: int, arch: isa.InstructionSet) -> Iterator[bytes]:
+    """The code of a program: what nothing leads to is none, nor what its last word has behind the last bundle."""
+    for it in listed_bundles(data, address, arch):
+        size, is_there = arch.bundle_size(it.code[0]), len(data) + address - it.address
+        if is_there < min(size, WORD_BYTES):
             return
-        yield data[at : at + size]
-        at += size
+        if not it.is_filler:
+            yield it.code if it.bundle else data[it.address - address :][:size]
 
 
 def compare_missing_registers(arch: isa.InstructionSet, seen: set[str], result: Comparison) -> None:

@@ -25,6 +25,7 @@ CASES = {
     "txn-decode": 300,
     "txn-assemble": 200,
     "txn-container": 500,
+    "txn-tools": 60,
     "containers": 500,
     "inspect": 80,
     "package": 150,

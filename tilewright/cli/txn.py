@@ -38,6 +38,8 @@ def _share(text: str) -> float:
 
 LINES_AT_A_TIME = 1 << 12
 """Of text that is printed: one by one they take as long to print as to make."""
+MOST_REASONS = 3
+"""Files that an error names."""
 FOR_ALL = {"--json": switch("for machines"), "--section": SECTION}
 add_arguments = tools(
     {
@@ -398,7 +400,8 @@ def _lift(args: Namespace) -> int:
     from tilewright import txn
     from tilewright.ir.escapes import visible
     from tilewright.lift import lift
-    from tilewright.lift.parameters import from_names, given
+    from tilewright.lift.lifting import LEAST_FILES
+    from tilewright.lift.parameters import ParameterError, from_names, given
 
     streams, refused = dict[str, Any](), dict[str, str]()
     for name, path in _short_names(args.files).items():
@@ -406,6 +409,9 @@ def _lift(args: Namespace) -> int:
             streams[name] = txn.encode(_decoded(path, args.section))
         except (txn.TxnError, _compile_error()) as error:
             refused[name] = str(error).splitlines()[0]
+    if refused and len(streams) < LEAST_FILES:
+        reasons = "; ".join([*refused.values()][:MOST_REASONS])
+        raise ParameterError(f"a family has {LEAST_FILES} files at least that are streams; {reasons}")
     parameters = given([*streams], args.param) if args.param else from_names([*streams])
     with _progress(quiet=args.quiet or args.json) as progress:
         lifted = lift(

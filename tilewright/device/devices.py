@@ -58,6 +58,16 @@ def _rows() -> Iterator[DeviceModel]:
 DEVICES = {row.name: row for row in sorted(_rows(), key=lambda row: row.name)}
 
 
+def whole_array(model: DeviceModel) -> DeviceModel:
+    """The device with all columns of an array that a device has some of; that device itself if it has all."""
+    alike = (it for it in DEVICES.values() if _but_for_columns(it) == _but_for_columns(model))
+    return max(alike, key=lambda it: it.columns)
+
+
+def _but_for_columns(model: DeviceModel) -> tuple[object, ...]:
+    return model.arch, model.txn_generation, model.rows, model.mem_rows
+
+
 def device_of(name: DeviceName) -> DeviceModel:
     """The device of a name."""
     return DEVICES[name]

@@ -1,7 +1,8 @@
 """The vendor's names of registers, by module and offset, as its tools and upstream's location maps have them.
 
 `[0..15:0x10]` in a name stands for the numbers 0 to 15, whose registers are 16 bytes apart. AIE2 and AIE2P share them.
-Source: aie_registers_aie2.json of mlir-aie at 3ca0193cea9e.
+Source: aie_registers_aie2.json of mlir-aie at 3ca0193cea9e. It lacks the bypass of the downsizer, which aie-rt has
+(xaiemlgbl_reginit.c) and streams of xdna-driver write, where AIE1 has it.
 """
 
 from __future__ import annotations
@@ -219,7 +220,8 @@ _REGISTERS = {
       1D238=DMA_S2MM_FoT_Count_FIFO_Pop_[0..1:0x4] 1E008=NoC_Interface_AIE_to_NoC_South[2..5:0x4] 1E020=AIE_AXIMM_Config
       1F000=Mux_Config 1F004=Demux_Config 31000=Performance_Ctrl[0..1:0x8] 31020=Performance_Counter[0..1:0x4]
       31080=Performance_Counter[0..1:0x4]_Event_Value 33000=PL_Interface_Upsizer_Config
-      33004=PL_Interface_Downsizer_Config 33008=PL_Interface_Downsizer_Enable 34000=Timer_Control 34008=Event_Generate
+      33004=PL_Interface_Downsizer_Config 33008=PL_Interface_Downsizer_Enable
+      3300C=PL_Interface_Downsizer_Bypass 34000=Timer_Control 34008=Event_Generate
       34010=Event_Broadcast[0..15:0x4]_A 34050=Event_Broadcast_A_Block_South_Set 34054=Event_Broadcast_A_Block_South_Clr
       34058=Event_Broadcast_A_Block_South_Value 34060=Event_Broadcast_A_Block_West_Set
       34064=Event_Broadcast_A_Block_West_Clr 34068=Event_Broadcast_A_Block_West_Value

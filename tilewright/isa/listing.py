@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tilewright.isa.bundles import CoreBundle, DecodeError, decode_bundle
+from tilewright.isa.schedule import DELAY_SLOTS
 from tilewright.isa.tables import InstructionSet
 
 if TYPE_CHECKING:
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
 
 SMALLEST_BUNDLE = 2
 """Bundles begin at multiples of so many bytes."""
+TARGETS = 16
+"""What jumps, calls and returns lead to is at multiples of so many bytes (AIEMachineBlockPlacement.cpp of llvm-aie)."""
 ADDRESS_OPERAND = "t"
 """The letter that rows have for an address in program memory."""
+ALWAYS_JUMP = ("j", "ret")
+"""Meanings of instructions that nothing goes on behind."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class ListedBundle:
     bundle: CoreBundle | None
     target: int | None
     """Where a jump or call with a constant address leads."""
+    is_filler: bool = False
+    """Whether nothing leads here: it is behind a jump that is always taken, and before what jumps can lead to."""
 
     @property
     def text(self) -> str:
@@ -34,18 +41,33 @@ class ListedBundle:
 
 
 def listed_bundles(data: bytes, address: int = 0, isa: InstructionSet | None = None) -> Iterator[ListedBundle]:
-    """All bytes as bundles; where there is no instruction, two bytes are passed over, and it goes on behind them."""
-    at = 0
+    """All bytes as bundles; where there is no instruction, two bytes are passed over, and it goes on behind them.
+
+    The same is done with filler that looks like the beginning of a bundle and would take bytes of the code behind it.
+    """
+    at = resumed = 0
+    slots: int | None = None  # bundles until a jump shows
     while at < len(data):
-        try:
-            bundle = decode_bundle(data, at, isa)
-        except DecodeError:
-            code = data[at : at + SMALLEST_BUNDLE]
-            yield ListedBundle(address + at, code, None, None)
+        is_filler, bundle = at < resumed, _bundle(data, at, isa)
+        if bundle is None or (is_filler and at + bundle.size > resumed):
+            yield ListedBundle(address + at, data[at : at + SMALLEST_BUNDLE], None, None, is_filler)
             at += SMALLEST_BUNDLE
             continue
-        yield ListedBundle(address + at, data[at : at + bundle.size], bundle, _target(bundle))
+        yield ListedBundle(address + at, data[at : at + bundle.size], bundle, _target(bundle), is_filler)
         at += bundle.size
+        if slots is not None:
+            slots -= 1
+        elif not is_filler and any(it.row.meaning[0] in ALWAYS_JUMP for it in bundle.instructions):
+            slots = DELAY_SLOTS
+        if slots == 0:
+            slots, resumed = None, at + -(address + at) % TARGETS
+
+
+def _bundle(data: bytes, at: int, isa: InstructionSet | None) -> CoreBundle | None:
+    try:
+        return decode_bundle(data, at, isa)
+    except DecodeError:
+        return None
 
 
 def _target(bundle: CoreBundle) -> int | None:

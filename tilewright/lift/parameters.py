@@ -69,7 +69,7 @@ def from_names(files: Sequence[str]) -> ShapeParameters:
     """
     numbers = {name: [int(number) for number in _NUMBER.findall(_stem(name))] for name in files}
     counts = Counter(len(found) for found in numbers.values())
-    usual = max(counts, key=lambda count: (counts[count], count))
+    usual = max(counts, key=lambda count: (counts[count], count), default=0)
     left_out = {
         name: f"its name has {len(found)} numbers, and most have {usual}"
         for name, found in numbers.items()

@@ -17,6 +17,7 @@ SHIM, MEM, CORE = (0, 0), (0, 1), (0, 2)
         pytest.param(MEM, 0xA0020, ("memory_tile", "DMA_BD1_0"), id="memory tile"),
         pytest.param(SHIM, 0x14010, ("shim", "Lock1_value"), id="one of a series"),
         pytest.param(SHIM, 0x14004, None, id="between registers"),
+        pytest.param(SHIM, 0x3300C, ("shim", "PL_Interface_Downsizer_Bypass"), id="one that upstream's table lacks"),
     ],
 )
 def test_name(tile: tuple[int, int], offset: int, expected: tuple[str, str] | None):

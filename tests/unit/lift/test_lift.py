@@ -23,7 +23,7 @@ from tilewright.lift.decisions import roundest
 from tilewright.lift.expressions import LargestDivisor, Parameter
 from tilewright.lift.lifting import predicted
 from tilewright.lift.model import learn
-from tilewright.lift.parameters import ParameterError, ShapeParameters, from_names
+from tilewright.lift.parameters import ParameterError, from_names
 from tilewright.lift.parameters import given as given_parameters
 from tilewright.txn.codec import without_unread
 from tilewright.txn.stream import Header, Operation, Stream
@@ -300,6 +300,27 @@ def test_the_command_writes_both_files(
         assert design.txn("lifted", **values).tobytes() == (tmp_path / name).read_bytes()
 
 
+@pytest.mark.parametrize("sound", [0, 1])
+def test_files_that_are_no_streams_leave_no_family(
+    sound: int, family: dict[str, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error says why each is none."""
+    for name, words in [*family.items()][:sound]:
+        (tmp_path / name).write_bytes(words.tobytes())
+    for name in ("other_1.bin", "other_2.bin"):
+        (tmp_path / name).write_bytes(b"no stream at all, but text")
+    paths = [str(path) for path in sorted(tmp_path.glob("*.bin"))]
+    assert main(["txn", "lift", *paths, "-o", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "a family has 2 files at least that are streams" in said
+    assert "other_1.bin: at byte 0" in said and "other_2.bin: at byte 0" in said
+
+
+def test_a_family_without_files_is_refused() -> None:
+    with pytest.raises(ParameterError, match="2 files at least"):
+        lift({}, from_names([]))
+
+
 @given(st.data())
 @settings(max_examples=5, deadline=None)
 def test_damaged_and_mixed_files(family: dict[str, np.ndarray], data: st.DataObject) -> None:
@@ -315,8 +336,7 @@ def test_damaged_and_mixed_files(family: dict[str, np.ndarray], data: st.DataObj
             continue
         streams[name] = damaged
     try:
-        parameters = from_names([*streams]) if streams else ShapeParameters([], {})
-        lifted = lift(streams, parameters)
+        lifted = lift(streams, from_names([*streams]))
     except tw.Error:
         return
     design = tw.compile(lifted.text)

@@ -22,7 +22,7 @@ from tilewright.txn.lint import lint as lint_stream
 from tilewright.txn.lint.register_checks import reach
 from tilewright.txn.lint.rules import RULES
 from tilewright.txn.opcodes import Opcode
-from tilewright.txn.text import disassemble
+from tilewright.txn.text import disassemble, model_of
 
 NPU2 = model("npu2")
 HEADER = tw.txn.Header(device_generation=4, columns=8)
@@ -360,6 +360,23 @@ PADDING = [Operation(Opcode.NOOP)] * 20
 )
 def test_rules_find_what_they_say(operations, found):
     assert found_by(operations) == found
+
+
+@pytest.mark.parametrize(
+    "columns, level",
+    [
+        pytest.param(4, "warning", id="of eight that the array has, the header has four"),
+        pytest.param(8, "error", id="the header has all that there are"),
+    ],
+)
+def test_columns_beside_those_of_the_header(columns: int, level: str) -> None:
+    """Streams of xdna-driver for partitions of eight columns have headers of four."""
+    header = tw.txn.Header(device_generation=4, columns=columns)
+    described = model_of(header)
+    assert described is not None
+    operations = [write(columns << 25 | QUEUE, 0), sync(columns, 0, 1, 0)]
+    found = lint_stream(tw.txn.Stream.of(header, operations), described)
+    assert [(it.rule.name, it.level) for it in found] == [("no-such-tile", level), ("no-such-channel", level)]
 
 
 def test_every_rule_has_a_case_above():

@@ -192,19 +192,29 @@ class RegisterChecks:
         """Note what is on no tile, and what is no whole word; gives what is on one."""
         there = tiles != NONE
         if not there.all():
-            lost = np.flatnonzero(~there)
-            self.found.add("no-such-tile", positions[lost], lambda n: self._lost(int(addresses[lost[n]])))
+            self._note_lost(positions[~there], addresses[~there])
         if (addresses & (WORD_BYTES - 1)).any():
             odd = np.flatnonzero(addresses & (WORD_BYTES - 1))
             text = "{:#010x} is not the address of a word"
             self.found.add("unaligned-address", positions[odd], lambda n: text.format(addresses[odd[n]]))
         return there
 
+    def _note_lost(self, positions: Indices, addresses: Indices) -> None:
+        """Headers may have fewer columns than the partition that the stream is for."""
+        starts, which = np.unique(addresses >> self.registers.shift << self.registers.shift, return_inverse=True)
+        known = [self.registers.is_beside(*self.registers.locate(it)) for it in starts.tolist()]
+        is_beside = np.array(known)[which.reshape(-1)]
+        for level, chosen in ((LintLevel.ERROR, ~is_beside), (LintLevel.WARNING, is_beside)):
+            at = addresses[chosen]
+            self.found.add(
+                "no-such-tile", positions[chosen], lambda n, at=at: self._lost(int(at[n])), kind=level, level=level
+            )
+
     def _lost(self, address: int) -> str:
         model = self.registers.model
         if address > WORD_MASK:
             return f"{address:#x} is beyond 32 bits of address"
-        tile, _ = model.locate(address)
+        tile = self.registers.locate(address)
         return f"{address:#010x} would be on tile ({tile.column}, {tile.row}), which {model} does not have"
 
     def _check_writes(self, writes: RegisterWrites) -> None:

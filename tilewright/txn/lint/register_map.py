@@ -9,9 +9,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection, TileType
+from tilewright.device import DEVICES, DeviceModel, DeviceName, DmaDirection, TileId, TileType
 from tilewright.device.architecture import NUM_ARBITERS
 from tilewright.device.bd import BD_LAYOUTS, MemTileBd, ShimBd
+from tilewright.device.devices import whole_array
 from tilewright.device.dma_registers import ChannelId, ChannelRegisterRole, dma_registers
 from tilewright.device.hazards import next_bd_fields
 from tilewright.device.layout import WORD_BYTES, WORD_MASK, Field, Layout
@@ -91,7 +92,7 @@ class RegisterMap:
     """A device's tiles by the bits of addresses above `shift`; its registers by type of tile and word."""
 
     def __init__(self, model: DeviceModel):
-        self.model = model
+        self.model, self._array = model, whole_array(model)
         self.shift = model.architecture.row_shift
         self.word_bits = self.shift - 2
         self.tiles = [*model.tiles]
@@ -166,6 +167,14 @@ class RegisterMap:
         tiles[is_beyond] = NONE
         words = addresses >> 2 & ((1 << self.word_bits) - 1)
         return tiles, words | self.tile_types[tiles] << self.word_bits
+
+    def locate(self, address: int) -> TileId:
+        """The tile of an address, whether or not the device has it."""
+        return self.model.locate(address)[0]
+
+    def is_beside(self, column: int, row: int) -> bool:
+        """Whether a tile is no part of the device, and one of the whole array."""
+        return not self.model.is_valid_tile(column, row) and self._array.is_valid_tile(column, row)
 
     def channel(self, place: int) -> ChannelId:
         """The channel of a number that has its tile above `CHANNELS`."""

@@ -62,7 +62,7 @@ RULES = _table(
     (
         "no-such-tile",
         ERROR,
-        "an address on a tile that the device of the header does not have",
+        "an address on a tile that the device of the header does not have; a warning where the whole array has it",
         "the access is an error on the bus, or goes to another partition",
         "correct the address, or the columns and rows in the header",
     ),
@@ -141,7 +141,8 @@ RULES = _table(
     (
         "no-such-channel",
         ERROR,
-        "a wait for a token of a tile or channel that the device does not have",
+        "a wait for a token of a tile or channel that the device does not have; a warning where the whole array "
+        "has the tile",
         "the wait never ends",
         "correct the tile, the direction or the channel",
     ),

@@ -16,6 +16,7 @@ from tilewright.device.hazards import next_bd_fields
 from tilewright.device.registers import TaskQueue
 from tilewright.txn.lint.register_checks import Bools, Collector, RegisterWrites, Tiles
 from tilewright.txn.lint.register_map import ADDRESS, CHANNELS, DESCRIPTORS, LINK, LOCK_REQUEST, QUEUE, STATUS, VALID
+from tilewright.txn.lint.rules import LintLevel
 from tilewright.txn.opcodes import Opcode, opcode_name
 from tilewright.txn.stream import Indices, Stream
 
@@ -135,7 +136,8 @@ class TaskChecks:
                 name = DmaDirection(direction).name if direction in tuple(DmaDirection) else f"direction {direction}"
                 text = f"waits for a token of {name} {channel} of tile ({x}, {y}), "
                 text += f"which {self.registers.model} does not have"
-                self.found.add("no-such-channel", positions, lambda _, text=text: text, kind=tuple(kind))
+                level = LintLevel.WARNING if self.registers.is_beside(x, y) else LintLevel.ERROR
+                self.found.add("no-such-channel", positions, lambda _, text=text: text, kind=tuple(kind), level=level)
                 return
 
     def _check_tokens(
