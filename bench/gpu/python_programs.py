@@ -99,12 +99,12 @@ def build(folder: Path) -> None:
         source = folder / f"{name}.mlir"
         chip = "sm_90a" if program is tensor_product else "sm_90"
         source.write_text(program.options(backend="cuda", chip=chip).mlir(*arguments, **constants))
-        _compile(source, folder / name, program.function.__name__, chip)
+        compile_bundle(source, folder / name, program.function.__name__, chip)
     upstream = os.environ.get("UPSTREAM")
     for name, level in PLAIN.items():
         if upstream and (not chosen or name in chosen):
             source = Path(upstream) / "4k_4k_mul" / "air_sync.mlir"
-            _compile(source, folder / name, "forward", "sm_90", 64, level)
+            compile_bundle(source, folder / name, "forward", "sm_90", 64, level)
 
 
 def _schedule(choices: Sequence[str]) -> Any:
@@ -115,7 +115,7 @@ def _schedule(choices: Sequence[str]) -> Any:
     return Schedule(**{name: int(value) if equals else True for name, equals, value in pairs})
 
 
-def _compile(source: Path, target: Path, entry: str, chip: str, lanes: int = 32, level: int = 0) -> None:
+def compile_bundle(source: Path, target: Path, entry: str, chip: str, lanes: int = 32, level: int = 0) -> None:
     from tilewright.cli.main import main
 
     options = ["--target", chip, "--wave-size", str(lanes), "--entry", entry, "-o", str(target), f"-O{level}"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tilewright.air.atomics import atomic_or as atomic_or
     from tilewright.air.atomics import atomic_store as atomic_store
     from tilewright.air.atomics import atomic_sub as atomic_sub
+    from tilewright.air.atomics import atomic_wait as atomic_wait
     from tilewright.air.atomics import atomic_xor as atomic_xor
     from tilewright.air.atomics import fence as fence
     from tilewright.air.atomics import wait_until as wait_until
@@ -108,7 +109,7 @@ _HOMES = {
     "arrays": "Array Region",
     "atomics": """
         atomic_add atomic_and atomic_cas atomic_exchange atomic_load atomic_max atomic_min atomic_or atomic_store
-        atomic_sub atomic_xor fence wait_until
+        atomic_sub atomic_wait atomic_xor fence wait_until
     """,
     "dtypes": "DType bf16 f16 f32 f64 i8 i16 i32 i64 ui8 ui16 ui32 ui64",
     "escapes": "inline_asm intrinsic print_line",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i1, i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilewright.air.arrays import Array, stored_number
 from tilewright.air.dtypes import value_type
@@ -171,16 +171,39 @@ def fence(order: str = "acq_rel", scope: str = "system") -> None:
     build(llvm.FenceOp, ordering=_order(order, ("acquire", "release", "acq_rel", "seq_cst")), **_scope(scope))
 
 
+def atomic_wait(
+    array: Any,
+    index: Any,
+    condition: Callable[[ScalarValue], ScalarValue],
+    order: str = "acquire",
+    scope: str = "system",
+) -> ScalarValue:
+    """The element of an `array` at an `index` as soon as a `condition` holds of it, in this `order` and `scope`."""
+
+    def ask() -> tuple[ScalarValue, list[SSAValue]]:
+        seen = atomic_load(array, index, order, scope)
+        return condition(seen), [signless(seen.ssa)]
+
+    (found,) = _wait(ask, [_element(array)])
+    return ScalarValue(with_sign(found, value_type(array.dtype)))
+
+
 def wait_until(condition: Callable[[], ScalarValue]) -> None:
     """Ask for a `condition` again and again, until it holds; it loads what others store."""
-    before, after = Block(), Block()
-    build(scf.WhileOp, regions=[Region(before), Region(after)], arguments=[])
+    _wait(lambda: (condition(), []), [])
+
+
+def _wait(ask: Callable[[], tuple[ScalarValue, list[SSAValue]]], types: Sequence[Attribute]) -> Sequence[SSAValue]:
+    """Ask for a condition until it holds; gives the values, of these types, that come with it then."""
+    before, after = Block(), Block(arg_types=types)
+    loop = build(scf.WhileOp, results=types, regions=[Region(before), Region(after)], arguments=[])
     with InsertionPoint(before):
-        found = condition()
+        found, values = ask()
         if not isinstance(found, ScalarValue) or found.type != i1:
             refuse(
                 "a wait ends with a comparison", (None, "such as `air.wait_until(lambda: air.atomic_load(f, 0) == 1)`")
             )
-        build(scf.ConditionOp, condition=~found)
+        build(scf.ConditionOp, condition=~found, args=values)
     with InsertionPoint(after):
         yield_([])
+    return loop.results

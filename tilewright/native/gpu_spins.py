@@ -1,8 +1,8 @@
 """Spin loops of kernels on what others write: loads that must be done again each time, and lanes that wait for one.
 
-A loop that writes nothing and loads from a place that stays the same is over when another thread, block or GPU has
-written there. Programs for waves that go in step let one lane wait and go on with all; where lanes do not go in step
-they have to meet again behind such a wait.
+A loop that writes nothing and goes on by what it loads from a place that stays the same is over when another thread,
+block or GPU has written there. Programs for waves that go in step let one lane wait and go on with all; where lanes do
+not go in step they have to meet again behind such a wait.
 """
 
 from __future__ import annotations
@@ -104,10 +104,33 @@ def _find_in_blocks(region: Region, waiting: SpinWaits) -> None:
 
 def _collect_all(loop: Collection[Block], waiting: SpinWaits) -> bool:
     """Note the loads of a loop that wait; whether there are some that only some lanes may wait for."""
+    if not _ends_by_memory(loop):
+        return False
     ops = [inner for block in loop for op in block.ops for inner in op.walk()]
     known = len(waiting.loads)
     _collect(ops, loop, waiting)
     return len(waiting.loads) > known and not any(op.name in MEETING for op in ops)
+
+
+def _ends_by_memory(loop: Collection[Block]) -> bool:
+    """Whether something that is read decides about a branch of a loop: one that only counts waits for nothing."""
+    ends = [block.last_op for block in loop if len(successors(block)) > 1]
+    return not all(isinstance(end, cf.ConditionalBranchOp) and _is_counted(end.cond, loop, set()) for end in ends)
+
+
+def _is_counted(value: SSAValue, loop: Collection[Block], assumed: set[SSAValue]) -> bool:
+    """Whether a value follows from what is known before a loop; `assumed` are those being looked at."""
+    owner = value.owner
+    home = owner if isinstance(owner, Block) else owner.parent_block()
+    if value in assumed or home not in loop:
+        return True
+    assumed.add(value)
+    if isinstance(owner, Block):
+        number = owner.args.index(value)
+        carried = [found for block in loop for found in _carried(block.last_op, owner, number)]
+        return all(found is not None and _is_counted(found, loop, assumed) for found in carried)
+    pure = owner.has_trait(Pure) and not owner.regions
+    return pure and all(_is_counted(operand, loop, assumed) for operand in owner.operands)
 
 
 def _all_come(header: Block, blocks: Sequence[Block], after: dict[Block, set[Block]]) -> bool:

@@ -195,6 +195,21 @@ def test_atomics_have_orders_and_scopes() -> None:
     assert x.tolist() == [40, 3, 6, 7, 1, 1, 1, 1] and sorted(log.tolist()) == [0, 10, 20, 30]
 
 
+def test_a_wait_gives_what_it_waited_for() -> None:
+    @air.jit
+    def work(x, seen):
+        @air.launch(2, waves=1)
+        def _(block):
+            with air.if_(air.lane() == 0, hasElse=False):
+                with air.if_(block == 1, hasElse=False):
+                    air.atomic_store(x, 0, 200)
+                seen[block] = air.atomic_wait(x, 0, lambda value: value > 100)
+
+    seen = np.zeros(2, np.uint8)
+    work(np.zeros(1, np.uint8), seen)
+    assert seen.tolist() == [200, 200]
+
+
 def test_instructions_of_a_vendor_are_said_in_other_words_on_the_emulator() -> None:
     def fast_reciprocal(x):
         ptx = "rcp.approx.ftz.f32 $0, $1;"

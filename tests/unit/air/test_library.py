@@ -72,6 +72,19 @@ def test_collectives_are_those_of_numpy(data) -> None:
         assert mine.shape == right.shape and mine.dtype == right.dtype and np.array_equal(mine, right)
 
 
+@pytest.mark.parametrize("algorithm", PROGRAMS)
+def test_collectives_wait_for_all_that_they_read(algorithm: str) -> None:
+    """Stores come late and in any order, and accesses that nothing orders are errors."""
+    settings = {"reorder": "on", "check": "races"}
+    parts = np.arange(3 * 70, dtype=np.int32).reshape(3, 70)
+    for kind in ("all_gather", "all_reduce"):
+        wanted = expected(kind, parts, 0, "sum")
+        for mine, right in zip(
+            getattr(library, kind)(list(parts), algorithm=algorithm, settings=settings), wanted, strict=True
+        ):
+            assert np.array_equal(mine, right)
+
+
 @pytest.mark.parametrize("nbytes, algorithm", [(2048, "line"), (2052, "bandwidth")])
 def test_size_chooses_the_algorithm(nbytes: int, algorithm: str, monkeypatch) -> None:
     chosen = list[str]()
@@ -112,10 +125,13 @@ def test_overlapped_products_have_no_races() -> None:
         assert len(program(list(a), list(b), settings=settings)) == 2
 
 
-def test_eight_ranks_and_more_than_a_tile() -> None:
-    parts = np.arange(8 * 3000, dtype=np.float32).reshape(8, 3000)
+@pytest.mark.parametrize("count", [3000, 3001, 20_000], ids=["vectors", "elements", "several blocks"])
+def test_many_ranks_and_more_than_a_turn_of_a_block(count: int) -> None:
+    parts = np.arange(8 * count, dtype=np.float32).reshape(8, count)
     for mine in library.all_reduce(list(parts)):
         assert np.array_equal(mine, parts.sum(axis=0))
+    for mine in library.all_gather(list(parts)):
+        assert np.array_equal(mine, parts)
 
 
 @pytest.mark.parametrize(

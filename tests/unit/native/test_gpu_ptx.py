@@ -182,6 +182,33 @@ def test_a_load_in_a_loop_that_writes_is_a_plain_one():
     assert "relaxed" not in compiled(kernel(body, "%data: memref<?xi32>")).assembly
 
 
+def test_a_loop_that_counts_waits_for_nothing():
+    """What it loads does not decide when it is over, though it may be all that the loop does."""
+    body = """
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      cf.br ^head(%c0, %zero : index, i32)
+    ^head(%i: index, %sum: i32):
+      %goes_on = arith.cmpi slt, %i, %n : index
+      cf.cond_br %goes_on, ^body, ^end
+    ^body:
+      %v = memref.load %data[%c0] : memref<?xi32>
+      %more = arith.addi %sum, %v : i32
+      %next = arith.addi %i, %c1 : index
+      cf.br ^head(%next, %more : index, i32)
+    ^end:
+      memref.store %sum, %data[%c0] : memref<?xi32>
+    """
+    assert "relaxed" not in compiled(kernel(body, "%data: memref<?xi32>, %n: index")).assembly
+    by_sum = body.replace("arith.cmpi slt, %i, %n : index", "arith.cmpi eq, %sum, %zero : i32")
+    leap = """%seen = arith.cmpi ne, %v, %zero : i32
+      cf.cond_br %seen, ^head(%n, %more : index, i32), ^head(%next, %more : index, i32)"""
+    by_leap = body.replace("cf.br ^head(%next, %more : index, i32)", leap)
+    for ended in (by_sum, by_leap):
+        assert "ld.relaxed.sys" in compiled(kernel(ended, "%data: memref<?xi32>, %n: index")).assembly
+
+
 def test_lanes_wait_for_one_that_waits():
     """Waves of AMD go in step: what one lane waits for in a branch holds back all. Two warps must meet behind it."""
     body = f"""

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from tilewright.air.dtypes import KNOWN
 from tilewright.air.functions import Jit
 from tilewright.air.library.by_bandwidth import REDUCTIONS, by_bandwidth
-from tilewright.air.library.by_lines import MOST_RANKS, by_lines
+from tilewright.air.library.by_lines import by_lines
+from tilewright.air.library.meetings import MOST_RANKS
 from tilewright.errors import ArgumentError
 
 Numbers = npt.NDArray[Any]
@@ -25,6 +26,8 @@ PROGRAMS: dict[str, Jit] = {"line": by_lines, "bandwidth": by_bandwidth}
 REDUCING = "reduce_scatter", "all_reduce"
 LEAST_HEAP_BYTES = 1 << 28
 """Of the symmetric heap; larger arrays take more, in powers of two, since each size is a build."""
+OWN_HEAP_BYTES = 1 << 20
+"""That collectives need beside arrays, to tell each other how far they are."""
 
 
 def all_gather(parts: Sequence[Numbers], algorithm: str | None = None, **options: Any) -> list[Numbers]:
@@ -141,4 +144,4 @@ def _run(
 
 def heap_bytes(needed: int) -> int:
     """The size of a symmetric heap that has room for so many bytes."""
-    return max(LEAST_HEAP_BYTES, 1 << (needed + 4096).bit_length())
+    return max(LEAST_HEAP_BYTES, 1 << (needed + OWN_HEAP_BYTES).bit_length())

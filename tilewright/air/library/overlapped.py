@@ -17,11 +17,11 @@ import numpy.typing as npt
 from tilewright.air.dtypes import f32
 from tilewright.air.functions import jit
 from tilewright.air.levels import cdiv, launch, rank, rank_number, sequential, world_size
-from tilewright.air.library.by_bandwidth import TILE, copy_tiles, reduced_ranks
-from tilewright.air.library.by_lines import MOST_RANKS
+from tilewright.air.library.by_bandwidth import TILE, copy_tiles, either, reduced_ranks
 from tilewright.air.library.collectives import heap_bytes
 from tilewright.air.library.finishing import Finish
 from tilewright.air.library.lane_products import LARGE, SMALL, VECTOR, Problem, ProductBlock, Tiles, waves_of
+from tilewright.air.library.meetings import MOST_RANKS
 from tilewright.air.library.products import FLOATS, FP8, check_matrix
 from tilewright.air.messages import FlatArray, SymmetricArray, array, peer, symmetric
 from tilewright.air.tiles import load
@@ -93,21 +93,14 @@ def _variants(problem: Problem, emit: Callable[[Tiles, int], None]) -> None:
     m, n, k = problem.sizes
     large = (as_index(m) >= LARGE_ROWS) & (as_index(n) >= LARGE_ROWS)
     if not problem.can_use_vectors:
-        _either(large, lambda: emit(LARGE, 1), lambda: emit(SMALL, 1))
+        either(large, lambda: emit(LARGE, 1), lambda: emit(SMALL, 1))
         return
     aligned = (as_index(n) % VECTOR == 0) & (as_index(k) % VECTOR == 0)
-    _either(
+    either(
         aligned,
-        lambda: _either(large, lambda: emit(LARGE, VECTOR), lambda: emit(SMALL, VECTOR)),
+        lambda: either(large, lambda: emit(LARGE, VECTOR), lambda: emit(SMALL, VECTOR)),
         lambda: emit(SMALL, 1),
     )
-
-
-def _either(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
-    with if_(condition) as choice:
-        yes()
-    with else_(choice):
-        no()
 
 
 @jit
