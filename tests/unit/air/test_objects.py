@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -35,8 +34,8 @@ ON_LANES = {
     "products": (lane_product, (STACK, STACK, ROW, STACK, 1.0), PLAIN),
 }
 """Programs of the library for all GPUs."""
-SPILLED = 48
-"""Bytes of a lane, outside of loops: what small tiles of f32 pay for a third block on a multiprocessor."""
+FEW_SPILLS = {(lane_product, "gfx1100"): 24}
+"""Registers of 256 that two kernels of f32 lack: of tiles of 128 x 128 whose rows are copied, and of small ones."""
 if len(AMD) > 1:
     ON_LANES["products after a gathering"] = all_gather_product, (MATRIX, STACK, STACK), {}
     ON_LANES["products before a scattering"] = product_reduce_scatter, (ROW, STACK, MATRIX), {}
@@ -62,10 +61,13 @@ def test_the_library_is_objects_of_amd_that_fit(program, arguments, constants, c
         assert path.read_bytes()[:4] == b"\x7fELF"
         (taken,) = kernel_resources(path.with_suffix(".s").read_text(), target)
         assert taken.vgprs > 0 and taken.sgprs > 0 and taken.waves(target), path.name
-        assert not list(taken.complaints(target)), path.name
+        assert taken.vgpr_spills <= FEW_SPILLS.get((program, chip), 0), path.name
+        assert all("spills" in complaint for complaint in taken.complaints(target)), path.name
     said = json.loads((tmp_path / "out" / "kernels.json").read_text())["kernels"]
-    assert kernels and all(kernel["resources"]["vgpr_spills"] == 0 for kernel in said)
-    assert not capsys.readouterr().err
+    spilling = [kernel for kernel in said if kernel["resources"]["vgpr_spills"]]
+    named = capsys.readouterr().err
+    assert kernels and len(named.splitlines()) == len(spilling)
+    assert all(f"{kernel['module']}: kernel @{kernel['name']} spills" in named for kernel in spilling)
 
 
 def test_spills_and_what_does_not_fit_are_named() -> None:
@@ -119,5 +121,6 @@ def test_products_stay_in_registers(program, chip, arguments, constants, tmp_pat
     for path in compiled(program, chip, tmp_path, arguments, constants):
         command = [str(PTXAS), f"--gpu-name={chip}", "-v", "-o", "/dev/null", str(path)]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-        spilled = int(re.findall(r"(\d+) bytes spill stores", said)[0])
-        assert spilled <= SPILLED and "serialized" not in said and "ignored" not in said, said
+        assert (
+            "0 bytes spill stores, 0 bytes spill loads" in said and "serialized" not in said and "ignored" not in said
+        )

@@ -80,6 +80,8 @@ COSTS = {
 }
 LANE_ROWS = 8
 """A wave is so many lanes high: they read few different elements of A at once, and neighbours of B."""
+MOST_OF_GRID = 1 << 16
+"""Blocks in the second and third dimension of a grid."""
 COPY_WAVES, COPY_TURNS = 4, 4
 """Of a block that copies a matrix: each lane copies so many fours."""
 JOINED = 8
@@ -127,7 +129,7 @@ class Problem:
     layouts: tuple[str, str]
     sizes: tuple[Any, Any, Any]
     fours: bool = True
-    """Whether rows of C begin at multiples of 16 bytes, where those of A and B do."""
+    """Whether rows of C begin at multiples of 16 bytes; if not, A and B are copies that are as deep as whole steps."""
 
     @property
     def can_use_vectors(self) -> bool:
@@ -157,7 +159,7 @@ class Work:
 
 def _choose(work: Work) -> None:
     """The kernel for these sizes."""
-    problem, tiles = work.problem, work.tiles
+    problem, tiles, division = work.problem, work.tiles, work.division
     m, n, k = problem.sizes
     if not problem.can_use_vectors:
         _kernel(work, exact=False, width=1)
@@ -168,11 +170,14 @@ def _choose(work: Work) -> None:
             _kernel(work, exact=False, width=VECTOR)
         else:
             with if_((m % tiles.m == 0) & (n % tiles.n == 0) & (k % tiles.step == 0)) as fits:
-                _kernel(work, exact=True, width=VECTOR)
+                with if_((division.parts == 0) & (division.whole < MOST_OF_GRID)) as whole:
+                    _whole_kernel(work)
+                with else_(whole):
+                    _kernel(work, exact=True, width=VECTOR)
             with else_(fits):
                 _kernel(work, exact=False, width=VECTOR)
     with else_(aligned):
-        columns, depth = (cdiv(size, VECTOR) * VECTOR for size in (n, k))
+        columns, depth = (cdiv(size, by) * by for size, by in ((n, VECTOR), (k, tiles.step)))
         left, right = _padded((problem.a, problem.b), ((m, depth), (depth, columns)))
         padded = replace(problem, a=left, b=right, sizes=(m, n, depth), fours=False)
         _kernel(replace(work, problem=padded), exact=False, width=VECTOR)
@@ -234,6 +239,16 @@ def _kernel(work: Work, exact: bool, width: int) -> None:
 
         with if_(item.first < item.last, hasElse=False):
             block.run(write)
+
+
+def _whole_kernel(work: Work) -> None:
+    """Where all fits and nothing is shared, less is left for a block to keep beside its sums."""
+    down, across = work.grid
+    batch = work.problem.finish.c.shape[0]
+
+    @launch((across, down, batch), waves=waves_of(work.tiles), least_blocks=work.tiles.resident)
+    def _(x: Any, y: Any, matrix: Any) -> None:
+        ProductBlock(work.problem, work.tiles, True, VECTOR, x, y, (matrix, matrix, matrix)).run()
 
 
 def _join(work: Work) -> None:
@@ -303,12 +318,12 @@ class ProductBlock:
         """Compute the tile, and `write` its sums, to C unless given."""
         tiles = self.tiles
         self.a_room, self.b_room = (shared((tiles.groups * 2, tiles.k, stride)) for stride in tiles.strides)
-        self._place(self._fetched(self.first + self._own_depth, self.exact), self._own_room)
+        self._place(self._fetched(self.first + self._own_depth, self._is_deep), self._own_room)
         barrier()
         totals = [broadcast(0.0, VECTOR) for _ in range(tiles.vectors)]
-        if self.exact:
+        if self._is_deep or (tiles.groups > 1 and self.width == 1):
             # elements one by one, of two places in a loop, take too many registers of small tiles
-            totals = self._rounds(self.first, self.last, totals, whole=self.exact)
+            totals = self._rounds(self.first, self.last, totals, whole=self._is_deep)
         else:
             # the next tile is whole, so that its loads need not look where the depth ends
             count = math.maximum((as_index(self.last) - self.first) // tiles.step - 1, 0)
@@ -316,6 +331,11 @@ class ProductBlock:
             totals = self._rounds(self.first, behind, totals, whole=True)
             totals = self._rounds(behind, self.last, totals, whole=False)
         (write or self.write)(totals if tiles.groups == 1 else self._joined(totals))
+
+    @property
+    def _is_deep(self) -> bool:
+        """Whether all tiles of A and B are whole, as far as their depth goes."""
+        return self.exact or not self.problem.fours
 
     @property
     def _own_depth(self) -> Any:
@@ -334,7 +354,7 @@ class ProductBlock:
         for at, before, results in sequential(first, last, tiles.step, iter_args=list(totals)):  # noqa: B007
             turn = (at // tiles.step - self.first // tiles.step) % 2
             following = at + tiles.step
-            if self.exact or not whole:
+            if self._is_deep or not whole:
                 # behind the last tile it is fetched once more, and not used
                 following = math.minimum(following, end // tiles.step * tiles.step)
             fetched = self._fetched(following + self._own_depth, whole)

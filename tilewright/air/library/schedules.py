@@ -18,7 +18,7 @@ BAND = 16
 
 @dataclass(frozen=True)
 class Schedule:
-    """How `blocks` go about the tiles of a product: each takes one after the other, those of a `cluster` side by side."""
+    """How many `blocks` go about the tiles of a product, one tile after the other, and how many are a `cluster`."""
 
     blocks: int | None = None
     """How many there are at most; as many as the GPU has multiprocessors unless given."""
