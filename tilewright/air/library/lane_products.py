@@ -196,7 +196,9 @@ def _padded(given: Sequence[Array], sizes: Sequence[tuple[Any, Any]]) -> list[Fl
         (_, rows, row), (_, old_rows, old_row) = target.shape, source.shape
         for turn in range(COPY_TURNS):
             number = (block * COPY_TURNS + turn) * each + wave() * current().lanes + lane()
-            y, four = quotient(number, as_index(row) // VECTOR)
+            # a matrix has more fours than 32 bits hold
+            fours = as_index(row) // VECTOR
+            y, four = number // fours, number % fours
             with if_(y < rows, hasElse=False):
                 elements = list[ScalarValue]()
                 for place in range(VECTOR):
