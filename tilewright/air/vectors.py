@@ -8,14 +8,15 @@ from typing import Any, cast
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, VectorType, i64
 
 from tilewright.air.arrays import Array
-from tilewright.air.dtypes import element_of
+from tilewright.air.dtypes import element_of, f32
+from tilewright.dialects import arith
 from tilewright.dialects.vector import compute, memory, shape
 from tilewright.iron.builders import arithmetic
 from tilewright.iron.builders.handles import VALUE_CLASSES, Value, ssa_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, constant
-from tilewright.iron.builders.types import is_integer, is_list, is_number
+from tilewright.iron.builders.types import is_float_type, is_integer, is_list, is_number
 from tilewright.support.tracebacks import user_facing
 
 
@@ -72,6 +73,19 @@ class Vector(Value):
         """`self * factor + addend`, rounded once."""
         parts = self, self.like(factor), self.like(addend)
         return Vector(build(compute.FMAOp, results=[self.type], lhs=parts[0], rhs=parts[1], acc=parts[2]).res)
+
+    def astype(self, dtype: Any) -> Vector:
+        """Floating-point numbers of another type, rounded to it."""
+        source, target = self.vector_type.element_type, element_of(dtype)
+        if source == target:
+            return self
+        if not (is_float_type(source) and is_float_type(target)):
+            refuse(f"vectors of {source} cannot become vectors of {target}: convert their elements")
+        if source.bitwidth == target.bitwidth:  # f16 and bf16: each holds what the other does not
+            return self.astype(f32).astype(dtype)
+        op_class = arith.TruncFOp if target.bitwidth < source.bitwidth else arith.ExtFOp
+        type = VectorType(cast(Any, target), [self.width])
+        return Vector(build(op_class, results=[type], input=self).results[0])
 
     def sum(self) -> ScalarValue:
         """The sum of the elements."""

@@ -1,14 +1,23 @@
-"""nvvm: stores by the engine that copies tiles, from memory of the block to a described array."""
+"""nvvm: stores by the engine that copies tiles to a described array, and the lane that asks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, irdl_attr_definition, operand_def, opt_prop_def, prop_def, var_operand_def
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -159,11 +168,23 @@ class SyncWarpOp(IRDLOperation):
     assembly_format = "$mask attr-dict `:` type($mask)"
 
 
+@op_definition
+class ElectSyncOp(IRDLOperation):
+    """Whether this lane is the one that is chosen among those of a mask, or of the warp: always the same one."""
+
+    name = "nvvm.elect.sync"
+
+    membermask = opt_operand_def(i32)
+    pred = result_def(i1)
+    assembly_format = "($membermask^)? attr-dict `->` type($pred)"
+
+
 STORES: Sequence[type[IRDLOperation]] = [
     FenceProxyOp,
     CpAsyncBulkTensorSharedCTAToGlobalOp,
     CpAsyncBulkCommitGroupOp,
     CpAsyncBulkWaitGroupOp,
     SyncWarpOp,
+    ElectSyncOp,
 ]
 STORE_ATTRIBUTES: Sequence[type[Attribute]] = [ProxyKindAttr, SharedSpaceAttr]

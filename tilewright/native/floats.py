@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 from tilewright.dialects.arith.meaning import Floats
 from tilewright.native.lanes import constant_like
-from tilewright.native.types import declared
+from tilewright.native.types import BFloat, declared
 from tilewright.native.values import F32, F64, I1, I16, I32, element_of, with_element
 
 Builder = ir.IRBuilder
@@ -20,6 +20,8 @@ NARROW = BFloat16Type, Float16Type
 """Types of which the hardware of the host knows little more than the format."""
 BF16_SHIFT = 16
 """A bf16 is the upper half of an f32."""
+GPU_TRIPLES = "nvptx", "amdgcn"
+"""How the names of targets begin whose code generators convert to `bf16` by themselves."""
 
 
 def widen(builder: Builder, value: ir.Value, element: Attribute) -> ir.Value:
@@ -48,7 +50,10 @@ def narrow(builder: Builder, value: ir.Value, element: Attribute) -> ir.Value:
 
 def _to_bf16(builder: Builder, value: ir.Value) -> ir.Value:
     """Round to nearest even by adding a little less than half to the bits; a NaN stays one, made quiet."""
-    # Few processors have an instruction for it.
+    if builder.module.triple.startswith(GPU_TRIPLES):
+        short = builder.fptrunc(value, with_element(value.type, BFloat()))
+        return builder.bitcast(short, with_element(value.type, I16))
+    # Few processors have an instruction for it, and LLVM calls a library for the others.
     bits = builder.bitcast(value, with_element(value.type, I32))
     upper = builder.lshr(bits, constant_like(bits, BF16_SHIFT))
     odd = builder.and_(upper, constant_like(bits, 1))

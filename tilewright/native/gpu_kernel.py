@@ -228,6 +228,7 @@ def lower_kernels(
 ) -> tuple[ir.Module, list[KernelFacts]]:
     """The LLVM module of a module of kernels, and what there is to know of each."""
     native = ir.Module(visible(module.sym_name.data))
+    native.triple = machine.TRIPLE
     unit = Unit(native, handlers)
     facts: list[KernelFacts] = []
     for op in (op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel):

@@ -28,6 +28,7 @@ from tilewright.native.integers import resize
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
 from tilewright.native.pointers import alignment_of
+from tilewright.native.types import BFloat
 from tilewright.native.values import (
     I8,
     I32,
@@ -112,19 +113,6 @@ def _amd_instruction(kernel: KernelLowering, op: Operation) -> ir.Value:
     if kernel.machine.target.vendor is not Vendor.AMD:
         raise Untranslatable(f"{kernel.machine.chip} has no such instruction; use gpu.shuffle or gpu.lane_id")
     return call(kernel, INTRINSICS[op.name], I32, *(kernel[operand] for operand in op.operands))
-
-
-class BFloat(ir.Type):
-    """LLVM's `bfloat`, which llvmlite does not know."""
-
-    def _to_string(self) -> str:
-        return "bfloat"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BFloat)
-
-    def __hash__(self) -> int:
-        return hash(BFloat)
 
 
 def _matrices(kernel: KernelLowering, op: MatrixOp) -> ir.Value:

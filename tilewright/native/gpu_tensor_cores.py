@@ -20,12 +20,13 @@ from tilewright.dialects._nvvm_matrices import (
     WgmmaWaitGroupSyncOp,
 )
 from tilewright.dialects._nvvm_stores import CpAsyncBulkTensorSharedCTAToGlobalOp as TensorStoreOp
-from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp, FenceProxyOp, SyncWarpOp
+from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp, ElectSyncOp, FenceProxyOp, SyncWarpOp
 from tilewright.dialects.llvm import LLVMStructType
 from tilewright.native.gpu_kernel import KernelLowering
+from tilewright.native.gpu_machine import call, i32
 from tilewright.native.lowering import Handler
 from tilewright.native.traps import Untranslatable
-from tilewright.native.values import I32, I64
+from tilewright.native.values import I1, I32, I64
 
 SHARED_SPACES = SHARED_SPACE, CLUSTER_SPACE = 3, 7
 HOPPER = "sm_90a"
@@ -154,6 +155,14 @@ def _sync_warp(kernel: KernelLowering, op: SyncWarpOp) -> None:
     _assembly(kernel, ["bar.warp.sync $0;"], "r", [kernel[op.mask]])
 
 
+def _elect(kernel: KernelLowering, op: ElectSyncOp) -> None:
+    """Assemblers know that one lane goes on behind it: what it asks the copy engine for takes no loop over lanes."""
+    _needs(kernel)
+    mask = i32(-1) if op.membermask is None else kernel[op.membermask]
+    found = call(kernel, "llvm.nvvm.elect.sync", ir.LiteralStructType([I32, I1]), mask)
+    kernel[op.pred] = kernel.builder.extract_value(found, 1)
+
+
 def _wgmma(kernel: KernelLowering, op: WgmmaMmaAsyncOp) -> None:
     """One instruction; sums stay in the registers that they are in."""
     _needs(kernel, hopper=True)
@@ -252,6 +261,7 @@ HANDLERS: dict[str, Handler] = {
     "nvvm.cp.async.bulk.wait_group": _wait_stores,
     "nvvm.fence.proxy": _fence_proxy,
     "nvvm.bar.warp.sync": _sync_warp,
+    "nvvm.elect.sync": _elect,
     "nvvm.wgmma.fence.aligned": _plain("wgmma.fence.sync.aligned;"),
     "nvvm.wgmma.commit.group.sync.aligned": _plain("wgmma.commit_group.sync.aligned;"),
     "nvvm.wgmma.wait.group.sync.aligned": _wait_group,

@@ -14,6 +14,19 @@ from tilewright.ir.shown import shown
 INDEX_BITS = 64
 
 
+class BFloat(ir.Type):
+    """LLVM's `bfloat`, which llvmlite does not know."""
+
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BFloat)
+
+    def __hash__(self) -> int:
+        return hash(BFloat)
+
+
 def llvm_type(type: Attribute) -> ir.Type:
     """The LLVM type of a scalar, a pointer or a struct; `index` has 64 bits on every host we know."""
     match type:

@@ -248,6 +248,20 @@ def test_a_fence_of_a_wave_is_a_place_to_meet():
     assert not [line for line in instructions(compiled(kernel(fence), "gfx942")) if "barrier" in line]
 
 
+BF16_PAIR = """
+  %zero = arith.constant 0 : index
+  %pair = vector.load %x[%zero] : memref<64xf32>, vector<2xf32>
+  %rounded = arith.truncf %pair : vector<2xf32> to vector<2xbf16>
+  vector.store %rounded, %y[%zero] : memref<64xbf16>, vector<2xbf16>
+"""
+
+
+def test_numbers_become_bf16_by_one_instruction_for_two():
+    lines = instructions(compiled(kernel(BF16_PAIR, "%x: memref<64xf32>, %y: memref<64xbf16>")))
+    assert sum(line.startswith("cvt.rn.bf16x2.f32") for line in lines) == 1
+    assert not any(line.startswith("setp.nan") for line in lines), "none looks for what is no number"
+
+
 def test_more_waves_than_there_are_barriers_are_refused():
     with pytest.raises(DiagnosedError, match=r"16 waves of 64 lanes exchange values.*waves of 32 lanes"):
         compiled(kernel(SHUFFLE, threads=1024))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import UnitAttr, i32, i64
+from xdsl.dialects.builtin import UnitAttr, i1, i32, i64
 
 from tilewright.air.arrays import Array
 from tilewright.dialects import llvm
 from tilewright.dialects import memref as ops
 from tilewright.dialects._nvvm_copies import CLUSTER_POINTER, SHARED_POINTER
-from tilewright.dialects._nvvm_stores import SyncWarpOp
+from tilewright.dialects._nvvm_stores import ElectSyncOp, SyncWarpOp
 from tilewright.dialects._syntax import INDEX
 from tilewright.iron.builders.handles import Value, ssa_of, value_of
 from tilewright.iron.builders.operations import build
@@ -58,3 +58,8 @@ def effect(lines: Sequence[str], constraints: str, values: Sequence[Any]) -> Non
 def warp_sync() -> None:
     """Wait for the other lanes of the warp, and see what they have stored."""
     build(SyncWarpOp, mask=constant(-1, i32))
+
+
+def elected() -> ScalarValue:
+    """Whether this lane is the one of its warp that asks the copy engine for something; all lanes come here."""
+    return ScalarValue(build(ElectSyncOp, results=[i1]).results[0])

@@ -21,6 +21,7 @@ from tilewright.air.library.assembly import (
     address_of,
     cluster_pointer,
     effect,
+    elected,
     near_address,
     near_pointer,
 )
@@ -154,7 +155,7 @@ class TensorBlock:
         self._meet()
         with if_(wave() >= COPIER) as parts:
             self._take_registers(matrices.SetMaxRegisterAction.DECREASE, FEW_REGISTERS)
-            with if_((wave() == COPIER) & (lane() == 0), hasElse=False):
+            with if_((wave() == COPIER) & elected(), hasElse=False):
                 self._each(lambda number, used: self._copy(work_of(number), used))
         with else_(parts):
             self._take_registers(matrices.SetMaxRegisterAction.INCREASE, MANY_REGISTERS)

@@ -7,12 +7,12 @@ from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
 
-from tilewright.air.library.assembly import ALIGNMENT, near_address, near_pointer, warp_sync
+from tilewright.air.library.assembly import ALIGNMENT, elected, near_address, near_pointer, warp_sync
 from tilewright.air.library.finishing import Finish
 from tilewright.air.library.operands import CHUNK_BYTES, ROW_BYTES
 from tilewright.air.library.tensor_block import COPIER, TensorBlock, TileWork
 from tilewright.air.tiles import shared
-from tilewright.air.vectors import vector, vstore
+from tilewright.air.vectors import vstore
 from tilewright.air.waves import lane, wave
 from tilewright.dialects import _nvvm_stores as stores
 from tilewright.dialects._syntax import INDEX
@@ -62,7 +62,8 @@ class LaneWriter:
         with if_((row < m) & (column < n), hasElse=False):
             # rows of an odd number of elements do not all begin at a multiple of two
             with if_(as_index(n) % 2 == 0) as even:
-                vstore(vector([value(0), value(1)]), c, (number, row, column), alignment=2 * c.dtype.itemsize)
+                both = self.finish.values(pair, [column, column + 1])
+                vstore(both, c, (number, row, column), alignment=2 * c.dtype.itemsize)
             with else_(even):
                 c[number, row, column] = value(0)
                 with if_(column + 1 < n, hasElse=False):
@@ -101,7 +102,7 @@ class EngineWriter:
                 self._fill(place, number, [self._pair(pairs[2 * half :][:2], column) for half in range(2)])
             self._show()
             warp_sync()
-            with if_(lane() == 0, hasElse=False):
+            with if_(elected(), hasElse=False):
                 self._store(work, place, box * row_elements)
 
     def end(self) -> None:
@@ -112,7 +113,7 @@ class EngineWriter:
         """Two neighbours, as C has them; there is a bias up to the last column alone."""
         first, last = column + lane() % 4 * 2, as_index(self.finish.c.shape[2]) - 1
         at = [math.minimum(first + place, last) if self.finish.bias is not None else first for place in range(2)]
-        return vector([self.finish.value(total, column) for total, column in zip(pair, at, strict=True)])
+        return self.finish.values(pair, at)
 
     def _fill(self, place: Any, number: int, halves: Sequence[Any]) -> None:
         """Pairs of both rows that a lane has, into their chunks."""
@@ -144,5 +145,5 @@ class EngineWriter:
 
     def _wait(self, left: int) -> None:
         """The lane that asks for stores waits until the engine has read all but so many."""
-        with if_(lane() == 0, hasElse=False):
+        with if_(elected(), hasElse=False):
             build(stores.CpAsyncBulkWaitGroupOp, group=IntegerAttr(left, i32), read=UnitAttr())

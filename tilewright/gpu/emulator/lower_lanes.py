@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
 from tilewright.dialects._llvm_memory import Ordering
+from tilewright.dialects._nvvm_stores import ElectSyncOp
 from tilewright.dialects.gpu import lanes
 from tilewright.dialects.gpu.attributes import DimensionAttr
 from tilewright.dialects.nvvm import BarrierOp, MemoryBarrierOp, MemScope, ShflOp, VoteSyncOp
@@ -183,6 +184,13 @@ def _mbcnt(high: bool) -> Handler:
     return lambda b, op: b.emit("mbcnt", I32, *b.operands(op), b.input("lane_id"), high=high)
 
 
+def _elect(b: ProgramBuilder, op: ElectSyncOp) -> Operand:
+    """The first lane of the warp, which takes part as all others do."""
+    if op.membermask is not None and not (isinstance(mask := b[op.membermask], Constant) and mask.value & 1):
+        raise Unsupported("the first lane has to be among those that it chooses from")
+    return b.emit("eq", I1, b.input("lane_id"), index(0))
+
+
 def _memory_barrier(b: ProgramBuilder, op: MemoryBarrierOp) -> None:
     b.effect("fence", order=Order(Ordering.seq_cst, SCOPES[op.scope.data]))
 
@@ -207,6 +215,7 @@ HANDLERS: dict[str, Handler] = {
     "gpu.subgroup_id": lambda b, op: b.input("subgroup_id"),
     "gpu.num_subgroups": lambda b, op: b.input("num_subgroups"),
     "nvvm.read.ptx.sreg.laneid": _register_read("lane_id"),
+    "nvvm.elect.sync": _elect,
     **dict.fromkeys(("gpu.subgroup_size", "nvvm.read.ptx.sreg.warpsize", "rocdl.wavefrontsize"), _wave_size),
     **dict.fromkeys(("gpu.barrier", "nvvm.barrier0", "rocdl.barrier", "rocdl.s.barrier"), _barrier),
     "nvvm.barrier": _nvvm_barrier,

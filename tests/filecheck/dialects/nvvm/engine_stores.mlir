@@ -8,6 +8,8 @@ llvm.func @stores(%from: !llvm.ptr<3>, %map: !llvm.ptr, %x: i32, %mask: i32) {
   nvvm.cp.async.bulk.commit.group
   nvvm.cp.async.bulk.wait_group 1 {read}
   nvvm.cp.async.bulk.wait_group 0
+  %one = nvvm.elect.sync -> i1
+  %of_some = nvvm.elect.sync %mask -> i1
   llvm.return
 }
 // CHECK:      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
@@ -17,3 +19,5 @@ llvm.func @stores(%from: !llvm.ptr<3>, %map: !llvm.ptr, %x: i32, %mask: i32) {
 // CHECK-NEXT: nvvm.cp.async.bulk.commit.group
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 1 {read}
 // CHECK-NEXT: nvvm.cp.async.bulk.wait_group 0
+// CHECK-NEXT: %{{.*}} = nvvm.elect.sync -> i1
+// CHECK-NEXT: %{{.*}} = nvvm.elect.sync %arg3 -> i1
