@@ -55,6 +55,17 @@ class GpuTarget:
         few = f"takes 1 to {most}" if most > 1 else "has none, NVIDIA's GPUs from sm_90 on have"
         return f"clusters of {' x '.join(map(str, sizes))} blocks; {self.chip} {few}"
 
+    @property
+    def begins_early(self) -> bool:
+        """Whether a launch can begin while the one before it ends: NVIDIA's from compute capability 9.0 on (CUDA
+        programming guide, programmatic dependent launch)."""
+        return self.chip in CLUSTERED
+
+    def copy_engine_fault(self) -> str | None:
+        """Why there can be no tensor maps, which tell an engine what to copy."""
+        has_engine = self.chip in CLUSTERED
+        return None if has_engine else f"a tensor map; {self.chip} has no copy engine, NVIDIA's GPUs from sm_90 on have"
+
 
 # AMD: LLVM's AMDGPU target description (wavefront size, LDS size, work-group limit); vector registers from the ISA
 # documents: CDNA has 512 with accumulation registers from MI200 on, 256 before, as Vega and RDNA.
@@ -91,6 +102,7 @@ GPU_TARGETS = {target.chip: target for target in _TARGETS}
 """By the name that compilers know a chip by."""
 
 CLUSTERED = {"sm_90", "sm_90a", "sm_100", "sm_120"}
+"""These have the copy engine too, and launches that begin early."""
 MOST_CLUSTERED = 8
 """Blocks of a cluster that all GPUs with clusters take: NVIDIA's from compute capability 9.0 on (CUDA programming
 guide, thread block clusters)."""

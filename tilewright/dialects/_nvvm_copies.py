@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import IntAttr, i1, i16, i32, i64
+from xdsl.dialects.builtin import IntAttr, UnitAttr, i1, i16, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     result_def,
     var_operand_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects._ods import op_definition
 from tilewright.dialects._syntax import print_attributes, segments
@@ -156,6 +158,21 @@ class CpAsyncBulkTensorGlobalToSharedClusterOp(IRDLOperation):
         printer.print_list((self.dst_mem.type, self.tma_descriptor.type), printer.print_attribute)
 
 
+@op_definition
+class PrefetchOp(IRDLOperation):
+    """Bring a tensor map near to the copy engine; what upstream has besides is not here."""
+
+    name = "nvvm.prefetch"
+
+    addr = operand_def(LLVMPointerType)
+    tensormap = opt_prop_def(UnitAttr)
+    assembly_format = "(`tensormap` $tensormap^ `,`)? $addr attr-dict `:` type($addr)"
+
+    def verify_(self) -> None:
+        if self.tensormap is None:
+            raise VerifyException("prefetches tensor maps alone here: tensormap")
+
+
 COPIES: Sequence[type[IRDLOperation]] = [
     MBarrierInitOp,
     MBarrierArriveOp,
@@ -163,4 +180,5 @@ COPIES: Sequence[type[IRDLOperation]] = [
     MBarrierTryWaitParityOp,
     FenceMbarrierInitOp,
     CpAsyncBulkTensorGlobalToSharedClusterOp,
+    PrefetchOp,
 ]

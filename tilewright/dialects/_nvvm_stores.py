@@ -1,13 +1,13 @@
-"""nvvm: stores by the engine that copies tiles to a described array, and the lane that asks for them."""
+"""nvvm: stores of small matrices to memory of a block, and from there to a described array by the copy engine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i32
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, UnitAttr, i1, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tilewright.dialects._nvvm_copies import SHARED_POINTER
+from tilewright.dialects._nvvm_matrices import MMALayoutAttr
 from tilewright.dialects._ods import i32_attr, op_definition
 from tilewright.dialects._syntax import print_attributes, split_attributes
 from tilewright.dialects.llvm import LLVMPointerType
@@ -179,6 +180,77 @@ class ElectSyncOp(IRDLOperation):
     assembly_format = "($membermask^)? attr-dict `->` type($pred)"
 
 
+class LdStMatrixEltType(StrEnum):
+    """Elements that `stmatrix` stores; only those of two bytes here."""
+
+    B16 = "b16"
+
+
+@irdl_attr_definition
+class LdStMatrixEltTypeAttr(EnumAttribute[LdStMatrixEltType]):
+    name = "nvvm.ld_st_matrix_elt_type"
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> LdStMatrixEltType:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(LdStMatrixEltType)
+
+
+@irdl_attr_definition
+class LdStMatrixShapeAttr(ParametrizedAttribute):
+    """Rows and columns of a small matrix."""
+
+    name = "nvvm.ld_st_matrix_shape"
+    m: IntAttr
+    n: IntAttr
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<m = {self.m.data}, n = {self.n.data}>")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        sizes = list[IntAttr]()
+        with parser.in_angle_brackets():
+            for word in ("m", "n"):
+                if sizes:
+                    parser.parse_punctuation(",")
+                parser.parse_keyword(word)
+                parser.parse_punctuation("=")
+                sizes.append(IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False)))
+        return sizes
+
+
+MATRIX_COUNTS = 1, 2, 4
+
+
+@op_definition
+class StMatrixOp(IRDLOperation):
+    """Store matrices of 8 x 8, of whose rows lanes hold pairs; lane `8 * i + j` says where row `j` of matrix `i` goes.
+
+    With the layout "col" these are rows of the transposed matrix.
+    """
+
+    name = "nvvm.stmatrix"
+
+    ptr = operand_def(SHARED_POINTER)
+    sources = var_operand_def(i32)
+    layout = prop_def(MMALayoutAttr)
+    shape = prop_def(LdStMatrixShapeAttr)
+    eltType = prop_def(LdStMatrixEltTypeAttr)
+    assembly_format = "$ptr `,` $sources attr-dict `:` type($ptr) `,` type($sources)"
+
+    def verify_(self) -> None:
+        if (self.shape.m.data, self.shape.n.data) != (8, 8):
+            raise VerifyException(
+                f"matrices of two-byte elements are 8 x 8, not {self.shape.m.data} x {self.shape.n.data}"
+            )
+        if len(self.sources) not in MATRIX_COUNTS:
+            raise VerifyException(f"1, 2 or 4 matrices are stored at a time, not {len(self.sources)}")
+
+
 STORES: Sequence[type[IRDLOperation]] = [
     FenceProxyOp,
     CpAsyncBulkTensorSharedCTAToGlobalOp,
@@ -186,5 +258,11 @@ STORES: Sequence[type[IRDLOperation]] = [
     CpAsyncBulkWaitGroupOp,
     SyncWarpOp,
     ElectSyncOp,
+    StMatrixOp,
 ]
-STORE_ATTRIBUTES: Sequence[type[Attribute]] = [ProxyKindAttr, SharedSpaceAttr]
+STORE_ATTRIBUTES: Sequence[type[Attribute]] = [
+    ProxyKindAttr,
+    SharedSpaceAttr,
+    LdStMatrixEltTypeAttr,
+    LdStMatrixShapeAttr,
+]

@@ -76,6 +76,13 @@ class MemScope(StrEnum):
     SYS = "sys"
 
 
+class GridDepAction(StrEnum):
+    """What a launch has to do with those before and behind it."""
+
+    WAIT = "wait"
+    LAUNCH_DEPENDENTS = "launch_dependents"
+
+
 @irdl_attr_definition
 class ShflKindAttr(EnumAttribute[ShflKind], SpacedOpaqueSyntaxAttribute):
     name = "nvvm.shfl_kind"
@@ -84,6 +91,11 @@ class ShflKindAttr(EnumAttribute[ShflKind], SpacedOpaqueSyntaxAttribute):
 @irdl_attr_definition
 class VoteKindAttr(EnumAttribute[VoteKind], SpacedOpaqueSyntaxAttribute):
     name = "nvvm.vote_sync_kind"
+
+
+@irdl_attr_definition
+class GridDepActionAttr(EnumAttribute[GridDepAction], SpacedOpaqueSyntaxAttribute):
+    name = "nvvm.grid_dep_action"
 
 
 @irdl_attr_definition
@@ -196,6 +208,21 @@ class MemoryBarrierOp(IRDLOperation):
         print_attributes(printer, self, ("scope",))
 
 
+@op_definition
+class GridDepControlOp(IRDLOperation):
+    """Wait for the launch before this one, which has then ended and stored all; or let the next one begin already.
+
+    A kernel that waits so may begin while the launch before it ends: all of its threads have to wait before they access
+    memory that others do.
+    """
+
+    name = "nvvm.griddepcontrol"
+
+    kind = prop_def(GridDepActionAttr)
+    # two spaces, as above
+    assembly_format = "` ` $kind attr-dict"
+
+
 REGISTERS = [
     register_read(f"nvvm.read.ptx.sreg.{what}.{dimension}")
     for what in ("tid", "ctaid", "ntid", "nctaid")
@@ -210,6 +237,7 @@ OPERATIONS: Sequence[type[IRDLOperation]] = [
     ShflOp,
     VoteSyncOp,
     MemoryBarrierOp,
+    GridDepControlOp,
     *CLUSTERS,
     *COPIES,
     *STORES,
@@ -220,6 +248,7 @@ ATTRIBUTES: Sequence[type[Attribute]] = [
     NVVMTargetAttr,
     ShflKindAttr,
     VoteKindAttr,
+    GridDepActionAttr,
     MemScopeAttr,
     *MATRIX_ATTRIBUTES,
     *STORE_ATTRIBUTES,

@@ -8,6 +8,7 @@ from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tilewright.device.tensor_maps import MAP_ALIGNMENT, MAP_BYTES, TensorMap
 from tilewright.gpu.driver_device import (
     REMEDIES,
     DriverDevice,
@@ -17,6 +18,7 @@ from tilewright.gpu.driver_device import (
     Functions,
     IpcHandle,
     NoDriver,
+    PackedArguments,
 )
 from tilewright.native.kernel_facts import KernelFacts
 
@@ -33,6 +35,26 @@ JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
 # Numbers from the CUDA driver API reference, "CUdevice_attribute", "CUfunction_attribute" and "CUresult".
 CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76
 KERNEL_DYNAMIC_SHARED_BYTES = 8
+INTERLEAVE_NONE = 0
+PROGRAMMATIC_STREAM_SERIALIZATION = 6
+"""CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: a launch may begin while the one before it ends."""
+
+
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute, whose value is a union of 64 bytes that begins with a number here."""
+
+    _fields_ = [("id", c_int), ("reserved", c_int), ("value", c_int), ("rest", c_int * 15)]
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("sizes", c_uint * 7),
+        ("stream", c_void_p),
+        ("attributes", POINTER(LaunchAttribute)),
+        ("count", c_uint),
+    ]
 
 
 _HANDLE = c_void_p
@@ -58,6 +80,11 @@ _SIGNATURES: dict[str, Sequence[Any]] = {
     "cuMemsetD16_v2": (c_uint64, ctypes.c_ushort, c_size_t),
     "cuMemsetD32_v2": (c_uint64, c_uint, c_size_t),
     "cuLaunchKernel": (_HANDLE, *[c_uint] * 7, _HANDLE, c_void_p, c_void_p),
+    "cuLaunchKernelEx": (POINTER(LaunchConfig), _HANDLE, c_void_p, c_void_p),
+    "cuTensorMapEncodeTiled": (
+        *(c_void_p, c_int, c_uint, c_uint64, POINTER(c_uint64), POINTER(c_uint64), POINTER(c_uint), POINTER(c_uint)),
+        *[c_int] * 4,
+    ),
     "cuIpcGetMemHandle": (POINTER(IpcHandle), c_uint64),
     "cuIpcOpenMemHandle_v2": (POINTER(c_uint64), IpcHandle, c_uint),
     "cuIpcCloseMemHandle": (c_uint64,),
@@ -170,12 +197,36 @@ class CudaDevice(DriverDevice[CudaDriver]):
     def _loadable(self, code: GpuCode) -> bytes:
         return code.assembly.encode()
 
+    def tensor_map(self, about: TensorMap) -> bytes:
+        rank, room = len(about.sizes), ctypes.create_string_buffer(MAP_BYTES + MAP_ALIGNMENT)
+        start = -(-ctypes.addressof(room) // MAP_ALIGNMENT) * MAP_ALIGNMENT
+        with self._explained("describe an array to the copy engine"):
+            self.driver.call(
+                "cuTensorMapEncodeTiled",
+                *(start, about.data_type.code, rank, about.address),
+                (c_uint64 * rank)(*about.sizes),
+                # the driver knows that of an element
+                (c_uint64 * rank)(*about.strides[1:]),
+                (c_uint * rank)(*about.box),
+                (c_uint * rank)(*[1] * rank),
+                *(INTERLEAVE_NONE, about.swizzle, about.l2_promotion, about.oob_fill),
+            )
+        return ctypes.string_at(start, MAP_BYTES)
+
     def _kernel(self, module: int, facts: KernelFacts) -> DriverKernel:
         kernel = super()._kernel(module, facts)
         # more has to be asked for once, before any launch
         if facts.launch_bytes > DEFAULT_DYNAMIC_SHARED_BYTES:
             self._allow_shared(kernel, facts.launch_bytes)
         return kernel
+
+    def _start_kernel(self, kernel: DriverKernel, sizes: Sequence[int], packed: PackedArguments) -> None:
+        if not kernel.facts.begins_early:
+            super()._start_kernel(kernel, sizes, packed)
+            return
+        early = LaunchAttribute(PROGRAMMATIC_STREAM_SERIALIZATION, value=1)
+        config = LaunchConfig((c_uint * 7)(*sizes), self.stream, ctypes.pointer(early), 1)
+        self.driver.call("cuLaunchKernelEx", ctypes.byref(config), kernel.handle, packed.places, None)
 
     def _asked_bytes(self, kernel: DriverKernel, shared_bytes: int) -> int:
         asked = shared_bytes + kernel.facts.launch_bytes

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from tilewright.device.gpu_targets import GpuTarget
+from tilewright.device.tensor_maps import TensorMap
 from tilewright.errors import ArgumentError, Error
 
 if TYPE_CHECKING:  # what runs compiled programs has no compiler beside it
@@ -168,6 +169,10 @@ class GpuDevice(Protocol):
         """Store `pattern`, of 1, 2 or 4 bytes, `count` times one after the other."""
         ...
 
+    def tensor_map(self, about: TensorMap) -> bytes:
+        """What kernels give the copy engine, as a parameter of 128 bytes; there is no fault in `about`."""
+        ...
+
     def load(self, module: GPUModuleOp) -> KernelModule[LoadedKernel]: ...
 
     def launch(
@@ -179,8 +184,8 @@ class GpuDevice(Protocol):
         arguments: Sequence[bytes],
         where: LocationAttr | None = None,
     ) -> None:
-        """Run a kernel; `arguments` are its flattened parameters. Errors are `DiagnosedError`s about lines of the
-        kernel, or `DeviceError`; `where` is the place of the launch. May return before the kernel has ended."""
+        """Run a kernel; `arguments` are its flattened parameters, tensor maps by value. Errors are `DiagnosedError`s
+        about lines of the kernel, or `DeviceError`; `where` is the place of the launch. May return before the end."""
         ...
 
     def synchronize(self) -> None:

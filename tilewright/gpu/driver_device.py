@@ -15,6 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from tilewright.device.gpu_targets import GpuTarget
+from tilewright.device.tensor_maps import TensorMap
 from tilewright.errors import Error
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, KernelModule, Size3, World
 from tilewright.native.kernel_facts import KernelFacts
@@ -199,6 +200,10 @@ class DriverDevice(ABC, Generic[_Library]):
                 function = self.functions.fill[len(pattern)]
                 self.driver.call(function, address, int.from_bytes(pattern, "little"), count)
 
+    @abstractmethod
+    def tensor_map(self, about: TensorMap) -> bytes:
+        """What kernels give the copy engine."""
+
     def load(self, module: GPUModuleOp) -> KernelModule[DriverKernel]:
         """Compile kernels and load them."""
         from tilewright.native.gpu_code import compile_kernels, machine_of  # LLVM is not needed for what is compiled
@@ -231,11 +236,12 @@ class DriverDevice(ABC, Generic[_Library]):
         check_launch(kernel.facts, block, shared_bytes, arguments, self.options.target, self.options.wave_size)
         packed = PackedArguments(arguments)
         with self._explained(f"launch @{kernel.name}"):
-            asked = self._asked_bytes(kernel, shared_bytes)
-            self.driver.call(
-                self.functions.launch, kernel.handle, *grid, *block, asked, self.stream, packed.places, None
-            )
+            self._start_kernel(kernel, (*grid, *block, self._asked_bytes(kernel, shared_bytes)), packed)
         self._launches += 1
+
+    def _start_kernel(self, kernel: DriverKernel, sizes: Sequence[int], packed: PackedArguments) -> None:
+        """`sizes` are those of the grid and of a block, and the memory that a block has."""
+        self.driver.call(self.functions.launch, kernel.handle, *sizes, self.stream, packed.places, None)
 
     def _asked_bytes(self, kernel: DriverKernel, shared_bytes: int) -> int:
         """The shared memory that a launch asks the driver for, made ready."""

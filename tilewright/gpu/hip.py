@@ -9,6 +9,7 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tilewright.device.tensor_maps import TensorMap
 from tilewright.gpu.device import DeviceError
 from tilewright.gpu.driver_device import (
     REMEDIES,
@@ -128,6 +129,9 @@ class HipDevice(DriverDevice[Hip]):
             return linked_code(code).loadable
         except NoLinker as error:
             raise DeviceError(str(error)) from error
+
+    def tensor_map(self, about: TensorMap) -> bytes:
+        raise DeviceError(f"has {self.options.target.copy_engine_fault()}")
 
 
 open_device = HipDevice.open

@@ -86,8 +86,8 @@ def _cast(lowering: Lowering, op: UnrealizedConversionCastOp) -> None:
         lowering[result] = to_descriptor(lowering.builder, lowering.memref(source), result.type)
     elif is_ranked(source.type) and is_ranked(result.type):
         lowering[result] = lowering.memref(source)
-    elif value_type(source.type) == value_type(result.type):
-        lowering[result] = lowering[source]
+    elif isinstance(value := lowering.get(source), ir.Value) and value.type == value_type(result.type):
+        lowering[result] = value
     else:
         raise Untranslatable(f"{shown(source.type)} is no {shown(result.type)}")
 

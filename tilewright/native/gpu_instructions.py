@@ -83,6 +83,17 @@ class StringAttributes(ir.FunctionAttributes):
         return [*super()._to_list(ret_type), *(f'"{name}"="{text}"' for name, text in self.texts.items())]
 
 
+class InPlace(ir.ArgumentAttributes):
+    """Of a parameter that comes by value and stays where it is: the kernel has its address, and no copy."""
+
+    def __init__(self, type: ir.Type, alignment: int):
+        super().__init__()
+        self.texts = [f"byval({type})", f"align {alignment}", '"nvvm.grid_constant"']
+
+    def _to_list(self, typ: ir.Type) -> list[str]:
+        return [*super()._to_list(typ), *self.texts]
+
+
 def add_attribute(function: ir.Function, name: str, text: str) -> None:
     """An attribute that only some targets know."""
     if not isinstance(function.attributes, StringAttributes):

@@ -16,13 +16,15 @@ from llvmlite import ir
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
+from tilewright.device.tensor_maps import MAP_ALIGNMENT
 from tilewright.dialects.aie.data_layout import element_bytes, element_count
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.dialects.memref.types import is_ranked
+from tilewright.dialects.nvgpu import TensorMapDescriptorType
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.escapes import is_plain_word, visible
 from tilewright.native.aggregates import flattened_types
-from tilewright.native.gpu_instructions import KernelBuilder, SpacedAlloca
+from tilewright.native.gpu_instructions import InPlace, KernelBuilder, SpacedAlloca
 from tilewright.native.gpu_loops import mark_short_loops
 from tilewright.native.gpu_machine import DYNAMIC_SHARED, SHARED_SPACE, GpuMachine
 from tilewright.native.gpu_spins import SpinWaits, find_waiting
@@ -64,7 +66,9 @@ class KernelLowering(Lowering):
         self.block, self.cluster = op.known_size("block"), op.known_size("cluster")
         self.shared_bytes = self.private_bytes = 0
         self.waiting: SpinWaits = find_waiting(op)
-        types = [part for type in op.function_type.inputs.data for part in flattened_types(type)]
+        inputs = op.function_type.inputs.data
+        self.parameters = [(part, _is_in_place(type)) for type in inputs for part in flattened_types(type)]
+        types = [POINTER if in_place else part for part, in_place in self.parameters]
         function = ir.Function(unit.module, ir.FunctionType(ir.VoidType(), types), op.symbol)
         super().__init__(unit, function, ir.Constant(POINTER, None))
         self.builder = KernelBuilder(self.begin, machine.contract)
@@ -74,6 +78,8 @@ class KernelLowering(Lowering):
         self.is_asked_for = most is not None and wanted > most
         """Whether memory of the block is more than code can declare."""
         self.most_waves: int | None = None
+        self.begins_early = False
+        """Whether it waits by itself for the launch before it."""
         self._parity: ir.Value | None = None
         self._room: ir.Value | None = None
 
@@ -151,6 +157,7 @@ class KernelLowering(Lowering):
     def build(self) -> KernelFacts:
         """The whole kernel."""
         self._check_block()
+        self._keep_in_place()
         arguments = list(self._arguments())
         self._check_memory(self.op)
         self.lower_region(self.op.body, arguments)
@@ -158,9 +165,10 @@ class KernelLowering(Lowering):
         self.close()
         mark_short_loops(self.function)
         self.machine.mark_kernel(self)
-        sizes = tuple(size_of(parameter.type) for parameter in self.function.args)
+        sizes = tuple(size_of(part) for part, _ in self.parameters)
         asked = self.shared_bytes if self.is_asked_for else 0
-        return KernelFacts(self.op.symbol, sizes, self.shared_bytes, self.block, self.most_waves, asked)
+        most_waves, early = self.most_waves, self.begins_early
+        return KernelFacts(self.op.symbol, sizes, self.shared_bytes, self.block, most_waves, asked, early)
 
     def _check_block(self) -> None:
         target = self.machine.target
@@ -169,6 +177,14 @@ class KernelLowering(Lowering):
             fail_op(self.op, f"has blocks of {shape} threads; {target.chip} takes 1 to {target.max_block_threads}")
         if self.cluster is not None and (fault := target.cluster_fault(self.cluster)) is not None:
             fail_op(self.op, f"has {fault}")
+
+    def _keep_in_place(self) -> None:
+        """Have the kernel given addresses of tensor maps, which the engine takes where the launch has put them."""
+        for parameter, (part, in_place) in zip(self.function.args, self.parameters, strict=True):
+            if in_place:
+                if (fault := self.machine.target.copy_engine_fault()) is not None:
+                    fail_op(self.op, f"has {fault}")
+                parameter.attributes = InPlace(part, MAP_ALIGNMENT)
 
     def _check_memory(self, op: Operation) -> None:
         """Whether all that the kernel has up to an operation fits the chip: LLVM would end the process otherwise."""
@@ -213,6 +229,11 @@ class KernelLowering(Lowering):
         (offset,) = known_or([offset_of(type)], [start])
         sizes, strides = known_or(constant_sizes(type), rest[:rank]), known_or(strides_of(type), rest[rank:])
         return MemRef(base, index(ENDLESS_BYTES), offset, sizes, strides)
+
+
+def _is_in_place(type: Attribute) -> bool:
+    """Whether a kernel has the address of an argument."""
+    return isinstance(type, TensorMapDescriptorType)
 
 
 def _bytes_of(op: Operation, buffer: BlockArgument) -> int:

@@ -20,8 +20,9 @@ from tilewright.dialects._nvvm_matrices import (
     WgmmaWaitGroupSyncOp,
 )
 from tilewright.dialects._nvvm_stores import CpAsyncBulkTensorSharedCTAToGlobalOp as TensorStoreOp
-from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp, ElectSyncOp, FenceProxyOp, SyncWarpOp
+from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp, ElectSyncOp, FenceProxyOp, StMatrixOp, SyncWarpOp
 from tilewright.dialects.llvm import LLVMStructType
+from tilewright.dialects.nvvm import GridDepAction, GridDepControlOp
 from tilewright.native.gpu_kernel import KernelLowering
 from tilewright.native.gpu_machine import call, i32
 from tilewright.native.lowering import Handler
@@ -129,6 +130,11 @@ def _tensor_copy(kernel: KernelLowering, op: TensorCopyOp) -> None:
     _assembly(kernel, [f"{name} [$0], [$1, {{{listed}}}], [$2]{rest};"], ",".join(constraints), values)
 
 
+def _prefetch(kernel: KernelLowering, op: Operation) -> None:
+    _needs(kernel)
+    _assembly(kernel, ["prefetch.tensormap [$0];"], "l", [kernel.builder.ptrtoint(kernel[op.operands[0]], I64)])
+
+
 def _tensor_store(kernel: KernelLowering, op: TensorStoreOp) -> None:
     _needs(kernel)
     places = [kernel[value] for value in op.coordinates]
@@ -161,6 +167,16 @@ def _elect(kernel: KernelLowering, op: ElectSyncOp) -> None:
     mask = i32(-1) if op.membermask is None else kernel[op.membermask]
     found = call(kernel, "llvm.nvvm.elect.sync", ir.LiteralStructType([I32, I1]), mask)
     kernel[op.pred] = kernel.builder.extract_value(found, 1)
+
+
+def _stmatrix(kernel: KernelLowering, op: StMatrixOp) -> None:
+    _needs(kernel)
+    values = [kernel[value] for value in op.sources]
+    transposed = "" if op.layout.data == "row" else ".trans"
+    name = f"stmatrix.sync.aligned.m8n8.x{len(values)}{transposed}.shared::cta.b16"
+    listed = ", ".join(f"${number}" for number in range(1, len(values) + 1))
+    constraints = ",".join(["r"] * (len(values) + 1))
+    _assembly(kernel, [f"{name} [$0], {{{listed}}};"], constraints, [_near(kernel, kernel[op.ptr]), *values])
 
 
 def _wgmma(kernel: KernelLowering, op: WgmmaMmaAsyncOp) -> None:
@@ -245,7 +261,16 @@ def _set_registers(kernel: KernelLowering, op: SetMaxRegisterOp) -> None:
     _assembly(kernel, [f"setmaxnreg.{action}.sync.aligned.u32 {op.regCount.value.data};"], "", [])
 
 
+def _grid(kernel: KernelLowering, op: GridDepControlOp) -> None:
+    target = kernel.machine.target
+    if not target.begins_early:
+        raise Untranslatable(f"{target.chip} has no launches that begin early; NVIDIA's GPUs from sm_90 on have")
+    kernel.begins_early |= op.kind.data is GridDepAction.WAIT
+    _assembly(kernel, [f"griddepcontrol.{op.kind.data};"], "", [])
+
+
 HANDLERS: dict[str, Handler] = {
+    "nvvm.griddepcontrol": _grid,
     "nvvm.mapa": _mapa,
     "nvvm.cluster.arrive": _cluster_barrier("barrier.cluster.arrive"),
     "nvvm.cluster.wait": _cluster_barrier("barrier.cluster.wait"),
@@ -255,6 +280,7 @@ HANDLERS: dict[str, Handler] = {
     "nvvm.mbarrier.arrive.expect_tx": _arrive_expect,
     "nvvm.mbarrier.try_wait.parity": _barrier(WAIT),
     "nvvm.fence.mbarrier.init": _plain("fence.mbarrier_init.release.cluster;", hopper=False),
+    "nvvm.prefetch": _prefetch,
     "nvvm.cp.async.bulk.tensor.shared.cluster.global": _tensor_copy,
     "nvvm.cp.async.bulk.tensor.global.shared.cta": _tensor_store,
     "nvvm.cp.async.bulk.commit.group": _plain("cp.async.bulk.commit_group;", hopper=False),
@@ -262,6 +288,7 @@ HANDLERS: dict[str, Handler] = {
     "nvvm.fence.proxy": _fence_proxy,
     "nvvm.bar.warp.sync": _sync_warp,
     "nvvm.elect.sync": _elect,
+    "nvvm.stmatrix": _stmatrix,
     "nvvm.wgmma.fence.aligned": _plain("wgmma.fence.sync.aligned;"),
     "nvvm.wgmma.commit.group.sync.aligned": _plain("wgmma.commit_group.sync.aligned;"),
     "nvvm.wgmma.wait.group.sync.aligned": _wait_group,

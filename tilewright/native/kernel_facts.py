@@ -20,3 +20,5 @@ class KernelFacts:
     """How many waves a block can have at most, if there is such a limit besides that of threads."""
     launch_bytes: int = 0
     """How much of the memory of a block the launch has to ask for, since code cannot declare it."""
+    begins_early: bool = False
+    """Whether it waits by itself for the launch before it, and so may begin while that one ends."""

@@ -8,7 +8,9 @@ from llvmlite import ir
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntAttr, IntegerType
 from xdsl.ir import Attribute
 
+from tilewright.device.tensor_maps import MAP_BYTES
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from tilewright.dialects.nvgpu import TensorMapDescriptorType
 from tilewright.ir.shown import shown
 
 INDEX_BITS = 64
@@ -51,6 +53,9 @@ def llvm_type(type: Attribute) -> ir.Type:
             return ir.LiteralStructType([llvm_type(member) for member in type.types.data])
         case LLVMArrayType():
             return ir.ArrayType(llvm_type(type.type), type.size.data)
+        # as a value: kernels have addresses of those that are passed to them
+        case TensorMapDescriptorType():
+            return ir.ArrayType(ir.IntType(64), MAP_BYTES // 8)
         case _:
             raise TypeError(f"no native type for {shown(type)}")
 

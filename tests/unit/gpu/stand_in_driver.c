@@ -1,5 +1,6 @@
 /* A driver without a GPU, under CUDA's names and HIP's: memory is files that processes share, and every kernel adds one
-   to each of the integers of the buffer that it is given, but one called `wild`, which does what is not allowed. */
+   to each of the integers of the buffer that it is given, but one called `wild`, which does what is not allowed, and
+   one called `copy_map`, which copies the tensor map that it is given to a buffer. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,9 +52,10 @@ static void add_one(void **parameters) {
   int64_t size = *(int64_t *)parameters[3];
   for (int64_t i = 0; i < size; i++) data[i] += 1;
 }
+static void copy_map(void **parameters) { memcpy(*(void **)parameters[2], parameters[0], 128); }
 static int find(void **function, const char *name) {
   if (!strcmp(name, "missing")) return 500;
-  *function = strcmp(name, "wild") ? (void *)add_one : (void *)&failing;
+  *function = !strcmp(name, "copy_map") ? (void *)copy_map : strcmp(name, "wild") ? (void *)add_one : (void *)&failing;
   return 0;
 }
 static int launch(void *function, void **parameters) {
@@ -88,6 +90,21 @@ int cuFuncSetAttribute(void *f, int which, int value) { return 0; }
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **parameters, void **extra) {
   return launch(f, parameters);
+}
+/* A map here says what it was made of. */
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+                           const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+                           int swizzle, int promotion, int fill) {
+  if ((uintptr_t)map % 64 || interleave) return 1;
+  uint64_t *words = memset(map, 0, 128);
+  words[0] = (uint64_t)address;
+  words[1] = type | rank << 8 | swizzle << 16 | promotion << 24 | (uint64_t)fill << 32;
+  for (unsigned i = 0; i < rank; i++) {
+    words[2 + i] = sizes[i];
+    if (i) words[6 + i] = strides[i - 1];
+    words[11 + i] = box[i] | (uint64_t)steps[i] << 32;
+  }
+  return 0;
 }
 int cuIpcGetMemHandle(Handle *handle, void *address) {
   for (int i = 0; i < used; i++)

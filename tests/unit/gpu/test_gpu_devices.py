@@ -8,6 +8,7 @@ import pytest
 from stand_in import built, needs_compiler
 
 from tilewright.device.gpu_targets import GPU_TARGETS
+from tilewright.device.tensor_maps import DataType, TensorMap
 from tilewright.gpu.cuda import CudaDevice, open_driver
 from tilewright.gpu.cuda import open_device as open_cuda_device
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, Size3
@@ -78,6 +79,39 @@ def test_a_kernel_gets_its_flattened_parameters(device):
     device.copy(ctypes.addressof(data), address, 12)
     assert list(data) == [11, 21, 31] and device.counters() == {"launches": 1}
     device.close()
+
+
+MAP = TensorMap(4096, DataType.TFLOAT32, (100, 7, 3), (4, 400, 2800), (32, 8, 1), swizzle=3, l2_promotion=2)
+MAP_WORDS = [
+    4096,
+    11 | 3 << 8 | 3 << 16 | 2 << 24,
+    100,
+    7,
+    3,
+    0,
+    0,
+    400,
+    2800,
+    0,
+    0,
+    *(n | 1 << 32 for n in (32, 8, 1)),
+]
+
+
+def test_a_tensor_map_is_the_drivers_and_passed_by_value(tmp_path_factory, tmp_path, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FOLDER", str(tmp_path))
+    device, data = open_one("cuda", tmp_path_factory), (ctypes.c_uint64 * 16)()
+    copy_map = KernelFacts("copy_map", (128, 8, 8, 8, 8, 8), 0, None)
+    kernel = device.load_code(LoadableCode(b"code", (copy_map,))).kernel("copy_map")
+    arguments = [device.tensor_map(MAP), *flat(ctypes.addressof(data), 16)]
+    device.launch(kernel, Size3(1), Size3(1), 0, arguments)
+    assert list(data) == [*MAP_WORDS, 0, 0]
+
+
+def test_amds_gpus_have_no_tensor_maps(tmp_path_factory, tmp_path, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FOLDER", str(tmp_path))
+    with pytest.raises(DeviceError, match="has a tensor map; gfx942 has no copy engine"):
+        open_one("hip", tmp_path_factory).tensor_map(MAP)
 
 
 @pytest.mark.parametrize(

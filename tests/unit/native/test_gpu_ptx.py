@@ -351,6 +351,40 @@ def test_what_a_gpu_cannot_do_is_said_where_it_is(body, text):
         compiled(kernel(body))
 
 
+MAPS = """
+  %at = memref.extract_aligned_pointer_as_index %shared : memref<32xi64, 3> -> index
+  %at64 = arith.index_cast %at : index to i64
+  %near = llvm.inttoptr %at64 : i64 to !llvm.ptr<3>
+  %target = llvm.inttoptr %at64 : i64 to !llvm.ptr<7>
+  %from = builtin.unrealized_conversion_cast %a : MAP to !llvm.ptr
+  %to = builtin.unrealized_conversion_cast %b : MAP to !llvm.ptr
+  nvvm.prefetch tensormap, %from : !llvm.ptr
+  nvvm.cp.async.bulk.tensor.shared.cluster.global %target, %from, %near, box[%n] : !llvm.ptr<7>, !llvm.ptr
+  nvvm.cp.async.bulk.tensor.global.shared.cta %to, %near, box[%n] : !llvm.ptr, !llvm.ptr<3>
+"""
+MAP = (
+    "!nvgpu.tensormap.descriptor<tensor = memref<64xi8, 3>, swizzle = none, l2promo = none, oob = zero, "
+    "interleave = none>"
+)
+
+
+def described(chip: str):
+    arguments = f"%n: i32, %a: {MAP}, %b: {MAP}"
+    return compiled(kernel(MAPS.replace("MAP", MAP), arguments, extra="workgroup(%shared : memref<32xi64, 3>)"), chip)
+
+
+def test_tensor_maps_stay_in_the_parameters_of_the_launch(tmp_path):
+    code = described("sm_90")
+    assert code.kernels[0].parameters == (4, 128, 128)
+    assert code.assembly.count(".param .align 64 .b8") == 2 and code.assembly.count("cvta.param") == 2
+    assert ".local" not in code.assembly and code.assembly.count("ld.param") == 1, "the engine wants no copy"
+    assert "prefetch.tensormap [%rd1];" in instructions(code)
+    if PTXAS is not None:
+        assert "0 bytes stack frame" in assembled(code, tmp_path)
+    with pytest.raises(DiagnosedError, match="has a tensor map; gfx942 has no copy engine"):
+        described("gfx942")
+
+
 CLUSTER = """
   %at = memref.extract_aligned_pointer_as_index %shared : memref<32xi64, 3> -> index
   %at64 = arith.index_cast %at : index to i64

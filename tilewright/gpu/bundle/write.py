@@ -27,7 +27,6 @@ from tilewright.gpu.bundle.manifest import (
 from tilewright.gpu.host.arguments import argument_names, returns_status
 from tilewright.gpu.host.program import START, HostProgram, parameter_bytes
 from tilewright.ir.diagnostics import file_position
-from tilewright.native.functions import types_of_parts
 from tilewright.native.gpu_code import GpuCode
 from tilewright.native.host import library_triple, object_code
 from tilewright.native.values import strides_of
@@ -37,6 +36,7 @@ BUNDLE_FILES = FILE, HOST_OBJECT, RUNNER, RUNTIME
 """Those that each bundle has."""
 RUNTIME_MODULES = (
     "device/gpu_targets",
+    "device/tensor_maps",
     "errors",
     "gpu/bundle/machine_code",
     "gpu/bundle/manifest",
@@ -110,7 +110,7 @@ def _manifest(program: HostProgram, codes: Mapping[str, GpuCode], source: str, r
         entry=entry.sym_name.data,
         start=START,
         returns_status=returns_status(entry),
-        results=len(types_of_parts(entry.function_type.outputs)),
+        results=program.result_slots,
         # a program without kernels still opens a device
         target=code.target.chip if code is not None else "sm_90",
         wave_size=code.wave_size if code is not None else 0,

@@ -1,6 +1,6 @@
 """What the copy engine of NVIDIA's GPUs does: boxes of described arrays, to memory of a block and back.
 
-A description of an array is sixteen words of 64 bits here; a real one is the driver's.
+A tensor map is sixteen words of 64 bits here; a real one is the driver's.
 """
 
 from __future__ import annotations
@@ -10,22 +10,38 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from tilewright.device.tensor_maps import CHUNK_BYTES, MOST_DIMENSIONS, DataType, TensorMap, exchanged_bytes
+from tilewright.gpu.device import DeviceError
 from tilewright.gpu.emulator.cluster_memory import ClusterMemory
 from tilewright.gpu.emulator.memory import COUNT_BITS, Array
 from tilewright.gpu.emulator.program import LDS_WINDOW
 
-CHUNK, ROW = 16, 128
-SWIZZLE_128 = 3
-MOST_DIMENSIONS = 5
-TF32 = 11
-"""The code of elements that are rounded to 19 bits when they are copied."""
-DESCRIPTION_WORDS = 16
+CHUNK, ROW = CHUNK_BYTES, 128
+MAP_WORDS = 16
 """Address; dimensions, bytes and code of an element, exchange of chunks; sizes; bytes to the next; box."""
+SIZES, STRIDES, BOX = 2, 6, 11
+"""Where they begin; there is no stride of the innermost dimension."""
 
 
-def swizzled(address: Any) -> Any:
-    """Where what belongs to an address lies: chunks are exchanged within a row."""
-    return address ^ ((address >> 7 & 7) << 4)
+def tensor_map(about: TensorMap) -> bytes:
+    """The words for an array."""
+    if about.swizzle and about.row_bytes != exchanged_bytes(about.swizzle):
+        raise DeviceError(
+            f"has boxes with rows of {about.row_bytes} bytes; the emulator exchanges chunks of whole rows of "
+            f"{exchanged_bytes(about.swizzle)}"
+        )
+    if about.oob_fill:
+        raise DeviceError("fills what is beyond an array with NaN; the emulator fills it with zeros: oob = zero")
+    words, type = np.zeros(MAP_WORDS, np.int64), about.data_type
+    words[0], words[1] = about.address, len(about.box) | type.bytes << 8 | type.code << 16 | about.swizzle << 24
+    for first, numbers in ((SIZES, about.sizes), (STRIDES + 1, about.strides[1:]), (BOX, about.box)):
+        words[first : first + len(numbers)] = numbers
+    return words.tobytes()
+
+
+def swizzled(address: Any, mode: int = 3) -> Any:
+    """Where what belongs to an address lies: chunks are exchanged within a row, by the number of 128 bytes."""
+    return address ^ ((address >> 7 & (1 << mode) - 1) << 4)
 
 
 class Described(NamedTuple):
@@ -111,13 +127,13 @@ class CopyEngine(ClusterMemory):
 
     def _described(self, map: int, site: int) -> Described:
         view = self.memory.view(map, np.dtype(np.int64))
-        if view is None or view.size < DESCRIPTION_WORDS:
+        if view is None or view.size < MAP_WORDS:
             self.unmapped(map, None, site)
-        words = [int(word) for word in view[:DESCRIPTION_WORDS]]
+        words = [int(word) for word in view[:MAP_WORDS]]
         rank, size, code, mode = (words[1] >> shift & 0xFF for shift in (0, 8, 16, 24))
         if not 1 <= rank <= MOST_DIMENSIONS or size not in (1, 2, 4, 8):
-            self.fault(site, "has a box copied by a description that is none")
-        sizes, strides, box = (words[start : start + rank] for start in (2, 6, 11))
+            self.fault(site, "has a box copied by a tensor map that is none")
+        sizes, strides, box = (words[start : start + rank] for start in (SIZES, STRIDES, BOX))
         strides[0] = size
         if words[0] % CHUNK or any(stride % CHUNK for stride in strides[1:]):
             self.fault(site, "has a box copied of an array whose rows do not begin at multiples of 16 bytes")
@@ -148,8 +164,8 @@ class CopyEngine(ClusterMemory):
         if first % ROW or not 0 <= first <= self.lds_bytes - count:
             self.fault(site, f"has a box copied at {first:#x}, which is no place of its block for it")
         chunks = first + np.arange(count // CHUNK) * CHUNK
-        if about.mode == SWIZZLE_128:
-            chunks = swizzled(chunks)
+        if about.mode:
+            chunks = swizzled(chunks, about.mode)
         base = slot * self.lds_bytes
         memory = self.memory.view(self.lds.base, np.dtype(np.uint8))[base : base + self.lds_bytes].reshape(-1, CHUNK)
         return memory, chunks, base
@@ -160,7 +176,7 @@ class CopyEngine(ClusterMemory):
         if self.profiler is not None:
             self.profiler.box(about.address + at[there], about.size, copies, site)
         found = np.where(there, view.take(np.where(there, at, 0) // about.size), 0).astype(f"u{about.size}")
-        if about.code == TF32:
+        if about.code == DataType.TFLOAT32.code:
             found = (found + 0xFFF + (found >> 13 & 1)) & np.uint32(0xFFFFE000)
         return np.ascontiguousarray(found).view(np.uint8).reshape(-1, CHUNK)
 

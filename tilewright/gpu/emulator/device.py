@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,10 +14,12 @@ import numpy as np
 from xdsl.dialects.builtin import LocationAttr
 
 from tilewright.device.gpu_targets import GpuTarget, Vendor
+from tilewright.device.tensor_maps import MAP_BYTES, TensorMap
 from tilewright.dialects.gpu.kernels import GPUFuncOp, GPUModuleOp
 from tilewright.errors import ArgumentError, UnknownNameError
 from tilewright.gpu.device import DeviceError, DeviceOptions, Heap, KernelModule, Size3, World, whole_number
 from tilewright.gpu.emulator.access_model import AccessModel, Mode
+from tilewright.gpu.emulator.copy_engine import tensor_map
 from tilewright.gpu.emulator.grid import ClusteredGrid
 from tilewright.gpu.emulator.launch import Launch
 from tilewright.gpu.emulator.memory import Memory, MemoryRange
@@ -202,6 +204,11 @@ class EmulatorDevice:
             with self.waiting():
                 self.world.drop_heap(heap)
 
+    def tensor_map(self, about: TensorMap) -> bytes:
+        if (fault := self.target.copy_engine_fault()) is not None:
+            raise DeviceError(f"has {fault}")
+        return tensor_map(about)
+
     def load(self, module: GPUModuleOp) -> KernelModule[EmulatedKernel]:
         found = [op for op in module.body.block.ops if isinstance(op, GPUFuncOp) and op.is_kernel]
         kernels = {op.symbol: EmulatedKernel(op, self) for op in found}
@@ -222,12 +229,30 @@ class EmulatorDevice:
         grid, block = Size3(*grid), Size3(*block)
         check_launch(plan, self.target, grid, block, shared_bytes, where)
         clusters = ClusteredGrid(grid, Size3(*plan.program.cluster))
-        launch = Launch(self, plan, clusters, block, shared_bytes, _bound(plan, arguments), kernel.full_name)
-        clusters.check(self.target, launch.resident_blocks, where if where is not None else plan.program.where)
-        launch.run()
+        with self._in_memory(plan, arguments) as given:
+            launch = Launch(self, plan, clusters, block, shared_bytes, _bound(plan, given), kernel.full_name)
+            clusters.check(self.target, launch.resident_blocks, where if where is not None else plan.program.where)
+            launch.run()
         self._count(launch)
         if self.profiles is not None and launch.profiler is not None:
             self.profiles.append(launch.profiler.result())
+
+    @contextmanager
+    def _in_memory(self, plan: Plan, arguments: Sequence[bytes]) -> Generator[list[bytes]]:
+        """Arguments with addresses of tensor maps in place of these, which are in memory meanwhile."""
+        found, placed = list(arguments), list[int]()
+        for number, (register, data) in enumerate(zip(plan.program.arguments, arguments, strict=False)):
+            if register in plan.program.tensor_maps:
+                if len(data) != MAP_BYTES:
+                    raise DeviceError(f"kernel @{plan.name} gets {len(data)} bytes for a tensor map of {MAP_BYTES}")
+                placed.append(self.memory.allocate(MAP_BYTES, "tensor map").base)
+                ctypes.memmove(placed[-1], data, MAP_BYTES)
+                found[number] = placed[-1].to_bytes(8, "little")
+        try:
+            yield found
+        finally:
+            for address in placed:
+                self.memory.remove(address)
 
     def all_plans(self) -> list[Plan]:
         """Plans of all kernels, also of those that only other ranks run; without those that cannot be run."""

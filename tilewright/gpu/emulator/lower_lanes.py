@@ -83,7 +83,7 @@ def _nvvm_barrier(b: ProgramBuilder, op: BarrierOp) -> None:
     _barrier(b, op)
 
 
-def _shuffled(
+def shuffled(
     b: ProgramBuilder, mode: str, value: Operand, offset: Operand, width: Operand
 ) -> tuple[Register, Register]:
     """The value of another lane, and whether there is such a lane."""
@@ -93,7 +93,7 @@ def _shuffled(
 
 
 def _shuffle(b: ProgramBuilder, op: lanes.ShuffleOp) -> None:
-    b[op.shuffle_result], b[op.valid] = _shuffled(b, str(op.mode.data), *b.operands(op))
+    b[op.shuffle_result], b[op.valid] = shuffled(b, str(op.mode.data), *b.operands(op))
 
 
 def _shfl(b: ProgramBuilder, op: ShflOp) -> Value:
@@ -104,7 +104,7 @@ def _shfl(b: ProgramBuilder, op: ShflOp) -> Value:
         raise Unsupported("how many lanes take part must be known")
     width = Constant(I32, b.wave_size - (clamp.value >> 8 & b.wave_size - 1))
     kind = str(op.kind.data)
-    found, valid = _shuffled(b, "xor" if kind == "bfly" else kind, value, offset, width)
+    found, valid = shuffled(b, "xor" if kind == "bfly" else kind, value, offset, width)
     return found if op.return_value_and_is_valid is None else Struct({(0,): found, (1,): valid})
 
 
@@ -177,7 +177,7 @@ def _bpermute(b: ProgramBuilder, op: Operation) -> Operand:
     place, value = b.operands(op)
     # AMD counts places in bytes, four to a lane
     lane = b.emit("arith.shrsi", I32, place, Constant(I32, 2))
-    return _shuffled(b, "idx", value, lane, Constant(I32, b.wave_size))[0]
+    return shuffled(b, "idx", value, lane, Constant(I32, b.wave_size))[0]
 
 
 def _mbcnt(high: bool) -> Handler:

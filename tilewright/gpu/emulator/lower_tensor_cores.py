@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
@@ -16,14 +17,17 @@ from tilewright.dialects._nvvm_copies import (
 from tilewright.dialects._nvvm_copies import CpAsyncBulkTensorGlobalToSharedClusterOp as TensorCopyOp
 from tilewright.dialects._nvvm_matrices import MmaOp, WgmmaMmaAsyncOp, WGMMAScaleOut, WgmmaWaitGroupSyncOp
 from tilewright.dialects._nvvm_stores import CpAsyncBulkTensorSharedCTAToGlobalOp as TensorStoreOp
-from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp
+from tilewright.dialects._nvvm_stores import CpAsyncBulkWaitGroupOp, StMatrixOp
 from tilewright.dialects._rocdl_matrices import MATRIX_OPERATIONS, MatrixOp
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
+from tilewright.gpu.emulator.lower_lanes import shuffled
 from tilewright.gpu.emulator.lower_memory import PLAIN, Order
 from tilewright.gpu.emulator.memory import COUNT_BITS, mbarrier
 from tilewright.gpu.emulator.program import (
     F32,
     I1,
+    I16,
+    I32,
     I64,
     Block,
     Constant,
@@ -118,6 +122,21 @@ def _wait_stores(b: ProgramBuilder, op: CpAsyncBulkWaitGroupOp) -> None:
     b.effect("stores_end", left=op.group.value.data)
 
 
+def _stmatrix(b: ProgramBuilder, op: StMatrixOp) -> None:
+    """Each lane stores what it has, where the lanes that know the rows say."""
+    pointer, lane = b[op.ptr], b.input("lane_id")
+    row, pair = b.emit("arith.shrsi", I64, lane, index(2)), b.emit("arith.andi", I64, lane, index(3))
+    about: dict[str, Any] = {"space": Space.LDS, "kind": I16, "limit": None, "order": PLAIN}
+    for number, source in enumerate(op.sources):
+        for place in range(2):
+            bits = b.emit("resize", I16, b.emit("arith.shrui", I32, b[source], Constant(I32, 16 * place)), signed=False)
+            column = b.plus(b.times(pair, index(2)), index(place))
+            line, at = (row, column) if op.layout.data == "row" else (column, row)
+            knowing = b.emit("resize", I32, b.plus(line, index(8 * number)), signed=True)
+            start = shuffled(b, "idx", pointer, knowing, Constant(I32, b.wave_size))[0]
+            b.effect("store", bits, b.plus(start, b.times(at, index(2))), index(0), **about)
+
+
 def _sums(b: ProgramBuilder, name: str, ins: list[Operand], count: int, about: Product) -> Struct:
     made: list[Register] = [b.register(F32) for _ in range(count)]
     b.effect(name, *ins, outs=made, about=about, space=Space.LDS)
@@ -178,7 +197,7 @@ def _wait_group(b: ProgramBuilder, op: WgmmaWaitGroupSyncOp) -> None:
 
 
 def _nothing(b: ProgramBuilder, op: Operation) -> None:
-    """Registers and memory are seen at once here."""
+    """Registers and memory are seen at once here, nothing is nearer than the rest, launches end before others begin."""
 
 
 HANDLERS: dict[str, Handler] = {
@@ -187,12 +206,15 @@ HANDLERS: dict[str, Handler] = {
     "nvvm.mbarrier.arrive.expect_tx": _expect,
     "nvvm.mbarrier.try_wait.parity": _wait,
     "nvvm.fence.mbarrier.init": _nothing,
+    "nvvm.griddepcontrol": _nothing,
+    "nvvm.prefetch": _nothing,
     "nvvm.cp.async.bulk.tensor.shared.cluster.global": _tensor_copy,
     "nvvm.cp.async.bulk.tensor.global.shared.cta": _tensor_store,
     "nvvm.cp.async.bulk.commit.group": lambda b, op: b.effect("stores_end", left=None),
     "nvvm.cp.async.bulk.wait_group": _wait_stores,
     "nvvm.fence.proxy": lambda b, op: b.effect("proxy_fence"),
     "nvvm.bar.warp.sync": _nothing,
+    "nvvm.stmatrix": _stmatrix,
     "nvvm.wgmma.fence.aligned": _nothing,
     "nvvm.wgmma.commit.group.sync.aligned": lambda b, op: b.effect("products_end", left=None),
     "nvvm.wgmma.wait.group.sync.aligned": _wait_group,

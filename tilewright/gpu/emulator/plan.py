@@ -17,6 +17,7 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from tilewright.dialects import affine, cf, func, scf
 from tilewright.dialects.gpu.kernels import GPUFuncOp
+from tilewright.dialects.nvgpu import TensorMapDescriptorType
 from tilewright.gpu.emulator import (
     lower_lanes,
     lower_llvm,
@@ -121,10 +122,12 @@ def _handlers() -> Mapping[str, Handler]:
 def _translate(kernel: GPUFuncOp, wave_size: int) -> KernelProgram:
     """The program of a kernel for waves of that size."""
     b = ProgramBuilder(_handlers(), wave_size)
-    arguments = list[Register | None]()
+    arguments, maps = list[Register | None](), set[Register | None]()
     inputs = len(kernel.function_type.inputs)
     for number, argument in enumerate(kernel.body.blocks[0].args[:inputs]):
         arguments += _parameter(b, kernel, argument, argument.name_hint or f"arg{number}")
+        if isinstance(argument.type, TensorMapDescriptorType):
+            maps.add(arguments[-1])
     for argument in kernel.workgroup_buffers:
         type = cast(MemRefType, argument.type)
         made = b.shared_buffer(kind_of(type.element_type), _elements(kernel, type), argument.name_hint)
@@ -149,6 +152,7 @@ def _translate(kernel: GPUFuncOp, wave_size: int) -> KernelProgram:
         b.lds_bytes,
         b.lds_names,
         kernel.known_size("cluster") or (1, 1, 1),
+        frozenset(maps),
     )
 
 

@@ -31,6 +31,7 @@ from xdsl.ir import Attribute
 
 from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from tilewright.dialects.nvgpu import TensorMapDescriptorType
 from tilewright.ir.shown import shown
 
 # far above any address that a process of Linux has
@@ -177,6 +178,9 @@ def kind_of(type: Attribute) -> Kind:
     match type:
         # pointers have 64 bits in every space
         case IndexType() | LLVMPointerType():
+            return I64
+        # a kernel has the address of one
+        case TensorMapDescriptorType():
             return I64
         case IntegerType() if type.width.data in INTEGERS:
             return INTEGERS[type.width.data]
@@ -368,6 +372,8 @@ class KernelProgram:
     """Where each buffer of a block begins, and what it is called."""
     cluster: tuple[int, int, int] = (1, 1, 1)
     """Blocks that run together, in each dimension."""
+    tensor_maps: frozenset[Register | None] = frozenset()
+    """Arguments that are passed by value and are addresses to the kernel."""
     blocks: list[Block] = field(default_factory=list[Block])
     """In the order that lanes run in which wait for others."""
     loops: list[Loop] = field(default_factory=list[Loop])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,16 +16,17 @@ from tilewright.dialects.gpu.calls import LaunchFuncOp
 from tilewright.dialects.llvm import LLVMVoidType
 from tilewright.dialects.memref.types import is_ranked
 from tilewright.gpu.host.context import FUNCTIONS, SITE
-from tilewright.gpu.host.signatures import LAUNCH, SYMBOLS, VOID, CSignature, declared_signature
+from tilewright.gpu.host.signatures import OWN, SYMBOLS, VOID, CSignature, declared_signature
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.shown import shown
 from tilewright.ir.symbols import lookup_symbol
 from tilewright.native.aggregates import flattened, flattened_types
+from tilewright.native.context_layout import slot_count
 from tilewright.native.functions import FunctionLowering, counted_depth, parts_of_all, rebuild_all, run, types_of_parts
 from tilewright.native.gathers import intrinsic_reduce
 from tilewright.native.lanes import constant_like
 from tilewright.native.lowering import CODE, SLOT_BYTES, Handler, Lowering, Unit
-from tilewright.native.values import F64, I8, I32, I64, MemRef, Value, element_of, index, number_of, value_type
+from tilewright.native.values import F64, I8, I32, I64, MemRef, Value, element_of, index, number_of, size_of, value_type
 
 
 @dataclass
@@ -115,7 +116,7 @@ def host_body(lowering: Lowering) -> HostBody:
 
 def call_runtime(body: HostBody, op: Operation, name: str, arguments: Sequence[ir.Value]) -> ir.Value:
     """Call a function of the runtime, and leave if that ended the program."""
-    signature = LAUNCH if name == "launch" else SYMBOLS[name]
+    signature = OWN.get(name) or SYMBOLS[name]
     builder, unit = body.builder, body.host
     unit.sites.append(op)
     builder.store(index(len(unit.sites) - 1), body.in_context(SITE))
@@ -132,16 +133,22 @@ def call_runtime(body: HostBody, op: Operation, name: str, arguments: Sequence[i
 
 
 def in_row(body: HostBody, parts: Sequence[ir.Value]) -> ir.Value:
-    """Values one after the other in memory, eight bytes for each."""
-    room = body.variable(I64, max(len(parts), 1))
-    for number, part in enumerate(parts):
-        body.builder.store(part, slot_at(body.builder, room, number))
+    """Values one after the other in memory."""
+    room = body.variable(I64, max(total_slots(part.type for part in parts), 1))
+    places = slots_at(body.builder, room, [part.type for part in parts])
+    for part, place in zip(parts, places, strict=True):
+        body.builder.store(part, place)
     return room
 
 
-def slot_at(builder: ir.IRBuilder, base: ir.Value, number: int) -> ir.Value:
-    """The place of a value among others, eight bytes for each."""
-    return builder.gep(base, [index(SLOT_BYTES * number)], source_etype=I8)
+def slots_at(builder: ir.IRBuilder, base: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
+    """The places of values one after the other."""
+    numbers = [total_slots(types[:place]) for place in range(len(types))]
+    return [builder.gep(base, [index(SLOT_BYTES * number)], source_etype=I8) for number in numbers]
+
+
+def total_slots(types: Iterable[ir.Type]) -> int:
+    return sum(slot_count(size_of(type)) for type in types)
 
 
 def _func_call(lowering: Lowering, op: Operation) -> None:

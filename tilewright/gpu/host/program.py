@@ -16,8 +16,18 @@ from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.dialects.gpu.memory import AllocOp, DeallocOp, MemcpyOp, MemsetOp, SetDefaultDeviceOp
 from tilewright.dialects.memref.types import is_ranked, memref_type
 from tilewright.gpu.host.functions import HANDLERS as CALLS
-from tilewright.gpu.host.functions import HostBody, HostUnit, call_runtime, host_body, host_function, in_row, slot_at
+from tilewright.gpu.host.functions import (
+    HostBody,
+    HostUnit,
+    call_runtime,
+    host_body,
+    host_function,
+    in_row,
+    slots_at,
+    total_slots,
+)
 from tilewright.gpu.host.signatures import CSignature
+from tilewright.gpu.host.tensor_maps import HANDLERS as TENSOR_MAPS
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.symbols import symbol_in, unchanging_symbols
 from tilewright.native import aggregates, host_buffers, pointers
@@ -30,15 +40,13 @@ from tilewright.native.host_buffers import check_size, sized_memref
 from tilewright.native.lowering import Handler, Lowering
 from tilewright.native.operations import OPERATIONS
 from tilewright.native.traps import Trap, Untranslatable
-from tilewright.native.values import I8, I32, I64, POINTER, MemRef, index
+from tilewright.native.values import I8, I32, I64, POINTER, MemRef, index, size_of
 from tilewright.native.views import mixed
 
 MAIN = "main"
 START = "start"
 """The name of `int64_t start(context, arguments, results)`, which calls the entry."""
 NO_STREAM = ir.Constant(POINTER, None)
-_FLOAT_BYTES: dict[type, int] = {ir.HalfType: 2, ir.FloatType: 4}
-"""Of LLVM's types that are no integers; all others have 8."""
 
 
 @dataclass
@@ -58,6 +66,11 @@ class HostProgram:
     """What machine code is made of."""
     _code: NativeModule | None = None
     _start: int = 0
+
+    @property
+    def result_slots(self) -> int:
+        """How much room the results take."""
+        return total_slots(types_of_parts(self.entry.function_type.outputs))
 
     def kernels(self) -> list[GPUFuncOp]:
         """The kernels that it launches."""
@@ -124,7 +137,7 @@ def host_program(module: ModuleOp, entry: str | None = None) -> HostProgram:
 def parameter_bytes(launch: LaunchFuncOp) -> list[int]:
     """How many bytes each of the flattened parameters of a kernel has."""
     parts = [part for operand in launch.kernel_operands for part in flattened_types(operand.type)]
-    return [-(-p.width // 8) if isinstance(p, ir.IntType) else _FLOAT_BYTES.get(p.__class__, 8) for p in parts]
+    return [size_of(part) for part in parts]
 
 
 def _define_start(unit: HostUnit, entry: FuncOp, native: ir.Function) -> None:
@@ -133,9 +146,9 @@ def _define_start(unit: HostUnit, entry: FuncOp, native: ir.Function) -> None:
     builder = ir.IRBuilder(start.append_basic_block("entry"))
     context, arguments, results = start.args
     type = entry.function_type
-    rooms = [slot_at(builder, results, number) for number in range(len(types_of_parts(type.outputs)))]
-    parts = enumerate(types_of_parts(type.inputs))
-    values = [builder.load(slot_at(builder, arguments, number), typ=part) for number, part in parts]
+    rooms, parts = slots_at(builder, results, types_of_parts(type.outputs)), types_of_parts(type.inputs)
+    places = slots_at(builder, arguments, parts)
+    values = [builder.load(place, typ=part) for place, part in zip(places, parts, strict=True)]
     builder.ret(builder.call(native, [context, *rooms, *values]))
 
 
@@ -261,6 +274,7 @@ OPERATION_HANDLERS: dict[str, Handler] = {
     **pointers.HANDLERS,
     **host_buffers.HANDLERS,
     **CALLS,
+    **TENSOR_MAPS,
     "memref.cast": _forget_rank,
     "gpu.launch_func": _launch,
     "gpu.alloc": _allocate,

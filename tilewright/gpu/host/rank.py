@@ -48,7 +48,6 @@ from tilewright.gpu.profile import LaunchProfile, Profile, full_name
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, Diagnostic, Severity, location_of, op_text
 from tilewright.ir.run_errors import Fault, Hang
 from tilewright.ir.symbols import symbol_in
-from tilewright.native.functions import types_of_parts
 
 
 @dataclass
@@ -154,7 +153,7 @@ def _call_entry(
         else:
             assert is_ranked(type), "arguments were checked"
             parts += array_parts(type, value, address)
-    bits = runtime.run(program.start, parts, len(types_of_parts(types.outputs)))
+    bits = runtime.run(program.start, parts, program.result_slots)
     for value, address in zip(arguments, placed, strict=True):
         if not isinstance(value, int | float):
             runtime.take_back(value, address)

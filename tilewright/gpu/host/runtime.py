@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.device.tensor_maps import MAP_BYTES, DataType, TensorMap
 from tilewright.gpu.device import DeviceError, GpuDevice, Heap, World
 from tilewright.gpu.host.context import HostContext, pointer_maker
 from tilewright.gpu.host.printing import PRINTS, SAMPLES, print_text
-from tilewright.native.context_layout import SLOT_BYTES
+from tilewright.native.context_layout import SLOT_BYTES, slot_count
 
 ALIGNMENT_BYTES = 256
 NOT_READY = "airgpu: symmetric heap not initialized"
@@ -59,6 +60,7 @@ class NativeRuntime(ABC):
             **SAMPLES,
             **PRINTS,
             "launch": self.launch,
+            "tensor_map": self._tensor_map,
             "exit": self._exit,
         }
         # ctypes frees what a pointer leads to with the pointer: they live as long as the runtime.
@@ -98,6 +100,20 @@ class NativeRuntime(ABC):
     def trapped(self) -> Exception:
         """What the context says of a trap."""
 
+    def _tensor_map(
+        self, to: int, address: int, data_type: int, swizzle: int, promotion: int, fill: int, rank: int, numbers: int
+    ) -> None:
+        """Describe an array to the copy engine; `numbers` is where sizes, strides in bytes and the box are."""
+        found = list((ctypes.c_int64 * (3 * rank)).from_address(numbers))
+        sizes, strides, box = (tuple(found[first : first + rank]) for first in range(0, 3 * rank, rank))
+        about = TensorMap(address, DataType.of(data_type), sizes, strides, box, swizzle, promotion, fill)
+        fault = None if about.is_empty else about.fault()
+        if fault is not None:
+            raise DeviceError(fault)
+        # drivers describe no array without elements, and nothing is copied of one
+        data = bytes(MAP_BYTES) if about.is_empty else self.device.tensor_map(about)
+        ctypes.memmove(to, data, MAP_BYTES)
+
     def _guarded(self, function: RuntimeFunction) -> RuntimeFunction:
         """A function for native code to call: what it raises ends the run."""
 
@@ -127,7 +143,11 @@ def shared_copy(array: Array) -> Array:
 
 def arguments_at(address: int, widths: Iterable[int]) -> list[bytes]:
     """The arguments of a launch, of so many bytes each, from the slots at an address."""
-    return [ctypes.string_at(address + SLOT_BYTES * place, width) for place, width in enumerate(widths)]
+    arguments = list[bytes]()
+    for width in widths:
+        arguments.append(ctypes.string_at(address, width))
+        address += SLOT_BYTES * slot_count(width)
+    return arguments
 
 
 class DeviceMemory:

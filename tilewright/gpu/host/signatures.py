@@ -126,5 +126,7 @@ _TABLE = {
 SYMBOLS = {name: CSignature(codes) for name, codes in _TABLE.items()}
 """By name; everything else is looked for in the C library."""
 
-LAUNCH = CSignature("v(illlllllp)")
-"""How a launch reaches the runtime: its number, blocks, threads, dynamic shared memory, and where its arguments are."""
+OWN = {"launch": CSignature("v(illlllllp)"), "tensor_map": CSignature("v(pliiiilp)")}
+"""What operations become, which programs cannot call. A launch has its number, blocks, threads, dynamic shared memory,
+and where its arguments are; a tensor map where it goes, the address, numbers of the driver for type, exchange of
+chunks, promotion and fill, how many dimensions there are, and where sizes, strides and the box are, innermost first."""

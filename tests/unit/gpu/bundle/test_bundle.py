@@ -95,6 +95,61 @@ def test_what_goes_wrong_is_said_with_the_place_in_the_source(tmp_path, tmp_path
     assert "program.mlir:30:14: error: 'func.call' op airgpu: symmetric heap out of memory" in done.stdout
 
 
+DESCRIBED = """
+!map = !nvgpu.tensormap.descriptor<tensor = memref<?x8xf16, 3>, swizzle = none, l2promo = none, oob = zero,
+  interleave = none>
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @copy_map(%map: !map, %out: memref<16xi64>) kernel {
+      %pointer = builtin.unrealized_conversion_cast %map : !map to !llvm.ptr
+      nvvm.prefetch tensormap, %pointer : !llvm.ptr
+      gpu.return
+    }
+  }
+  func.func @main(%x: memref<?x?xf16>, %out: memref<16xi64>, %rows: index) {
+    %one = arith.constant 1 : index
+    %row = arith.constant 8 : index
+    %map = nvgpu.tma.create.descriptor %x box[%rows, %row] : memref<?x?xf16> -> !map
+    gpu.launch_func @kernels::@copy_map blocks in (%one, %one, %one) threads in (%one, %one, %one)
+      args(%map : !map, %out : memref<16xi64>)
+    return
+  }
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "shape, rows, words",
+    [
+        pytest.param((3, 24), 2, [6 | 2 << 8, 24, 3, 0, 0, 0, 48], id="sizes and strides begin with the innermost"),
+        pytest.param((0, 24), 2, [0] * 7, id="the driver is not asked about an empty array"),
+    ],
+)
+def test_a_launch_gets_what_the_host_described(shape, rows, words, tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, DESCRIBED)
+    manifest = json.loads((folder / "bundle.json").read_text())
+    assert manifest["launches"][0]["parameters"] == [128, 8, 8, 8, 8, 8]
+    np.save(tmp_path / "x.npy", np.zeros(shape, np.float16))
+    options = [word for given in (tmp_path / "x.npy", "zeros", rows) for word in ("--arg", str(given))]
+    done = run_alone(folder, tmp_path_factory, *options, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr + done.stdout
+    found = np.load(tmp_path / "out" / "out.npy")
+    assert found[1:8].tolist() == words and [int(n) & 0xFFFF for n in found[11:13]] == (
+        [8, rows] if any(words) else [0, 0]
+    )
+
+
+@needs_compiler
+def test_what_the_engine_does_not_take_is_said_with_the_place_in_the_source(tmp_path, tmp_path_factory, capsys):
+    folder = compiled(tmp_path, DESCRIBED)
+    np.save(tmp_path / "x.npy", np.zeros((3, 9), np.float16))
+    options = [word for given in (tmp_path / "x.npy", "zeros", 2) for word in ("--arg", str(given))]
+    done = run_alone(folder, tmp_path_factory, *options)
+    text = "program.mlir:15:12: error: 'nvgpu.tma.create.descriptor' op has rows that are 18 bytes apart"
+    assert done.returncode == 1 and text in done.stdout
+
+
 RUNTIME_SIZES = """
 module attributes {gpu.container_module} {
   llvm.func @printf(!llvm.ptr, ...) -> i32
