@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -43,6 +44,8 @@ TENSOR_SIZES = [
 ]
 VARIANT_SIZES = [*((size, size, size) for size in (2048, 4096, 8192)), (4097, 4104, 4096)]
 """Of products with other choices than those of the library."""
+TILE_DEPTHS = 512, 2048, 4096
+"""Of products of one and two rounds of tiles of some rows: what a step takes, and what a tile takes besides."""
 RANDOM_SIZES = 5
 """Of each type, drawn by lot from a seed."""
 SAMPLES = 15
@@ -173,12 +176,17 @@ class Program:
         start = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(code)
         self.launches.clear()
         self.runtime.run(start, parts, self.manifest.results)
-        launches, device = [*self.launches], self.runtime.device
+        return self._again([*self.launches])
 
+    def each(self) -> list[Callable[[], Any]]:
+        """What launches the kernels of the last call again, one by one."""
+        return [self._again([launch]) for launch in self.launches]
+
+    def _again(self, launches: Sequence[Callable[[], None]]) -> Callable[[], Any]:
         def again() -> None:
             import torch
 
-            device.stream = torch.cuda.current_stream().cuda_stream
+            self.runtime.device.stream = torch.cuda.current_stream().cuda_stream
             for launch in launches:
                 launch()
 
@@ -248,6 +256,9 @@ def sizes_of(kind: str) -> list[tuple[int, int, int]]:
     """Fixed ones, and some by lot; rows of fp8 are multiples of 16 elements, which cuBLASLt wants."""
     draw = random.Random(kind.partition("-")[0])
     granule = 16 if kind.startswith("fp8") else 1
+    rows = re.search("rows=([0-9]+)", kind)
+    if rows:
+        return [(int(rows[1]) * 11 * times, 128 * 12, depth) for times in (1, 2) for depth in TILE_DEPTHS]
     fixed = VARIANT_SIZES if "-" in kind else SIZES if kind.startswith("f32") else TENSOR_SIZES
     drawn = [
         tuple(max(granule, draw.randrange(64, 5000) // granule * granule) for _ in range(3))
@@ -333,9 +344,12 @@ def products(folder: Path, device: Any, name: str, table: Table) -> None:
         calls = max(1, min(50, int(1e12 / (2 * m * n * k))))
         ours, theirs = in_turn([launch, theirs_work], calls)
         torch.backends.cuda.matmul.allow_tf32 = False
+        alone = in_turn(product.each(), calls) if len(product.launches) > 1 else []
+        parts = " + ".join(f"{1e3 * time:.1f}" for time in alone)
         rates = f"{2e-9 * m * n * k / ours:.0f} TFLOP/s, cuBLAS {2e-9 * m * n * k / theirs:.0f}"
         print(
-            f"{name} {m}x{n}x{k}: {ours:.4f} ms, {theirs:.4f} ms, {rates}, {theirs / ours:.2f}, error {error:.0e}",
+            f"{name} {m}x{n}x{k}: {ours:.4f} ms, {theirs:.4f} ms, {rates}, {theirs / ours:.2f}, error {error:.0e}"
+            + (f", kernels {parts} us" if parts else ""),
             flush=True,
         )
         table.add(f"{name} {m}x{n}x{k} of cuBLAS", theirs / ours, wanted_ratio(name, m, n, k))

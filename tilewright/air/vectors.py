@@ -87,6 +87,16 @@ class Vector(Value):
         type = VectorType(cast(Any, target), [self.width])
         return Vector(build(op_class, results=[type], input=self).results[0])
 
+    def bitcast(self, dtype: Any) -> Vector:
+        """The same bits as elements of another type."""
+        element = element_of(dtype)
+        source = self.vector_type.element_type
+        bits = self.width * source.bitwidth
+        if bits % cast(Any, element).bitwidth:
+            refuse(f"{bits} bits are no whole number of {element}")
+        type = VectorType(cast(Any, element), [bits // cast(Any, element).bitwidth])
+        return Vector(build(shape.BitcastOp, results=[type], source=self).results[0])
+
     def sum(self) -> ScalarValue:
         """The sum of the elements."""
         total = self[0]

@@ -14,6 +14,7 @@ from gpu_kernels import assembled, compiled, kernel, needs_ptxas
 from tilewright.air import library
 from tilewright.air.functions import Jit
 from tilewright.air.library import Schedule, tensor_block
+from tilewright.air.library.schedules import HEIGHTS
 from tilewright.air.library.tensor_block import TensorBlock
 from tilewright.air.library.tensor_cores import tensor_product
 from tilewright.air.library.tile_writers import EngineWriter
@@ -22,6 +23,9 @@ from tilewright.ir.run_errors import Fault
 
 HOPPER: dict[str, Any] = {"chip": "sm_90a"}
 BF16, E4M3, E5M2 = ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
+
+
+PLAIN, CLUSTERS = Schedule(rows=128), Schedule(rows=128, cluster=2)
 
 
 def drawn(*shape: int, dtype) -> np.ndarray:
@@ -58,7 +62,7 @@ def test_one_build_multiplies_all_sizes_on_tensor_cores(dtype, layouts) -> None:
 )
 def test_f32_on_tensor_cores(precision: str, error: float) -> None:
     a, b = drawn(70, 41, dtype=np.float32), drawn(41, 71, dtype=np.float32)
-    found = library.matmul(a, b, precision=precision, **HOPPER)
+    found = library.matmul(a, b, precision=precision, schedule=PLAIN, **HOPPER)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     assert np.linalg.norm(found - exact) / np.linalg.norm(exact) < error
     # tf32 has 10 bits: it is not f32 that was multiplied
@@ -73,12 +77,28 @@ def test_stacks_with_what_follows_on_tensor_cores() -> None:
     assert found.dtype == BF16 and np.allclose(found.astype(np.float32), exact, rtol=1e-2, atol=1e-2)
 
 
-PLAIN, CLUSTERS = Schedule(), Schedule(cluster=2)
+@pytest.mark.parametrize("m, n, k", [(64, 64, 0), (0, 64, 16), (64, 0, 16)])
+def test_matrices_without_elements_are_described_to_no_driver(m: int, n: int, k: int) -> None:
+    a, b, c = np.zeros((1, m, k), np.float16), np.zeros((1, k, n), np.float16), np.full((1, m, n), 7, np.float32)
+    constants = {"computed_in": "f16", "layouts": ("row", "row"), "has_bias": False, "function": None}
+    Jit(tensor_product.function, **HOPPER)(a, b, np.zeros(1, np.float32), c, 1.0, **constants)
+    assert not c.any()
+
+
 SCHEDULES = {
-    "two blocks": Schedule(blocks=2),
-    "one block": Schedule(blocks=1),
-    "a cluster": Schedule(blocks=2, cluster=2),
+    "two blocks": Schedule(rows=128, blocks=2),
+    "one block": Schedule(rows=128, blocks=1),
+    "a cluster": Schedule(rows=128, blocks=2, cluster=2),
 }
+
+
+@pytest.mark.parametrize("rows", HEIGHTS)
+def test_tiles_of_all_heights_give_the_same(rows: int) -> None:
+    # of several tiles with a rest, and so deep that places in memory of the block are used again
+    m, n, k = rows + 24, 136, 600
+    a, b = drawn(m, k, dtype=np.float16), drawn(k, n, dtype=np.float16)
+    found = library.matmul(a, b, out_dtype=np.float32, schedule=Schedule(rows=rows), **HOPPER)
+    assert np.allclose(found, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=[*SCHEDULES])
@@ -98,8 +118,12 @@ def test_a_schedule_has_a_cluster_at_least() -> None:
         Schedule(cluster=3)
     with pytest.raises(ArgumentError, match="there is a cluster of 2 at least, not 1 blocks"):
         Schedule(blocks=1, cluster=2)
+    with pytest.raises(ArgumentError, match=r"a tile has 64, 80, .*, 320 rows, not 100"):
+        Schedule(rows=100)
 
 
+# places for four steps, of seven: they are used again
+FEW_STAGES, FEW_STAGES_OF_CLUSTERS = Schedule(rows=256), Schedule(rows=256, cluster=2)
 WAITS = {"full": "_step", "empty": "_copy"}
 """What waits for tiles that are full, and for those that are empty."""
 
@@ -122,7 +146,7 @@ def leave_out_waits(monkeypatch, method: str) -> None:
 def checked_product(
     monkeypatch,
     broken: str | None,
-    schedule: Schedule = PLAIN,
+    schedule: Schedule = FEW_STAGES,
     layouts: tuple[str, str] = ("row", "row"),
 ) -> None:
     """A product of several steps under the watch for races, with late stores, and with something left out."""
@@ -138,7 +162,7 @@ def checked_product(
     )
     if broken == "read":
         # boxes are filled again while the engine reads them
-        monkeypatch.setattr(EngineWriter, "_wait", lambda self, left: None)
+        monkeypatch.setattr(EngineWriter, "_wait", lambda self: None)
     if broken == "seen":
         # the engine does not see what lanes have stored
         monkeypatch.setattr(EngineWriter, "_show", lambda self: None)
@@ -148,7 +172,7 @@ def checked_product(
     assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("schedule", [PLAIN, CLUSTERS, *SCHEDULES.values()], ids=["plain", "clusters", *SCHEDULES])
+@pytest.mark.parametrize("schedule", [FEW_STAGES, CLUSTERS, *SCHEDULES.values()], ids=["few", "clusters", *SCHEDULES])
 def test_products_on_tensor_cores_have_no_races(monkeypatch, schedule: Schedule) -> None:
     checked_product(monkeypatch, None, schedule)
 
@@ -166,9 +190,9 @@ def test_products_of_clusters_by_columns_have_no_races(monkeypatch) -> None:
 @pytest.mark.parametrize(
     "broken, schedule",
     [
-        ("full", PLAIN),
-        ("products", PLAIN),
-        pytest.param("empty", CLUSTERS, id="empty: a tile of the other block is overwritten"),
+        ("full", FEW_STAGES),
+        ("products", FEW_STAGES),
+        pytest.param("empty", FEW_STAGES_OF_CLUSTERS, id="empty: a tile of the other block is overwritten"),
     ],
 )
 def test_a_wait_that_is_missing_is_a_race(monkeypatch, broken: str, schedule: Schedule) -> None:

@@ -1,19 +1,20 @@
-"""Addresses of arrays as numbers, and instructions of NVIDIA's GPUs that no operation stands for."""
+"""Addresses of arrays as numbers, and what a warp does together on NVIDIA's GPUs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import UnitAttr, i1, i32, i64
+from xdsl.dialects.builtin import i1, i32, i64
 
 from tilewright.air.arrays import Array
+from tilewright.air.trace import current
 from tilewright.dialects import llvm
 from tilewright.dialects import memref as ops
 from tilewright.dialects._nvvm_copies import CLUSTER_POINTER, SHARED_POINTER
 from tilewright.dialects._nvvm_stores import ElectSyncOp, SyncWarpOp
 from tilewright.dialects._syntax import INDEX
-from tilewright.iron.builders.handles import Value, ssa_of, value_of
+from tilewright.dialects.nvvm import GridDepAction, GridDepActionAttr, GridDepControlOp
+from tilewright.iron.builders.handles import Value, value_of
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, constant
 
@@ -45,19 +46,20 @@ def cluster_pointer(address: ScalarValue) -> Value:
     return value_of(build(llvm.IntToPtrOp, results=[CLUSTER_POINTER], input=address).results[0])
 
 
-def effect(lines: Sequence[str], constraints: str, values: Sequence[Any]) -> None:
-    """Instructions that are there for what they do."""
-    fields: dict[str, Any] = {
-        "asm_string": f"{{ {' '.join(lines)} }}",
-        "constraints": f"{constraints},~{{memory}}",
-        "has_side_effects": UnitAttr(),
-    }
-    build(llvm.InlineAsmOp, operands_=[ssa_of(value) for value in values], **fields)
-
-
 def warp_sync() -> None:
     """Wait for the other lanes of the warp, and see what they have stored."""
     build(SyncWarpOp, mask=constant(-1, i32))
+
+
+def meet_launches() -> None:
+    """Let the next launch begin, and wait for the one before this: on GPUs where launches can begin early.
+
+    All lanes come here, before they access memory that other launches do.
+    """
+    if current().target.begins_early:
+        for action in (GridDepAction.LAUNCH_DEPENDENTS, GridDepAction.WAIT):
+            fields: dict[str, Any] = {"kind": GridDepActionAttr(action)}
+            build(GridDepControlOp, **fields)
 
 
 def elected() -> ScalarValue:

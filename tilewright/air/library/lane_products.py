@@ -108,7 +108,7 @@ def lane_product(
     def emit(cost: TileCost, shares: Any) -> None:
         problem, tiles = Problem(a, b, finish, layouts, sizes), COSTS[cost]
         grid = cdiv(m, tiles.m), cdiv(n, tiles.n)
-        division = Division.of(cost, grid[0] * grid[1] * batch, cdiv(sizes[2], tiles.step), shares)
+        division = Division.of(cost.slots, grid[0] * grid[1] * batch, cdiv(sizes[2], tiles.step), shares)
         room = array((math.maximum(division.parts, 1) * (tiles.m * tiles.n),), f32)
         parts = FlatArray(room.ssa, f32, (division.parts, tiles.vectors, tiles.threads, VECTOR))
         work = Work(problem, tiles, grid, division, parts)

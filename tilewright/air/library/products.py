@@ -18,7 +18,7 @@ from tilewright.air.library.lane_products import lane_product
 from tilewright.air.library.matrix_cores import matrix_instruction, matrix_product
 from tilewright.air.library.schedules import Schedule
 from tilewright.air.library.tensor_cores import tensor_product
-from tilewright.air.library.tile_model import MOST_ITEMS, SHARES
+from tilewright.air.library.tile_model import MOST_ITEMS, MOST_SHARES
 from tilewright.air.ops import gelu, relu, sigmoid, silu, tanh
 from tilewright.air.program import default_chip
 from tilewright.device.gpu_targets import GPU_TARGETS, Vendor
@@ -81,7 +81,7 @@ def matmul(
         raise ArgumentError(f"arrays of shape {np.shape(a)} and {np.shape(b)} have no product in layouts {layouts}")
     if k == 0:
         left, right, layouts = np.zeros((batch, m, 1), left.dtype), np.zeros((batch, 1, n), left.dtype), ("row", "row")
-    if batch * -(-m // LEAST_TILE) * -(-n // LEAST_TILE) * max(SHARES) > MOST_ITEMS:
+    if batch * -(-m // LEAST_TILE) * -(-n // LEAST_TILE) * MOST_SHARES > MOST_ITEMS:
         raise ArgumentError(
             f"{batch} products of {m} x {n} are more tiles than can be numbered: multiply a part at a time"
         )

@@ -1,61 +1,69 @@
 """The work of a block of a product on tensor cores: one wave has tiles copied, two groups of four multiply them.
 
+What they compute is the transposed tile: their instructions take 64 columns of C as rows, and rows of C as columns, of
+which there may be any multiple of 8. So tiles of as many rows are made as divide C well.
+
 Barriers in memory of the block say which of its places for tiles are full and which are empty. They go on counting from
 one tile of C to the next, so that tiles for the next one come while sums of the present one are stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, i16, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, UnitAttr, i16, i32, i64
 
-from tilewright.air.arrays import Array
 from tilewright.air.dtypes import f32, ui8, value_type
-from tilewright.air.escapes import EMULATOR
 from tilewright.air.levels import sequential, yield_
 from tilewright.air.library.assembly import (
     ALIGNMENT,
-    address_of,
     cluster_pointer,
-    effect,
     elected,
+    meet_launches,
     near_address,
     near_pointer,
 )
-from tilewright.air.library.operands import MAP_BYTES, ROW_BYTES, Element
+from tilewright.air.library.operands import ROW_BYTES, Element, descriptor_pointer
 from tilewright.air.library.tile_model import Item
 from tilewright.air.messages import FlatArray
 from tilewright.air.tiles import shared
-from tilewright.air.trace import current
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.dialects import _nvvm_clusters as clusters
 from tilewright.dialects import _nvvm_copies as copies
 from tilewright.dialects import _nvvm_matrices as matrices
 from tilewright.dialects import llvm
+from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_
 from tilewright.iron.builders.handles import Value, value_of
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_index, constant
 
-GROUPS, GROUP_ROWS, GROUP_WAVES, LANES = 2, 64, 4, 32
-ROWS = GROUPS * GROUP_ROWS
+GROUPS, GROUP_COLUMNS, GROUP_WAVES, LANES = 2, 64, 4, 32
+COLUMNS = GROUPS * GROUP_COLUMNS
+"""Of a tile of C."""
 COPIER = GROUPS * GROUP_WAVES
 """The wave behind those that multiply."""
-STAGES = 4
+STAGES = 8
+"""Places for tiles of a step, at most."""
+ROOM = 192 << 10
+"""Bytes for all of them."""
+WIDEST, MOST_BOX_ROWS = 256, 256
+"""Rows of C that one instruction takes, and that the engine copies at a time."""
 SWIZZLED = 1 << 62
 """In a matrix descriptor: chunks of 16 bytes are exchanged within 128 bytes."""
 GROUP_BYTES = 8 * ROW_BYTES
 """Rows whose chunks are exchanged in all ways."""
 STEP_BYTES = 32
 """Of depth, that one instruction multiplies."""
-PRODUCTS_LEFT = 1
-"""Steps whose products may be on their way when the place of the one before is given back."""
+PRODUCTS_LEFT, MORE_PRODUCTS_LEFT = 1, 1
+"""Steps whose products may be on their way when the place of the one before them is given back: more short ones."""
 WAIT_TICKS = 10_000_000
-FEW_REGISTERS, MANY_REGISTERS = 72, 216
+FEW_REGISTERS, MANY_REGISTERS = 40, 232
 """Of each lane of a group of waves that copies, and of those that multiply: together what a multiprocessor has."""
+FEW_ROWS = 128
+"""Sums of so many, and what else a lane has, fit into its share of registers."""
 
 
 @dataclass(frozen=True)
@@ -63,49 +71,73 @@ class TensorTile:
     """A tile of C, how the tiles of A and B lie that it is made of, and where in memory of the block they are."""
 
     element: Element
-    columns: int
+    rows: int
     a_across: bool
     b_across: bool
     cluster: int = 1
-    """Blocks that compute tiles below each other: each has a part of their B copied to all of them."""
+    """Blocks that compute tiles beside each other: each has a part of their A copied to all of them."""
 
     @property
     def part_bytes(self) -> int:
-        """Of what the engine copies at a time where rows lie across the depth: a row is as wide as it is deep then."""
+        """Of a part of a tile whose rows lie across the depth: it is as wide as it is deep then."""
         return self.element.row * ROW_BYTES
 
     @property
-    def a_bytes(self) -> int:
-        return ROWS * ROW_BYTES
+    def b_bytes(self) -> int:
+        return COLUMNS * ROW_BYTES
+
+    @property
+    def a_rows(self) -> int:
+        """Rows of A in memory of the block: parts that lie across the depth come whole."""
+        row = self.element.row
+        return -(-self.rows // row) * row if self.a_across else self.rows
+
+    @property
+    def copied_rows(self) -> int:
+        """Of A and B together, that a block has copied for a step."""
+        return COLUMNS + self.a_rows // self.cluster
 
     @property
     def stage_bytes(self) -> int:
-        return (ROWS + self.columns) * ROW_BYTES
+        return self.b_bytes + self.a_rows * ROW_BYTES
+
+    @property
+    def stages(self) -> int:
+        return min(ROOM // self.stage_bytes, STAGES)
+
+    @property
+    def products_left(self) -> int:
+        return PRODUCTS_LEFT if self.rows > FEW_ROWS else MORE_PRODUCTS_LEFT
 
     @property
     def full(self) -> int:
         """Where the barriers are that say that a stage is full, and behind them those that it is empty."""
-        return STAGES * self.stage_bytes
+        return self.stages * self.stage_bytes
 
     @property
     def empty(self) -> int:
-        return self.full + 8 * STAGES
+        return self.full + 8 * self.stages
 
     @property
     def bytes(self) -> int:
-        return self.empty + 8 * STAGES + ALIGNMENT
+        return self.empty + 8 * self.stages + ALIGNMENT
+
+    @property
+    def instruction_rows(self) -> int:
+        """Rows of C that one instruction takes: as few instructions as can be, all of the same."""
+        return self.rows // -(-self.rows // WIDEST)
 
     @property
     def sums(self) -> int:
         """That each lane has."""
-        return GROUP_ROWS * self.columns // (GROUP_WAVES * LANES)
+        return sums_of(self.rows)
 
     @property
     def boxes(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """What the engine copies at a time, of A and of B: of a row, and how many rows."""
-        row = self.element.row
-        b_rows = row if self.b_across else self.columns // self.cluster
-        return (row, row if self.a_across else ROWS), (row, b_rows)
+        row, a_rows = self.element.row, self.rows // self.cluster
+        a_rows //= -(-a_rows // MOST_BOX_ROWS)
+        return (row, row // self.cluster if self.a_across else a_rows), (row, row if self.b_across else COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -116,6 +148,27 @@ class TileWork:
     column: Any
     matrix: Any
     item: Item
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The stage that comes next, and the parity of how often all of them were used before."""
+
+    stage: Any
+    parity: Any
+
+    @property
+    def carried(self) -> list[Any]:
+        return [self.stage, self.parity]
+
+    def next(self, stages: int) -> Turn:
+        on = self.stage + 1
+        begins = on == stages
+        return Turn(math.where(begins, 0, on), math.where(begins, 1 - self.parity, self.parity))
+
+    def before(self, stages: int, count: int) -> Any:
+        """The stage so many before."""
+        return math.where(self.stage < count, self.stage + stages, self.stage) - count
 
 
 class TileWriter(Protocol):
@@ -138,28 +191,29 @@ class TensorBlock:
     Sums of parts of tiles are left in `parts`, as each lane has them.
     """
 
-    def __init__(self, tile: TensorTile, maps: Array, items: tuple[Any, Any, Any], parts: FlatArray):
+    def __init__(self, tile: TensorTile, maps: Sequence[Value], items: tuple[Any, Any, Any], parts: FlatArray):
         self.tile, self.items, self.parts = tile, items, parts
         self.shared = near_address(shared(tile.bytes, ui8))
-        self.maps = address_of(maps)
+        self.maps = maps
         self.rank: Any = None
         """The number of the block in its cluster."""
         if tile.cluster > 1:
             self.rank = as_index(ScalarValue(build(clusters.ClusterRankOp, results=[i32]).results[0]))
 
-    def run(self, work_of: Callable[[Any], TileWork], writer: TileWriter) -> None:
-        """Compute tiles; `work_of` says what there is to do for a number."""
+    def run(self, item_of: Callable[[Any], Item], place_of: Callable[[Item], TileWork], writer: TileWriter) -> None:
+        """Compute tiles: `item_of` says what there is to do for a number, and `place_of` where in C that is."""
         writer.begin(self)
         with if_(wave() == COPIER, hasElse=False):
             self._prepare()
+        meet_launches()
         self._meet()
         with if_(wave() >= COPIER) as parts:
             self._take_registers(matrices.SetMaxRegisterAction.DECREASE, FEW_REGISTERS)
             with if_((wave() == COPIER) & elected(), hasElse=False):
-                self._each(lambda number, used: self._copy(work_of(number), used))
+                self._each(lambda number, turn: self._copy(place_of(item_of(number)), turn))
         with else_(parts):
             self._take_registers(matrices.SetMaxRegisterAction.INCREASE, MANY_REGISTERS)
-            self._each(lambda number, used: self._compute(work_of(number), used, writer))
+            self._each(lambda number, turn: self._compute(item_of(number), place_of, turn, writer))
             writer.end()
         if self.tile.cluster > 1:
             # memory of a block has to stay while others copy to it and arrive at its barriers
@@ -174,43 +228,28 @@ class TensorBlock:
         build(clusters.ClusterWaitOp)
 
     def _take_registers(self, action: matrices.SetMaxRegisterAction, count: int) -> None:
-        """Four waves have so many registers from here on."""
+        """Four waves have so many registers from here on, if any of a block needs more than its share."""
+        if self.tile.rows <= FEW_ROWS:
+            return
         fields: dict[str, Any] = {"action": matrices.SetMaxRegisterActionAttr(action)}
         build(matrices.SetMaxRegisterOp, regCount=IntegerAttr(count, i32), **fields)
 
-    def _each(self, body: Callable[[Any, Any], Any]) -> None:
-        """Build what is done for each item; `body` takes its number and how many stages were used before it."""
+    def _each(self, body: Callable[[Any, Turn], Turn]) -> None:
+        """Build what is done for each item; `body` takes its number and the stage to begin with, and gives the next."""
         begin, end, step = self.items
-        for number, used, _ in sequential(begin, end, step, iter_args=[as_index(0)]):
-            yield_([body(number, used)])
+        for number, turn, _ in sequential(begin, end, step, iter_args=[as_index(0), as_index(0)]):
+            yield_(body(number, Turn(*turn)).carried)
 
     def _prepare(self) -> None:
-        """Barriers, and the descriptions as they are now."""
+        """Barriers, and descriptions that the engine will need."""
         with if_(lane() == 0, hasElse=False):
-            for stage in range(STAGES):
+            for number in range(len(self.maps)):
+                build(copies.PrefetchOp, addr=self.map(number), tensormap=UnitAttr())
+            for stage in range(self.tile.stages):
                 for start, count in ((self.tile.full, 1), (self.tile.empty, COPIER * self.tile.cluster)):
                     place = near_pointer(self.shared + (start + 8 * stage))
                     build(copies.MBarrierInitOp, addr=place, count=constant(count, i32))
         build(copies.FenceMbarrierInitOp)
-        self.see_maps(range(2))
-
-    def see_maps(self, numbers: Iterable[int]) -> None:
-        """Let the engine see descriptions as they are now, where this wave asks it for something."""
-        if current().backend != EMULATOR:
-            lines = [".reg .b64 far;"]
-            for number in numbers:
-                lines.append(f"add.s64 far, $0, {MAP_BYTES * number};")
-                lines.append(f"fence.proxy.tensormap::generic.acquire.gpu [far], {MAP_BYTES};")
-            effect(lines, "l", [self.maps])
-
-    def _turn(self, work: TileWork, used: Any, step: Any) -> tuple[Any, Any]:
-        """The stage of a step, and the parity of how often the stage was used before."""
-        number = step - work.item.first + used
-        return number % STAGES, number // STAGES % 2
-
-    def _used(self, work: TileWork, used: Any) -> Any:
-        """Stages that were used up to the end of a tile."""
-        return used + (as_index(work.item.last) - work.item.first)
 
     def _place(self, offset: int, stage: Any, size: int) -> ScalarValue:
         """Of a stage, among things of that size."""
@@ -220,111 +259,108 @@ class TensorBlock:
         place, ticks = near_pointer(barrier), constant(WAIT_TICKS, i32)
         build(copies.MBarrierTryWaitParityOp, addr=place, phase=parity.astype(i32), ticks=ticks)
 
-    def _copy(self, work: TileWork, used: Any) -> Any:
+    def _copy(self, work: TileWork, turn: Turn) -> Turn:
         """One lane has all tiles copied, as soon as their places are empty."""
-        tile = self.tile
+        tile, results = self.tile, list[Any]()
         row, column, matrix = (as_index(place).astype(i32) for place in (work.row, work.column, work.matrix))
-        for step in sequential(work.item.first, work.item.last):
-            stage, parity = self._turn(work, used, step)
-            self._wait(self._place(tile.empty, stage, 8), 1 - parity)
-            full = self._place(tile.full, stage, 8)
+        for step, now, results in sequential(work.item.first, work.item.last, iter_args=turn.carried):  # noqa: B007
+            now = Turn(*now)
+            self._wait(self._place(tile.empty, now.stage, 8), 1 - now.parity)
+            full = self._place(tile.full, now.stage, 8)
             size = constant(tile.stage_bytes, i32)
             build(copies.MBarrierArriveExpectTxOp, addr=near_pointer(full), txcount=size, predicate=None)
-            depth, start = (step * tile.element.row).astype(i32), self._place(0, stage, tile.stage_bytes)
-            self._bring(0, start, row, depth, matrix, full, tile.a_across, ROWS, None)
-            to, own = start + tile.a_bytes, tile.columns // tile.cluster
-            everywhere = None
-            if self.rank is not None:
-                # each block brings a part for all of them
-                to, column = to + self.rank.astype(i64) * (own * ROW_BYTES), column + self.rank.astype(i32) * own
-                everywhere = constant((1 << tile.cluster) - 1, i16)
-            self._bring(1, to, column, depth, matrix, full, tile.b_across, own, everywhere)
-        return self._used(work, used)
+            depth, start = (step * tile.element.row).astype(i32), self._place(0, now.stage, tile.stage_bytes)
+            self._bring(1, start, (column, depth, matrix), full)
+            self._bring(0, start + tile.b_bytes, (row, depth, matrix), full)
+            yield_(now.next(tile.stages).carried)
+        return Turn(*results)
 
-    def _bring(
-        self,
-        number: int,
-        to: ScalarValue,
-        first: Any,
-        depth: Any,
-        matrix: Any,
-        full: Any,
-        across: bool,
-        extent: int,
-        blocks: Any,
-    ) -> None:
-        """A tile of one matrix: whole if its rows lie along the depth, else in parts as wide as a row."""
-        row = self.tile.element.row
-        parts = range(extent // row) if across else range(1)
-        for part in parts:
-            at = first + part * row if part else first
-            places = [at, depth, matrix] if across else [depth, at, matrix]
-            target = to + part * self.tile.part_bytes if part else to
+    def _bring(self, number: int, to: ScalarValue, first: tuple[Any, Any, Any], full: Any) -> None:
+        """A tile of A or B; of one that blocks of a cluster share, the part that this one copies to all of them."""
+        tile, (at, depth, matrix), blocks = self.tile, first, None
+        across, extent = ((tile.a_across, tile.a_rows), (tile.b_across, COLUMNS))[number]
+        rows, row = tile.boxes[number][1], tile.element.row
+        # parts as wide as a row, or as high as the engine copies
+        step = row if across else rows
+        if self.rank is not None and number == 0:
+            own = rows if across else extent // tile.cluster
+            skipped, blocks = self.rank.astype(i32) * own, constant((1 << tile.cluster) - 1, i16)
+            at, depth = (at, depth + skipped) if across else (at + skipped, depth)
+            to, extent = to + self.rank.astype(i64) * (own * ROW_BYTES), extent if across else own
+        for part in range(extent // step):
+            begin = at + part * step if part else at
             build(
                 copies.CpAsyncBulkTensorGlobalToSharedClusterOp,
-                dst_mem=cluster_pointer(target),
+                dst_mem=cluster_pointer(to + part * step * ROW_BYTES if part else to),
                 tma_descriptor=self.map(number),
-                coordinates=places,
+                coordinates=[begin, depth, matrix] if across else [depth, begin, matrix],
                 mbar=near_pointer(full),
                 multicast_mask=blocks,
             )
 
     def map(self, number: int) -> Value:
         """A pointer to a description."""
-        address = self.maps + MAP_BYTES * number if number else self.maps
-        return value_of(build(llvm.IntToPtrOp, results=[llvm.LLVMPointerType()], input=address).results[0])
+        return descriptor_pointer(self.maps[number])
 
-    def _compute(self, work: TileWork, used: Any, writer: TileWriter) -> Any:
-        sums, item = self._multiply(work, used), work.item
-        # the last stage, which no later step gives back
-        stage, _ = self._turn(work, used, as_index(item.last) - 1)
-        self._give_back(stage, as_index(item.last) > item.first)
+    def _compute(self, item: Item, place_of: Callable[[Item], TileWork], turn: Turn, writer: TileWriter) -> Turn:
+        tile = self.tile
+        results, turn = self._multiply(item, turn)
+        # found while the last products are on their way
+        work, steps = place_of(item), as_index(item.last) - item.first
+        sums = self._finished(results)
+        # the last stages, which no later step gives back
+        for left in range(tile.products_left, 0, -1):
+            self._give_back(turn.before(tile.stages, left), steps >= left)
         with if_(item.is_whole) as is_whole:
             writer.write(work, sums)
-        with else_(is_whole), if_(as_index(item.last) > item.first, hasElse=False):
+        with else_(is_whole), if_(steps > 0, hasElse=False):
             for place, total in enumerate(sums):
                 self.parts[item.part, place, own_thread()] = total
-        return self._used(work, used)
+        return turn
 
-    def _multiply(self, work: TileWork, used: Any) -> list[ScalarValue]:
+    def _multiply(self, item: Item, turn: Turn) -> tuple[list[Value], Turn]:
+        """Sums of a tile, whose last products may be on their way, and the stage that comes next."""
         tile = self.tile
-        type = llvm.LLVMStructType.from_type_list([value_type(f32)] * tile.sums)
-        start = value_of(build(llvm.ZeroOp, results=[type]).results[0])
-        group_bytes = tile.part_bytes * (GROUP_ROWS // tile.element.row) if tile.a_across else GROUP_ROWS * ROW_BYTES
+        count = tile.rows // tile.instruction_rows
+        type = llvm.LLVMStructType.from_type_list([value_type(f32)] * (tile.sums // count))
+        starts = [value_of(build(llvm.ZeroOp, results=[type]).results[0]) for _ in range(count)]
+        group_bytes = (
+            GROUP_COLUMNS // tile.element.row * tile.part_bytes if tile.b_across else GROUP_COLUMNS * ROW_BYTES
+        )
         group = (wave() // GROUP_WAVES * group_bytes).astype(i64)
-        results: Any = ()
-        for at, sums, results in sequential(work.item.first, work.item.last, iter_args=[start]):  # noqa: B007
-            yield_([self._step(work, used, at, sums, group)])
-        build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(0, i64))
-        return [
-            ScalarValue(
-                build(
-                    llvm.ExtractValueOp,
-                    results=[value_type(f32)],
-                    container=results,
-                    position=DenseArrayBase.from_list(i64, [place]),
-                ).res
-            )
-            for place in range(tile.sums)
-        ]
+        carried, results = [*starts, *turn.carried], list[Any]()
+        for at, now, results in sequential(item.first, item.last, iter_args=carried):  # noqa: B007
+            yield_(self._step(Turn(*now[count:]), now[:count], group, as_index(at) - item.first))
+        return results[:count], Turn(*results[count:])
 
-    def _step(self, work: TileWork, used: Any, at: Any, sums: Value, group: Any) -> Value:
-        """Multiply the tiles of one stage; when the ones before are multiplied, their place is empty."""
-        tile = self.tile
-        stage, parity = self._turn(work, used, at)
-        place = self._place(0, stage, tile.stage_bytes)
-        self._wait(self._place(tile.full, stage, 8), parity)
-        a = _descriptor(place + group, tile.part_bytes, tile.a_across)
-        b = _descriptor(place + tile.a_bytes, tile.part_bytes, tile.b_across)
+    def _finished(self, results: Sequence[Value]) -> list[ScalarValue]:
+        """Sums, when all products are added to them."""
+        build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(0, i64))
+        found = list[ScalarValue]()
+        for sums in results:
+            for place in range(self.tile.sums // len(results)):
+                at = DenseArrayBase.from_list(i64, [place])
+                op = build(llvm.ExtractValueOp, results=[value_type(f32)], container=sums, position=at)
+                found.append(ScalarValue(op.res))
+        return found
+
+    def _step(self, turn: Turn, sums: Sequence[Value], group: Any, done: Any) -> list[Any]:
+        """Multiply the tiles of one stage, after `done` others; the place of an earlier one is empty then."""
+        tile, after = self.tile, [*sums]
+        place = self._place(0, turn.stage, tile.stage_bytes)
+        self._wait(self._place(tile.full, turn.stage, 8), turn.parity)
+        b = _descriptor(place + group, tile.part_bytes, tile.b_across)
+        a = _descriptor(place + tile.b_bytes, tile.part_bytes, tile.a_across)
         build(matrices.WgmmaFenceAlignedOp)
         for number in range(ROW_BYTES // STEP_BYTES):
-            deeper = [self._deeper(number, across) for across in (tile.a_across, tile.b_across)]
-            sums = self._product(a + deeper[0] if number else a, b + deeper[1] if number else b, sums)
+            a_deeper, b_deeper = (self._deeper(number, across) for across in (tile.a_across, tile.b_across))
+            for part, before in enumerate(after):
+                further = a_deeper + (part * tile.instruction_rows * ROW_BYTES >> 4)
+                after[part] = self._product(b + b_deeper if number else b, a + further if further else a, before)
         build(matrices.WgmmaGroupSyncAlignedOp)
-        build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(PRODUCTS_LEFT, i64))
-        # in the first step there is none before
-        self._give_back((stage + (STAGES - 1)) % STAGES, at != work.item.first)
-        return sums
+        build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(tile.products_left, i64))
+        self._give_back(turn.before(tile.stages, tile.products_left), done >= tile.products_left)
+        return [*after, *turn.next(tile.stages).carried]
 
     def _give_back(self, stage: Any, where: Any) -> None:
         """Say that a stage is empty, to all blocks that copy to it."""
@@ -340,9 +376,10 @@ class TensorBlock:
         rows = number * self.tile.element.depth * ROW_BYTES
         return (rows if across else number * STEP_BYTES) >> 4
 
-    def _product(self, a: ScalarValue, b: ScalarValue, sums: Value) -> Value:
+    def _product(self, left: ScalarValue, right: ScalarValue, sums: Value) -> Value:
+        """Columns of C by rows of C: B is the left matrix, with its columns as rows, and A the right one."""
         tile, kind = self.tile, matrices.WGMMAType(self.tile.element.name)
-        shape = matrices.MMAShapeAttr(*(IntAttr(n) for n in (GROUP_ROWS, tile.columns, tile.element.depth)))
+        shape = matrices.MMAShapeAttr(*map(IntAttr, (GROUP_COLUMNS, tile.instruction_rows, tile.element.depth)))
         row, column = matrices.MMALayoutAttr(matrices.MMALayout.ROW), matrices.MMALayoutAttr(matrices.MMALayout.COL)
         one = matrices.WGMMAScaleInAttr(matrices.WGMMAScaleIn.ONE)
         fields: dict[str, Any] = {
@@ -353,11 +390,18 @@ class TensorBlock:
             "scaleD": matrices.WGMMAScaleOutAttr(matrices.WGMMAScaleOut.ONE),
             "scaleA": one,
             "scaleB": one,
-            "layoutA": column if tile.a_across else row,
-            "layoutB": row if tile.b_across else column,
+            "layoutA": column if tile.b_across else row,
+            "layoutB": row if tile.a_across else column,
         }
-        op = build(matrices.WgmmaMmaAsyncOp, results=[sums.type], inouts=sums, descriptorA=a, descriptorB=b, **fields)
+        op = build(
+            matrices.WgmmaMmaAsyncOp, results=[sums.type], inouts=sums, descriptorA=left, descriptorB=right, **fields
+        )
         return value_of(op.results[0])
+
+
+def sums_of(rows: Any) -> Any:
+    """How many a lane has of so many rows of a tile."""
+    return GROUP_COLUMNS * rows // (GROUP_WAVES * LANES)
 
 
 def own_thread() -> Any:

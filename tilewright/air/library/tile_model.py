@@ -10,8 +10,10 @@ sums in memory, from where another kernel adds them up:
          + rounds of (left * shares) blocks * (fixed + steps / shares * step)
          + (shares > 1) * (join + sums written and read again)
 
-where `step` is `alone` as long as no multiprocessor has two blocks. The numbers are of an H200 (132 multiprocessors,
-4.8 TB/s): those of lanes from times of tiles by themselves, those of tensor cores estimated from whole products.
+where `step` is `alone` as long as no multiprocessor has two blocks. The shares that are looked at are those with which
+what is left fills half of the slots, all of them, or all of them a few times. Blocks of a cluster count as one, which
+computes a larger tile. The numbers are of an H200 (132 multiprocessors, 4.8 TB/s): those of lanes from times of tiles
+by themselves, those of tensor cores (`TENSOR`) from whole products.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import i32, i64
 
 from tilewright.air.levels import cdiv
+from tilewright.dialects import arith
 from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_
-from tilewright.iron.builders.scalars import ScalarValue, as_index
+from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.scalars import ScalarValue, as_index, constant
 
 MULTIPROCESSORS = 132
 JOIN_NS = 4000
@@ -34,8 +38,10 @@ BYTES_PER_NS = 3000
 """Of memory, there and back, with many blocks at it."""
 SUM_BYTES = 2 * 4
 """Of an f32, written and read."""
-SHARES = 1, 2, 3, 4, 5, 6, 8, 12, 16
-"""Among how many blocks the depth of a tile can be shared."""
+MOST_SHARES = 16
+"""Among so many blocks the depth of a tile can be shared."""
+HALF_ROUNDS = 1, 2, 4, 6
+"""Of slots, that shared tiles may fill."""
 MOST_ITEMS = (1 << 31) - 1
 """Blocks, or tiles and parts of tiles."""
 
@@ -54,52 +60,126 @@ class TileCost:
     fixed_ns: int
     resident: int = 1
     """Blocks that a multiprocessor has at a time."""
+    cluster: int = 1
+    """Multiprocessors that compute one together."""
 
     @property
     def slots(self) -> int:
-        return MULTIPROCESSORS * self.resident
+        return MULTIPROCESSORS // self.cluster * self.resident
 
 
-def time_ns(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any, shares: int) -> ScalarValue:
+@dataclass(frozen=True)
+class TensorRates:
+    """Of a multiprocessor that multiplies tiles from its memory: what bounds it is the tensor cores, or the copies."""
+
+    row_ps: int
+    """To multiply 128 bytes of depth of a row of C's and 128 columns."""
+    copied_ps: int
+    """To copy 128 bytes."""
+    fixed_ns: int
+    """From one tile to the next, however high, and for each row."""
+    fixed_row_ns: int
+
+    def cost(self, tile: tuple[int, int], copied: int, depth: int, cluster: int) -> TileCost:
+        """Of a tile of a block, which has so many rows of both matrices copied, of `depth` bytes in a step."""
+        (rows, columns), fixed = tile, tile[0] * self.fixed_row_ns + self.fixed_ns
+        step = max(rows * self.row_ps, copied * self.copied_ps) // 1000
+        return TileCost(rows, columns * cluster, depth, step, step, fixed, cluster=cluster)
+
+
+TENSOR = TensorRates(row_ps=2590, copied_ps=1400, fixed_ns=1000, fixed_row_ns=7)
+
+
+def time_ns(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any, shares: Any) -> ScalarValue:
     """As the formula above says."""
-    m, n, k = (as_index(size) for size in sizes)
-    tiles, steps = cdiv(m, cost.rows) * cdiv(n, cost.columns) * batch, cdiv(k, cost.depth)
+    tiles, steps = _counted(cost, sizes, batch)
     rounds, left = tiles // cost.slots, tiles % cost.slots
     blocks = left * shares
-    step = math.where(blocks > MULTIPROCESSORS, as_index(cost.step_ns), cost.alone_ns)
+    step = math.where(blocks * cost.cluster > MULTIPROCESSORS, as_index(cost.step_ns), cost.alone_ns)
     behind = cdiv(blocks, cost.slots) * (cdiv(steps, shares) * step + cost.fixed_ns)
-    time = rounds * (steps * cost.step_ns + cost.fixed_ns) + behind
-    if shares == 1:
-        return time
-    return time + JOIN_NS + blocks * (cost.rows * cost.columns * SUM_BYTES // BYTES_PER_NS)
+    joined = JOIN_NS + blocks * (cost.rows * cost.columns * SUM_BYTES // BYTES_PER_NS)
+    return rounds * (steps * cost.step_ns + cost.fixed_ns) + behind + math.where(as_index(shares) > 1, joined, 0)
+
+
+def _counted(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any) -> tuple[ScalarValue, ScalarValue]:
+    """Tiles and steps."""
+    m, n, k = (as_index(size) for size in sizes)
+    return cdiv(m, cost.rows) * cdiv(n, cost.columns) * batch, cdiv(k, cost.depth)
+
+
+def shared_best(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any) -> tuple[ScalarValue, ScalarValue]:
+    """The least time with a tile, and among how many blocks tiles that are left are shared then."""
+    tiles, steps = _counted(cost, sizes, batch)
+    left, best = math.maximum(tiles % cost.slots, 1), as_index(1)
+    most, least = math.maximum(math.minimum(steps, MOST_SHARES), 1), time_ns(cost, sizes, batch, 1)
+    for halves in HALF_ROUNDS:
+        shares = math.maximum(math.minimum(as_index(cost.slots * halves // 2) // left, most), 1)
+        time = time_ns(cost, sizes, batch, shares)
+        best, least = math.where(time < least, shares, best), math.minimum(time, least)
+    return least, best
+
+
+def best_of(costs: Sequence[TileCost], sizes: tuple[Any, Any, Any], batch: Any) -> tuple[ScalarValue, ScalarValue]:
+    """The number of the best tile, and among how many blocks tiles that are left are shared with it."""
+    least, among = shared_best(costs[0], sizes, batch)
+    best = as_index(0)
+    for number, cost in enumerate(costs[1:], 1):
+        time, shares = shared_best(cost, sizes, batch)
+        better = time < least
+        best, among = math.where(better, number, best), math.where(better, shares, among)
+        least = math.minimum(time, least)
+    return best, among
+
+
+def one_of(number: Any, count: int, emit: Callable[[int], None], first: int = 0) -> None:
+    """Build what runs with each number below `count`: one of them, when the number is known."""
+    if first == count - 1:
+        emit(first)
+        return
+    with if_(as_index(number) == first) as chosen:
+        emit(first)
+    with else_(chosen):
+        one_of(number, count, emit, first + 1)
 
 
 def choose(
     costs: Sequence[TileCost], sizes: tuple[Any, Any, Any], batch: Any, emit: Callable[[TileCost, Any], None]
 ) -> None:
     """Build the choice among tiles, made when the sizes are known; `emit` builds what runs with one, and its shares."""
-    least: Any = None
-    best, among = as_index(0), as_index(1)
-    for number, cost in enumerate(costs):
-        for shares in SHARES:
-            time = time_ns(cost, sizes, batch, shares)
-            if least is None:
-                least = time
-                continue
-            better = time < least
-            best, among = math.where(better, number, best), math.where(better, shares, among)
-            least = math.minimum(time, least)
+    best, shares = best_of(costs, sizes, batch)
+    one_of(best, len(costs), lambda number: emit(costs[number], shares))
 
-    def one_of(number: int) -> None:
-        if number == len(costs) - 1:
-            emit(costs[number], among)
-            return
-        with if_(best == number) as chosen:
-            emit(costs[number], among)
-        with else_(chosen):
-            one_of(number + 1)
 
-    one_of(0)
+@dataclass(frozen=True)
+class Divisor:
+    """A number up to `MOST_ITEMS` that kernels divide by, with a factor instead of a quotient.
+
+    Division takes a GPU hundreds of cycles, and what is divided here says what a block begins with. The factor is
+    2^63 / number, rounded up; with numbers below 2^31 the product's error is less than a fraction of one.
+    """
+
+    number: Any
+    factor: Any
+
+    @classmethod
+    def of(cls, number: Any) -> Divisor:
+        """Of a number that is known where this is built: on the host, or by a constant."""
+        # as many as there are at least, so that empty ranges divide by something
+        number = math.maximum(as_index(number), 1)
+        return cls(number, constant((1 << 63) - 1, i64) // number.astype(i64) + 1)
+
+    def chosen(self, condition: Any, other: Divisor) -> Divisor:
+        """This one where the condition holds."""
+        return Divisor(
+            math.where(condition, self.number, other.number), math.where(condition, self.factor, other.factor)
+        )
+
+    def divide(self, number: Any) -> tuple[ScalarValue, ScalarValue]:
+        """The quotient of a number up to `MOST_ITEMS`, and the rest."""
+        double = as_index(number).astype(i64) * 2
+        product = build(arith.MulUIExtendedOp, results=[i64, i64], lhs=double, rhs=self.factor)
+        whole = as_index(ScalarValue(product.results[1]))
+        return whole, as_index(number) - whole * self.number
 
 
 def quotient(number: Any, by: Any) -> tuple[ScalarValue, ScalarValue]:
@@ -126,21 +206,19 @@ class Division:
     steps: Any
     whole: Any
     left: Any
-    shares: Any
+    shares: Divisor
     each: Any
     """Steps of a part."""
-    cluster: int = 1
-    """So many items that follow each other are of tiles that do, and have the same steps."""
 
     @classmethod
-    def of(cls, cost: TileCost, tiles: Any, steps: Any, shares: Any, cluster: int = 1) -> Division:
+    def of(cls, slots: int, tiles: Any, steps: Any, shares: Any) -> Division:
         tiles, shares = as_index(tiles), as_index(shares)
-        whole = math.where(shares > 1, tiles // cost.slots * cost.slots, tiles)
-        return cls(steps, whole, tiles - whole, shares, cdiv(steps, shares), cluster)
+        whole = math.where(shares > 1, tiles // slots * slots, tiles)
+        return cls(steps, whole, tiles - whole, Divisor.of(shares), cdiv(steps, shares))
 
     @property
     def parts(self) -> Any:
-        return self.left * self.shares
+        return self.left * self.shares.number
 
     @property
     def items(self) -> Any:
@@ -150,13 +228,11 @@ class Division:
     def item(self, number: Any) -> Item:
         part = number - self.whole
         is_whole = part < 0
-        at = math.maximum(part, 0)
-        inside = at % self.cluster
-        tile, share = quotient(at // self.cluster, self.shares)
+        tile, share = self.shares.divide(math.maximum(part, 0))
         first = share * self.each
         last = math.maximum(math.minimum(first + self.each, self.steps), first)
         return Item(
-            math.where(is_whole, number, self.whole + tile * self.cluster + inside),
+            math.where(is_whole, number, self.whole + tile),
             math.where(is_whole, 0, first),
             math.where(is_whole, self.steps, last),
             part,
@@ -165,6 +241,4 @@ class Division:
 
     def parts_of(self, left: Any) -> tuple[Any, Callable[[Any], Any]]:
         """How many parts a tile behind the whole ones has; the number of each."""
-        count = cdiv(self.steps, self.each)
-        tile, inside = left // self.cluster, left % self.cluster
-        return count, lambda share: (tile * self.shares + share) * self.cluster + inside
+        return cdiv(self.steps, self.each), lambda share: left * self.shares.number + share
