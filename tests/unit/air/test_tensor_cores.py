@@ -110,7 +110,9 @@ def test_schedules_change_no_result(schedule: Schedule, out) -> None:
         plain, found = (
             library.matmul(a, b, bias, "relu", 0.5, out_dtype=out, schedule=it, **HOPPER) for it in (PLAIN, schedule)
         )
-        assert found.any() and (plain == found).all(), (m, n, k)
+        # a depth that others share is added up in another order
+        same = np.allclose(plain, found, rtol=1e-5) if schedule.cluster > 1 else (plain == found).all()
+        assert found.any() and same, (m, n, k)
 
 
 def test_a_schedule_has_a_cluster_at_least() -> None:

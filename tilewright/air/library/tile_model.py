@@ -206,7 +206,8 @@ class Division:
     steps: Any
     whole: Any
     left: Any
-    shares: Divisor
+    behind: Divisor
+    shares: Any
     each: Any
     """Steps of a part."""
 
@@ -214,11 +215,11 @@ class Division:
     def of(cls, slots: int, tiles: Any, steps: Any, shares: Any) -> Division:
         tiles, shares = as_index(tiles), as_index(shares)
         whole = math.where(shares > 1, tiles // slots * slots, tiles)
-        return cls(steps, whole, tiles - whole, Divisor.of(shares), cdiv(steps, shares))
+        return cls(steps, whole, tiles - whole, Divisor.of(tiles - whole), shares, cdiv(steps, shares))
 
     @property
     def parts(self) -> Any:
-        return self.left * self.shares.number
+        return self.left * self.shares
 
     @property
     def items(self) -> Any:
@@ -228,7 +229,7 @@ class Division:
     def item(self, number: Any) -> Item:
         part = number - self.whole
         is_whole = part < 0
-        tile, share = self.shares.divide(math.maximum(part, 0))
+        share, tile = self.behind.divide(math.maximum(part, 0))
         first = share * self.each
         last = math.maximum(math.minimum(first + self.each, self.steps), first)
         return Item(
@@ -241,4 +242,4 @@ class Division:
 
     def parts_of(self, left: Any) -> tuple[Any, Callable[[Any], Any]]:
         """How many parts a tile behind the whole ones has; the number of each."""
-        return cdiv(self.steps, self.each), lambda share: left * self.shares.number + share
+        return cdiv(self.steps, self.each), lambda share: as_index(share) * self.left + left
