@@ -1,7 +1,7 @@
 """CUDA's and HIP's devices on a stand-in for the driver: what is called with what, and what becomes of failures."""
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -106,6 +106,19 @@ def test_a_tensor_map_is_the_drivers_and_passed_by_value(tmp_path_factory, tmp_p
     arguments = [device.tensor_map(MAP), *flat(ctypes.addressof(data), 16)]
     device.launch(kernel, Size3(1), Size3(1), 0, arguments)
     assert list(data) == [*MAP_WORDS, 0, 0]
+
+
+def test_kernels_that_wait_for_the_launch_before_are_launched_early(tmp_path_factory, tmp_path, monkeypatch):
+    monkeypatch.setenv("STAND_IN_FOLDER", str(tmp_path))
+    device, data = open_one("cuda", tmp_path_factory), (ctypes.c_int32 * 3)(10, 20, 30)
+    counted = ctypes.CDLL(str(built(tmp_path_factory.getbasetemp(), "libcuda-stand-in.so")))
+    launched_early = ctypes.c_int.in_dll(counted, "launched_early")
+    for facts, early in ((ADD_ONE, 0), (replace(ADD_ONE, begins_early=True), 1)):
+        before = launched_early.value
+        kernel = device.load_code(LoadableCode(b"code", (facts,))).kernel("add_one")
+        device.launch(kernel, Size3(1), Size3(3), 48, flat(ctypes.addressof(data), 3))
+        assert launched_early.value - before == early
+    assert list(data) == [12, 22, 32]
 
 
 def test_amds_gpus_have_no_tensor_maps(tmp_path_factory, tmp_path, monkeypatch):

@@ -351,6 +351,24 @@ def test_what_a_gpu_cannot_do_is_said_where_it_is(body, text):
         compiled(kernel(body))
 
 
+MEETING = "nvvm.griddepcontrol wait \n nvvm.griddepcontrol launch_dependents"
+
+
+def test_a_kernel_that_waits_for_the_launch_before_begins_early(tmp_path):
+    code, other = (compiled(kernel(body), "sm_90") for body in (MEETING, "nvvm.griddepcontrol launch_dependents"))
+    lines = [line for line in instructions(code) if line.startswith("griddepcontrol")]
+    assert lines == ["griddepcontrol.wait;", "griddepcontrol.launch_dependents;"]
+    assert code.kernels[0].begins_early and not other.kernels[0].begins_early, "it would not wait"
+    if PTXAS is not None:
+        assembled(code, tmp_path)
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "gfx942"])
+def test_launches_of_other_gpus_begin_one_after_the_other(chip):
+    with pytest.raises(DiagnosedError, match=f"{chip} has no launches that begin early; NVIDIA's GPUs from sm_90"):
+        compiled(kernel(MEETING), chip)
+
+
 MAPS = """
   %at = memref.extract_aligned_pointer_as_index %shared : memref<32xi64, 3> -> index
   %at64 = arith.index_cast %at : index to i64
