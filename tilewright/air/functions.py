@@ -34,11 +34,13 @@ from tilewright.gpu.device import BACKENDS
 from tilewright.gpu.host.rank import RankJob
 from tilewright.ir.diagnostics import CompileError
 from tilewright.ir.printer import module_text
+from tilewright.ir.traversal import all_operations
 from tilewright.iron.builders.arithmetic import with_sign
 from tilewright.iron.builders.location import at, refuse
 from tilewright.iron.builders.operations import InsertionPoint, build, is_terminated
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.passes.air.hierarchies import find_target
+from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line, user_facing
 
 OPTIONS = (
@@ -144,6 +146,7 @@ class Jit:
         """What it becomes for such arguments, as text."""
         return module_text(self.program(*arguments, **constants).module)
 
+    @unhurried_collector()
     def _job(
         self, arguments: Sequence[Any], constants: Mapping[str, Any], options: Mapping[str, Any]
     ) -> tuple[AirProgram, RankJob]:
@@ -214,6 +217,7 @@ def _target(options: Mapping[str, Any]) -> tuple[GpuTarget, int, str]:
     return target, lanes, backend
 
 
+@unhurried_collector()
 def traced(
     function: Callable[..., Any],
     names: Sequence[str],
@@ -261,7 +265,9 @@ def _argument(body: Block, number: int, kind: ArgumentKind) -> Any:
 
 def sources_of(module: ModuleOp) -> dict[str, str]:
     """The texts of the files that a program comes from, for messages."""
-    files = {op.location.filename.data for op in module.walk() if isinstance(op.location, FileLineColLoc)}
+    # each place once: most have many operations
+    places = {id(op.location): op.location for op in all_operations(module)}
+    files = {place.filename.data for place in places.values() if isinstance(place, FileLineColLoc)}
     return {file: "".join(linecache.getlines(file)) for file in files}
 
 

@@ -23,11 +23,12 @@ from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.levels import HerdOp, LaunchOp, RankOp, SegmentOp
 from tilewright.dialects.gpu.ids import LaneIdOp
 from tilewright.dialects.gpu.kernels import CLUSTER_SIZE, LEAST_BLOCKS
+from tilewright.ir.traversal import all_operations
 from tilewright.iron.builders.control import for_, if_
 from tilewright.iron.builders.control import yield_ as end_body
 from tilewright.iron.builders.handles import value_of
 from tilewright.iron.builders.location import refuse, user_location
-from tilewright.iron.builders.operations import InsertionPoint, build, is_inside
+from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.iron.builders.types import is_integer, is_list
 from tilewright.support.tracebacks import user_facing
@@ -151,10 +152,16 @@ def pass_captures(op: Hierarchy, block: Block) -> None:
     """Values from outside that a body uses become arguments of it; constants are made in it again."""
     inside = dict[SSAValue, SSAValue]()
     passed = list[SSAValue]()
-    for inner in list(block.walk()):
+    ops = all_operations(block)
+    own = set(map(id, block.args))
+    for inner in ops:
+        own.update(map(id, inner.results))
+        for region in inner.regions:
+            for nested in region.blocks:
+                own.update(map(id, nested.args))
+    for inner in ops:
         for number, operand in enumerate(inner.operands):
-            home = operand.owner if isinstance(operand.owner, Block) else operand.owner.parent
-            if is_inside(home, block):
+            if id(operand) in own:
                 continue
             if operand not in inside:
                 inside[operand] = _inside(operand, block, passed)

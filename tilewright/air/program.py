@@ -33,15 +33,18 @@ from tilewright.gpu.host.program import HostProgram, host_program
 from tilewright.gpu.host.rank import RankJob, run_ranks
 from tilewright.gpu.host.supervisor import Show
 from tilewright.ir.context import make_context
+from tilewright.ir.create import clone_operation
 from tilewright.ir.diagnostics import CompileError, DiagnosedError, fail, fail_op, shortened
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, run_pipeline
 from tilewright.ir.printer import module_text
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.ir.verifier import verify
 from tilewright.native.object_cache import CacheFolder, package_key
 from tilewright.passes.air.hierarchies import find_target, wave_size_of
 from tilewright.passes.pipelines import pipeline_of
 from tilewright.rewrite.folding.constants import scalar_int
+from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line
 
 __all__ = ["AirProgram", "ArgumentError", "RankReport", "RunResult", "compile"]
@@ -137,6 +140,7 @@ class AirProgram:
     def _functions(self) -> list[str]:
         return [op.sym_name.data for op in self.module.body.block.ops if isinstance(op, FuncOp)]
 
+    @unhurried_collector()
     def lowered(
         self,
         target: GpuTarget,
@@ -170,7 +174,7 @@ class AirProgram:
 
     def _run_passes(self, order: Sequence[str], watch: Watch | None) -> ModuleOp:
         # passes change it in place, and the same program may be lowered for several targets
-        module = self.module.clone()
+        module = clone_operation(self.module)
 
         def show(when: str, step: Pass, op: Operation) -> None:
             if watch is not None and when == "after" and isinstance(op, ModuleOp):
@@ -199,7 +203,7 @@ class AirProgram:
         """How many ranks there are: what is wanted, else what the program says, if it does."""
         found = wanted
         with self._quoting():
-            for rank in [op for op in self.module.walk() if isinstance(op, RankOp)]:
+            for rank in ops_of(all_operations(self.module), RankOp):
                 sizes = [scalar_int(extent) for extent in rank.extents]
                 known = [size for size in sizes if size is not None]
                 # a size that only a run knows is checked there
@@ -279,6 +283,7 @@ class AirProgram:
             raise error
         return result
 
+    @unhurried_collector()
     def job(
         self,
         backend: str = "emulator",
@@ -315,7 +320,7 @@ class AirProgram:
 
 def _arguments(module: ModuleOp) -> list[BlockArgument]:
     """Those of all blocks, in their order. Texts number them: their names are kept beside a text."""
-    blocks = (block for op in module.walk() for region in op.regions for block in region.blocks)
+    blocks = (block for op in all_operations(module) for region in op.regions for block in region.blocks)
     return [argument for block in blocks for argument in block.args]
 
 

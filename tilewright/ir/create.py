@@ -115,6 +115,53 @@ def copy_operation(op: _OperationT) -> _OperationT:
     return cast(_OperationT, copied)
 
 
+def clone_operation(op: _OperationT) -> _OperationT:
+    """The same operation, with all that is nested in it, as `op.clone()` makes."""
+    copies, blocks = dict[int, SSAValue](), dict[int, Block]()
+    early: list[tuple[Operation, Operation]] = []
+    copied = _clone(op, copies, blocks, early)
+    # what is used before it is made, or made outside
+    for old, new in early:
+        new.operands = [copies.get(id(operand), operand) for operand in old._operands]
+    return cast(_OperationT, copied)
+
+
+def _clone(
+    op: Operation, copies: dict[int, SSAValue], blocks: dict[int, Block], early: list[tuple[Operation, Operation]]
+) -> Operation:
+    operands = [copies.get(id(operand)) for operand in op._operands]
+    is_early = None in operands
+    copied = create_operation(
+        op.__class__,
+        () if is_early else cast("list[SSAValue]", operands),
+        [result._type for result in op.results],
+        op.properties.copy(),
+        op.attributes.copy(),
+        [blocks.get(id(successor), successor) for successor in op._successors],
+        [Region() for _ in op.regions],
+        op.location,
+    )
+    if is_early:
+        early.append((op, copied))
+    for old, new in zip(op.results, copied.results, strict=True):
+        copies[id(old)] = new
+        new._name = old._name
+    for region, other in zip(op.regions, copied.regions, strict=True):
+        # before what is in them: branches lead to blocks that come later
+        for block in region.blocks:
+            made = blocks[id(block)] = Block(arg_types=[argument._type for argument in block._args])
+            other.add_block(made)
+            for old, new in zip(block._args, made._args, strict=True):
+                copies[id(old)] = new
+                new._name, new.location = old._name, old.location
+        for block in region.blocks:
+            made, child = blocks[id(block)], block._first_op
+            while child is not None:
+                append_operation(made, _clone(child, copies, blocks, early))
+                child = child._next_op
+    return copied
+
+
 def with_cheap_create(op_class: type[_OperationT]) -> type[_OperationT]:
     """Give a class a `create`, a hash, and properties for its operands, that do what xDSL's do, in less time."""
     type.__setattr__(op_class, "create", classmethod(_create))

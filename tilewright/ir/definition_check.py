@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -19,6 +20,8 @@ from xdsl.irdl import (
 
 from tilewright.ir.constraints import Described, NumberConstraint, verify_definition
 
+MOST_SEEN = 1 << 13
+
 
 class DefinitionCheck:
     """Checks operations against their definitions, each shape of operation once.
@@ -31,15 +34,18 @@ class DefinitionCheck:
         self.is_lasting = is_lasting
         self.allowed = set[tuple[object, ...]]()
         """Shapes that were found to be right."""
-        self.seen = set[tuple[object, ...]]()
-        """The same by identity of their parts, which tells sooner, where operations have nothing in them."""
+        self.seen = dict[tuple[object, ...], Sequence[Attribute]]()
+        """The same by identity of their parts, which tells sooner, where operations have nothing in them.
+
+        With the parts themselves where these would go away otherwise.
+        """
         self.of_any_value = dict[type[Operation], frozenset[str]]()
         self.numbers = dict[Attribute | type[Attribute], int]()
         self.known = dict[int, int]()
         """Numbers of the attributes met so far, by identity: most of them are met often."""
 
     def check(self, definition: OpDef, op: Operation) -> None:
-        look = None if self.is_lasting or op.regions or op.attributes or op._successors else self._look(op)
+        look = None if op.regions or op.attributes or op._successors else self._look(op)
         if look is not None and look in self.seen:
             return
         shape = self._shape(op)
@@ -47,10 +53,16 @@ class DefinitionCheck:
             verify_definition(definition, op)
             self.allowed.add(shape)
         if look is not None:
-            self.seen.add(look)
+            self.seen[look] = self._parts(op) if self.is_lasting else ()
+
+    def _parts(self, op: Operation) -> Sequence[Attribute]:
+        """What must stay for `_look` to mean the same later; of what is met once there must not be too much."""
+        if len(self.seen) >= MOST_SEEN:
+            self.seen.clear()
+        return [*op.operand_types, *op.result_types, *op.properties.values()]
 
     def _look(self, op: Operation) -> tuple[object, ...]:
-        """What `_shape` says, of these very objects: the program has them all, so none goes away meanwhile."""
+        """What `_shape` says, of these very objects: none goes away meanwhile, the program has them all or `seen`."""
         kind, results, properties = op.__class__, op.results, op.properties
         parts: list[object] = [id(value._type) for value in op._operands]
         if results:

@@ -7,6 +7,7 @@ different. All operands have one type, which the result has too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NoReturn, TypeAlias, cast
 
 from xdsl.dialects import math
@@ -339,7 +340,12 @@ def is_unsigned(type: Attribute) -> bool:
 
 def signless_type(type: Attribute) -> Attribute:
     """The type that operations take and give for numbers of a type."""
-    return IntegerType(type.bitwidth) if is_integer_type(type) else type
+    return _integer_type(type.bitwidth) if is_integer_type(type) else type
+
+
+@cache  # it is asked for with each number
+def _integer_type(bits: int) -> IntegerType:
+    return IntegerType(bits)
 
 
 def signless(value: SSAValue) -> SSAValue:

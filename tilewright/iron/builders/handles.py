@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IndexType, IntegerAttr, LocationAttr, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tilewright.ir.diagnostics import location_of
@@ -217,12 +217,15 @@ def _field(op: Operation, name: str) -> Any:
 
 def ssa_of(given: Any, what: str = "operand") -> SSAValue:
     """The value of the IR behind a handle: a value, or an operation with one result."""
+    # most are one of these; the classes asked for below are abstract, which costs more to ask
+    if isinstance(given, Value):
+        return given.ssa
+    if isinstance(given, OpResult):
+        return cast(SSAValue, given)
     if isinstance(given, OpView):
         given = given.result
     if isinstance(given, Operation) and len(given.results) == 1:
         given = given.results[0]
-    if isinstance(given, Value):
-        given = given.ssa
     if isinstance(given, SSAValue):
         return cast(SSAValue, given)
     # parts of a program (`Tile`, `Buffer`) have what they became in `op`

@@ -85,7 +85,9 @@ def user_location() -> LocationAttr:
 def user_frame() -> FrameType | None:
     """The innermost call that is not ours."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_between(frame):
+    # this is gone through, many frames deep, for each operation that is built
+    is_between = _is_between
+    while frame is not None and is_between[frame.f_globals.get("__name__", "")]:
         frame = frame.f_back
     return frame
 
@@ -122,10 +124,16 @@ def usage_error(
     return kind([error])
 
 
-def _is_between(frame: FrameType) -> bool:
-    module = frame.f_globals.get("__name__", "")
-    # examples are programs like those of users, though they are in this package
-    return module.startswith(_BETWEEN) and not module.startswith("tilewright.iron.examples")
+class _Between(dict[str, bool]):
+    """Whether frames of a module stand between the user's line and us, by its name."""
+
+    def __missing__(self, module: str) -> bool:
+        # examples are programs like those of users, though they are in this package
+        found = self[module] = module.startswith(_BETWEEN) and not module.startswith("tilewright.iron.examples")
+        return found
+
+
+_is_between = _Between()
 
 
 @lru_cache(1 << 13)

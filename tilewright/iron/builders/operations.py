@@ -13,14 +13,14 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, VarOperandDef
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects import scf
 from tilewright.dialects._syntax import segments
-from tilewright.ir.create import create_operation
+from tilewright.ir.create import append_operation, create_operation, insert_operation
 from tilewright.ir.definition_check import DefinitionCheck
 from tilewright.ir.diagnostics import from_verify_exception, location_of
 from tilewright.iron.builders.attributes import property_attribute
@@ -82,20 +82,31 @@ def build(
 def _operands(op_class: type[IRDLOperation], fields: dict[str, Any]) -> list[list[SSAValue]]:
     """The values of each operand of a definition."""
     found = list[list[SSAValue]]()
-    for name, definition in op_class.get_irdl_definition().operands:
-        given, is_optional = fields.pop(name, None), isinstance(definition, OptOperandDef)
-        what = f"'{name}' of '{op_class.name}'"
-        # an optional one is variadic, too, for xDSL, but is given by itself
-        if isinstance(definition, VarOperandDef) and not is_optional:
+    for name, what, is_optional, is_variadic in _operand_forms(op_class):
+        given = fields.pop(name, None)
+        if is_variadic:
             found.append([ssa_of(part, what) for part in as_list(() if given is None else given, what)])
         else:
             found.append([] if given is None and is_optional else [ssa_of(given, what)])
     return found
 
 
+@cache
+def _operand_forms(op_class: type[IRDLOperation]) -> list[tuple[str, str, bool, bool]]:
+    """Operands of a definition: the name, what messages call it, whether it may be left out or is several values."""
+    # an optional one is variadic, too, for xDSL, but is given by itself
+    return [
+        (name, f"'{name}' of '{op_class.name}'", is_optional, isinstance(definition, VarOperandDef) and not is_optional)
+        for name, definition in op_class.get_irdl_definition().operands
+        for is_optional in [isinstance(definition, OptOperandDef)]
+    ]
+
+
 def _check_reach(value: SSAValue, block: Block) -> None:
     """Refuse a value that is made inside a loop or a choice and used outside of it."""
-    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    home = value.op.parent if isinstance(value, OpResult) else cast(BlockArgument, value).block
+    if home is block:
+        return
     outer = None if home is None else home.parent_op()
     # what is out of reach for other reasons is said when the module is checked
     if isinstance(outer, scf.ForOp | scf.IfOp | scf.WhileOp) and not is_inside(block, home):
@@ -312,7 +323,13 @@ class InsertionPoint(metaclass=_Current):
         return cls(block.last_op if is_terminated(block) else block)
 
     def insert(self, op: Operation) -> None:
-        if self.before is None:
+        # nothing is in it, so that it cannot be inserted into itself
+        if op.parent is None and not op.regions:
+            if self.before is None:
+                append_operation(self.block, op)
+            else:
+                insert_operation(op, self.before)
+        elif self.before is None:
             self.block.add_op(op)
         else:
             self.block.insert_op_before(op, self.before)

@@ -20,6 +20,7 @@ from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.rewrite.folding.strided_views import Mixed, known_int
 
 
@@ -27,7 +28,7 @@ class AirGpuL2LayoutPass(Pass):
     name = "air-gpu-l2-layout"
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        for found in [inner for inner in op.walk() if isinstance(inner, memref.AllocOp)]:
+        for found in ops_of(all_operations(op), memref.AllocOp):
             if memory_space(found.memref.type) == MemorySpace.L2:
                 uses = _uses(found.memref)
                 if uses is not None and uses.are_by_columns:

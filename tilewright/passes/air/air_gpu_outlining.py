@@ -39,13 +39,13 @@ from tilewright.dialects.gpu.launches import LaunchOp, TerminatorOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import symbol_in, symbol_name
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.copy_loops import lower_copy
 from tilewright.passes.air.ended_tokens import drop_tokens
 from tilewright.rewrite.affine_lowering import lower_affine
 from tilewright.rewrite.driver import rewrite
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import defining, scalar_int
-from tilewright.rewrite.folding.regions import is_defined_in
 from tilewright.rewrite.scf_lowering import lower_structured_control
 from tilewright.rewrite.symbols import references_in
 
@@ -61,7 +61,7 @@ class AirGpuOutliningPass(Pass):
         _check_is_lowered(op)
         # launches block by now, so that nothing of the host's has to wait
         drop_tokens(op)
-        for copy in [found for found in op.walk() if isinstance(found, DmaMemcpyNdOp)]:
+        for copy in ops_of(all_operations(op), DmaMemcpyNdOp):
             lower_copy(copy, None)
             Rewriter.erase_op(copy)
         # compilers of devices take branches, no structured control flow
@@ -70,17 +70,16 @@ class AirGpuOutliningPass(Pass):
         lower_structured_control(op)
         names = {name for child in op.body.block.ops if (name := symbol_name(child)) is not None}
         for function in [child for child in op.body.block.ops if isinstance(child, FuncOp)]:
-            for launch in [found for found in function.walk() if isinstance(found, LaunchOp)]:
+            for launch in ops_of(all_operations(function), LaunchOp):
                 name = _unused(f"{function.sym_name.data}_module", names)
                 _outline(op, launch, name, f"{function.sym_name.data}_module")
 
 
 def _check_is_lowered(module: ModuleOp) -> None:
     """Control flow becomes branches, for which the bodies of AIR's operations have no blocks."""
-    for op in module.walk():
-        if isinstance(op, Hierarchy):
-            remedy = "run --air-rank-to-mgpu and --air-to-rocdl before this pass"
-            fail_op(op, "is left; kernels are taken out of programs that have no more of it", (op, remedy))
+    for op in ops_of(all_operations(module), Hierarchy):
+        remedy = "run --air-rank-to-mgpu and --air-to-rocdl before this pass"
+        fail_op(op, "is left; kernels are taken out of programs that have no more of it", (op, remedy))
 
 
 def _unused(name: str, names: set[str]) -> str:
@@ -96,8 +95,10 @@ def _unused(name: str, names: set[str]) -> str:
 def _outline(module: ModuleOp, launch: LaunchOp, module_name: str, kernel_name: str) -> None:
     _check(launch)
     module.attributes[CONTAINER] = UnitAttr()
-    captured = _captured(launch)
-    kernel = _kernel(launch, kernel_name, captured)
+    outer = _from_outside(launch)
+    # constants are made again inside
+    captured = list(dict.fromkeys(value for _, _, value in outer if defining(value, arith.ConstantOp) is None))
+    kernel = _kernel(launch, kernel_name, outer, captured)
     kernels = GPUModuleOp(module_name, [kernel])
     kernels.location = launch.location
     _copy_symbols(kernels, module)
@@ -109,7 +110,7 @@ def _outline(module: ModuleOp, launch: LaunchOp, module_name: str, kernel_name: 
 
 def _copy_symbols(kernels: GPUModuleOp, module: ModuleOp) -> None:
     """Give the kernel's module the functions and globals that it refers to, and those that these refer to."""
-    pending: list[Operation] = list(kernels.walk())
+    pending = all_operations(kernels)
     while pending:
         for reference in references_in(pending.pop()):
             name = reference.root_reference.data
@@ -117,7 +118,7 @@ def _copy_symbols(kernels: GPUModuleOp, module: ModuleOp) -> None:
             if found is not None and symbol_in(kernels, name) is None:
                 copy = found.clone()
                 kernels.body.block.add_op(copy)
-                pending += copy.walk()
+                pending += all_operations(copy)
 
 
 def _check(launch: LaunchOp) -> None:
@@ -129,21 +130,26 @@ def _check(launch: LaunchOp) -> None:
         fail_op(launch, "asks for shared memory at run time; buffers of memory space 1 are counted when compiling")
 
 
-def _captured(launch: LaunchOp) -> list[SSAValue]:
-    """What the body takes from outside, in the order of its use; constants are made again inside."""
-    used = (value for op in launch.body.walk() for value in op.operands)
-    variables = (value for value in used if not isinstance(value.owner, arith.ConstantOp))
-    return list(dict.fromkeys(value for value in variables if not is_defined_in(value, launch.body)))
+def _from_outside(launch: LaunchOp) -> list[tuple[Operation, int, SSAValue]]:
+    """What the body takes from outside, in the order of its use: which operation, as which operand, and the value."""
+    ops, inside = all_operations(launch.body), set[int]()
+    for op in (launch, *ops):
+        inside.update(map(id, op.results))
+        for region in op.regions:
+            for block in region.blocks:
+                inside.update(map(id, block.args))
+    return [(op, number, value) for op in ops for number, value in enumerate(op.operands) if id(value) not in inside]
 
 
-def _kernel(launch: LaunchOp, name: str, captured: Sequence[SSAValue]) -> GPUFuncOp:
+def _kernel(
+    launch: LaunchOp, name: str, outer: Sequence[tuple[Operation, int, SSAValue]], captured: Sequence[SSAValue]
+) -> GPUFuncOp:
     """A kernel with the body of the launch."""
     buffers = [*launch.workgroup_buffers, *launch.private_buffers]
     entry = Block(arg_types=[value.type for value in (*captured, *buffers)])
     body = Region(entry)
-    _pull_in_constants(launch, entry)
+    _pull_in(launch, entry, outer, captured)
     _define_ids(launch, entry)
-    _replace_inside(launch, captured, entry.args)
     # attributions are arguments behind those of the function's type
     for buffer, argument in zip(buffers, entry.args[len(captured) :], strict=True):
         buffer.replace_all_uses_with(argument)
@@ -174,18 +180,20 @@ def _known_sizes(name: str, sizes: Sequence[SSAValue]) -> dict[str, Attribute]:
     return {name: DenseArrayBase.from_list(i32, known)} if len(known) == len(numbers) else {}
 
 
-def _pull_in_constants(launch: LaunchOp, entry: Block) -> None:
-    copies: dict[SSAValue, SSAValue] = {}
-    for op in list(launch.body.walk()):
-        for value in op.operands:
-            constant = defining(value, arith.ConstantOp)
-            if constant is not None and value not in copies and not is_defined_in(value, launch.body):
-                copy = constant.clone()
-                # the kernel's line, not that of the host code it was taken from
-                copy.location = launch.location
-                entry.add_op(copy)
-                copies[value] = copy.results[0]
-    _replace_inside(launch, list(copies), list(copies.values()))
+def _pull_in(
+    launch: LaunchOp, entry: Block, outer: Sequence[tuple[Operation, int, SSAValue]], captured: Sequence[SSAValue]
+) -> None:
+    """Use the arguments of the kernel for what is captured, and make constants again."""
+    inner: dict[SSAValue, SSAValue] = dict(zip(captured, entry.args, strict=False))
+    for op, number, value in outer:
+        constant = defining(value, arith.ConstantOp)
+        if constant is not None and value not in inner:
+            copy = constant.clone()
+            # the kernel's line, not that of the host code it was taken from
+            copy.location = launch.location
+            entry.add_op(copy)
+            inner[value] = copy.results[0]
+        op.operands[number] = inner[value]
 
 
 def _define_ids(launch: LaunchOp, entry: Block) -> None:
@@ -194,13 +202,6 @@ def _define_ids(launch: LaunchOp, entry: Block) -> None:
     for number, argument in enumerate(launch.ids_and_sizes):
         if argument.first_use is not None:
             argument.replace_all_uses_with(emit.value(IDS[number // 3](list(Dimension)[number % 3])))
-
-
-def _replace_inside(launch: LaunchOp, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:
-    replaced = dict(zip(old, new, strict=False))
-    for op in launch.body.walk():
-        if any(value in replaced for value in op.operands):
-            op.operands = [replaced.get(value, value) for value in op.operands]
 
 
 def _take_blocks(launch: LaunchOp, body: Region) -> None:
@@ -212,8 +213,9 @@ def _take_blocks(launch: LaunchOp, body: Region) -> None:
     for block in list(launch.body.blocks)[1:]:
         launch.body.detach_block(block)
         body.add_block(block)
-    for op in [found for found in body.walk() if isinstance(found, TerminatorOp)]:
-        Rewriter.replace_op(op, ReturnOp.create(location=op.location))
+    for block in body.blocks:
+        if isinstance(end := block.last_op, TerminatorOp):
+            Rewriter.replace_op(end, ReturnOp.create(location=end.location))
 
 
 MADE_BY_XDSL: dict[type[Operation], type[Operation]] = {
@@ -232,7 +234,7 @@ MADE_BY_XDSL: dict[type[Operation], type[Operation]] = {
 
 def lower_linalg(op: Operation) -> None:
     """Lower what there is of linalg in `op`; most programs have none, and do not load it."""
-    found = [inner for inner in op.walk() if inner.name.startswith("linalg.") and inner.regions]
+    found = [inner for inner in all_operations(op) if inner.regions and inner.name.startswith("linalg.")]
     if not found:
         return
     from xdsl.transforms.convert_linalg_to_loops import LowerLinalgStructuredOpPattern
@@ -242,7 +244,7 @@ def lower_linalg(op: Operation) -> None:
             fail_op(inner, "works on tensors; bufferize it before kernels are taken out")
     rewrite(op, LowerLinalgStructuredOpPattern())
     # xDSL's pattern makes operations of its own classes: ours take their places
-    for inner in [*op.walk()]:
+    for inner in all_operations(op):
         if (ours := MADE_BY_XDSL.get(type(inner))) is not None:
             new = ours.create(
                 operands=inner.operands,

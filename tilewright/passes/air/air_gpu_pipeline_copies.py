@@ -27,6 +27,7 @@ from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.rewrite.effects import is_memory_effect_free
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
@@ -54,8 +55,8 @@ class AirGpuPipelineCopiesPass(Pass):
     name = "air-gpu-pipeline-copies"
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        for launch in [inner for inner in op.walk() if isinstance(inner, LaunchOp)]:
-            for loop in [inner for inner in launch.walk() if isinstance(inner, scf.ForOp)]:
+        for launch in ops_of(all_operations(op), LaunchOp):
+            for loop in ops_of(all_operations(launch), scf.ForOp):
                 copies = _copies_of(loop)
                 if copies is not None:
                     _pipeline(loop, copies)

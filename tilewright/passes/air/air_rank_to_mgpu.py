@@ -15,6 +15,7 @@ from tilewright.dialects.air.levels import RankOp
 from tilewright.dialects.func import FuncOp, ReturnOp
 from tilewright.ir.diagnostics import fail
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.hierarchies import check_messages_are_lowered, enclosing_function, inline_body, wait_before
 from tilewright.passes.air.runtime_calls import GET_RANK, HEAP_DESTROY, HEAP_INIT, call, declare
 from tilewright.rewrite.emitter import Emitter
@@ -32,7 +33,7 @@ class AirRankToMgpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
-        ranks = [found for found in op.walk() if isinstance(found, RankOp)]
+        ranks = ops_of(all_operations(op), RankOp)
         if not ranks:
             return
         if not 1 <= self.heap_size < 1 << 63:

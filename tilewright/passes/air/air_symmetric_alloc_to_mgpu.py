@@ -15,6 +15,7 @@ from tilewright.dialects import arith, cf, memref
 from tilewright.dialects.air.types import is_symmetric
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.runtime_calls import (
     BARRIER,
     SYMMETRIC_ALLOC,
@@ -36,9 +37,7 @@ class AirSymmetricAllocToMgpuPass(Pass):
 
     def apply(self, ctx: Context, op: Operation) -> None:
         assert isinstance(op, ModuleOp)
-        allocations = [
-            found for found in op.walk() if isinstance(found, memref.AllocOp) and is_symmetric(found.memref.type)
-        ]
+        allocations = [found for found in ops_of(all_operations(op), memref.AllocOp) if is_symmetric(found.memref.type)]
         if not allocations:
             return
         declare(op, SYMMETRIC_ALLOC, SYMMETRIC_FREE)

@@ -15,6 +15,7 @@ from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.addressing import TranslateOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.runtime_calls import POINTER, wrap_pointer
 from tilewright.rewrite.emitter import Emitter
 
@@ -23,7 +24,7 @@ class AirTranslateToLlvmPass(Pass):
     name = "air-translate-to-llvm"
 
     def apply(self, ctx: Context, op: Operation) -> None:
-        for translation in [found for found in op.walk() if isinstance(found, TranslateOp)]:
+        for translation in ops_of(all_operations(op), TranslateOp):
             _lower(translation)
 
 

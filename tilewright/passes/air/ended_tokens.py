@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import FunctionType, i1
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
@@ -11,6 +13,7 @@ from tilewright.dialects.air.asynchronous import AsyncOp
 from tilewright.dialects.air.execution import ExecuteOp, WaitAllOp
 from tilewright.dialects.air.types import AsyncTokenType
 from tilewright.dialects.func import FuncOp
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.hierarchies import inline_execute
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import recreate
@@ -21,10 +24,11 @@ ENDED = i1
 
 def drop_tokens(body: Operation | Region) -> None:
     """Make what is in a kernel, or in host code, block instead of giving tokens."""
-    ops = [op for op in body.walk() if isinstance(op, AsyncOp)]
+    everything = all_operations(body)
+    ops = ops_of(everything, AsyncOp)
     for op in ops:
         op.set_dependencies([])
-    _drop_carried(body)
+    is_same = not _drop_carried(everything) and not ops
     for op in ops:
         _end_token(op)
         # what runs in order can stand where it is
@@ -35,7 +39,8 @@ def drop_tokens(body: Operation | Region) -> None:
         elif op.token is not None:
             new = Emitter.before(op).insert(recreate(op, result_types=op.result_types[1:]))
             Rewriter.replace_op(op, (), [None, *new.results])
-    for op in body.walk():
+    # what gave a token is another operation now
+    for op in everything if is_same else all_operations(body):
         _retype(op)
 
 
@@ -46,10 +51,13 @@ def _end_token(op: AsyncOp) -> None:
 
 
 def _retype(op: Operation) -> None:
-    values = [*op.results, *(argument for region in op.regions for block in region.blocks for argument in block.args)]
-    for value in filter(_is_token, values):
-        value._type = ENDED  # xDSL has no setter
-    if isinstance(op, FuncOp):
+    values: list[SSAValue] = [*op.results]
+    for region in op.regions:
+        values += [argument for block in region.blocks for argument in block.args]
+    for value in values:
+        if value._type.__class__ is AsyncTokenType:
+            value._type = ENDED  # xDSL has no setter
+    if op.regions and isinstance(op, FuncOp):
         type = op.function_type
         op.function_type = FunctionType.from_lists([*map(_ended, type.inputs)], [*map(_ended, type.outputs)])
 
@@ -62,9 +70,12 @@ def _is_token(value: SSAValue) -> bool:
     return isinstance(value.type, AsyncTokenType)
 
 
-def _drop_carried(body: Operation | Region) -> None:
-    """Take tokens out of loops and branches: what they yield, then what loops begin with, then what nothing uses."""
-    branches = [op for op in body.walk() if isinstance(op, scf.ForOp | scf.IfOp) and any(map(_is_token, op.results))]
+def _drop_carried(ops: Sequence[Operation]) -> bool:
+    """Take tokens out of loops and branches: what they yield, then what loops begin with, then what nothing uses.
+
+    Says whether there were any.
+    """
+    branches = [op for op in ops_of(ops, scf.ForOp, scf.IfOp) if any(map(_is_token, op.results))]
     for op in branches:
         for region in op.regions:
             end = region.block.last_op if region.blocks else None
@@ -74,6 +85,7 @@ def _drop_carried(body: Operation | Region) -> None:
         op.operands = [value for value in op.operands if not _is_token(value)]
     for op in branches:
         _without_tokens(op)
+    return bool(branches)
 
 
 def _without_tokens(op: scf.ForOp | scf.IfOp) -> None:

@@ -17,6 +17,7 @@ from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
 from tilewright.dialects.air.types import TOKEN
 from tilewright.dialects.func import FuncOp
 from tilewright.ir.diagnostics import fail, fail_op
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.regions import terminator
 
@@ -54,7 +55,7 @@ def replace_token(op: Hierarchy) -> None:
 
 def check_messages_are_lowered(rank: RankOp) -> None:
     """Nothing in a rank names another one any more."""
-    for op in rank.walk():
+    for op in ops_of(all_operations(rank), ChannelEnd, DmaMemcpyNdOp):
         channel = op.channel if isinstance(op, ChannelEnd) else None
         if channel is not None and channel.channel_type.data == SYMMETRIC:
             fail_op(op, "moves data between ranks", (op, "run --air-gpu-channel-to-cacheline before this pass"))

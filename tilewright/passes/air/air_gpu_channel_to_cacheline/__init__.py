@@ -26,6 +26,7 @@ from tilewright.dialects.gpu.kernels import CONTAINER
 from tilewright.ir.diagnostics import fail, fail_op
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.symbols import unchanging_symbols
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.air_gpu_channel_to_cacheline.line_in_place import is_line_in_place, lower_in_place
 from tilewright.passes.air.air_gpu_channel_to_cacheline.links import Bundle
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import LINE_WORDS
@@ -90,7 +91,7 @@ class AirGpuChannelToCachelinePass(Pass):
             # a symbol that nothing refers to any more
             Rewriter.erase_op(bundle.channel)
         # numbers that went into others when the program was written
-        for op in [found for found in function.walk() if isinstance(found, ConstantOp) and is_unused(found)]:
+        for op in [found for found in ops_of(all_operations(function), ConstantOp) if is_unused(found)]:
             Rewriter.erase_op(op)
 
 
@@ -100,10 +101,10 @@ def _bundles(module: ModuleOp) -> list[Bundle]:
     channels: list[ChannelOp] = []
     # no symbol changes meanwhile, so that each is looked up once
     with unchanging_symbols():
-        for found in module.walk():
+        for found in ops_of(all_operations(module), ChannelEnd, ChannelOp):
             if isinstance(found, ChannelEnd):
                 ends.setdefault(found.channel, []).append(found)
-            elif isinstance(found, ChannelOp) and found.channel_type.data == SYMMETRIC:
+            elif found.channel_type.data == SYMMETRIC:
                 channels.append(found)
     return [_bundle(channel, ends.get(channel, [])) for channel in channels]
 

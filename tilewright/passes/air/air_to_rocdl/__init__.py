@@ -24,6 +24,7 @@ from tilewright.dialects.gpu.kernels import LEAST_BLOCKS
 from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.pass_manager import Pass
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.air_to_rocdl.alignment import versions
 from tilewright.passes.air.air_to_rocdl.banks import spread_banks
 from tilewright.passes.air.air_to_rocdl.kernel_resources import (
@@ -104,7 +105,7 @@ class HierarchyLowering:
         emitter = Emitter.before(root)
         wait_before(root, emitter)
         drop_tokens(root.regions[0])
-        herds = [op for op in root.walk() if isinstance(op, HerdOp)]
+        herds = ops_of(all_operations(root), HerdOp)
         self._shape = BlockShape(root, herds, wave_size, target, emitter)
         grid = grid_sizes(root, isinstance(root, LaunchOp), emitter)
         cluster = [emitter.index(size) for size in cluster_size(root)]
@@ -114,14 +115,14 @@ class HierarchyLowering:
 
     def run(self) -> None:
         self._move_in()
-        segments = [op for op in self.launch.walk() if isinstance(op, SegmentOp)]
+        segments = ops_of(all_operations(self.launch), SegmentOp)
         # while herds are there: what is outside of them is done by all threads together
         self._lower_shared_copies()
-        for herd in [op for op in self.launch.walk() if isinstance(op, HerdOp)]:
+        for herd in ops_of(all_operations(self.launch), HerdOp):
             self._unwrap_herd(herd)
         for segment in segments:
             inline_body(segment, _zeros(segment))
-        for copy in [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp)]:
+        for copy in ops_of(all_operations(self.launch), DmaMemcpyNdOp):
             lower_copy(copy, None, self.vector_bytes)
             Rewriter.erase_op(copy)
         # last, when no hierarchy passes buffers on under other names
@@ -142,7 +143,7 @@ class HierarchyLowering:
 
     def _lower_shared_copies(self) -> None:
         """Copies outside of herds are done once, by all threads together, and are there when the next thing starts."""
-        copies = [op for op in self.launch.walk() if isinstance(op, DmaMemcpyNdOp) and not _is_private(op)]
+        copies = [op for op in ops_of(all_operations(self.launch), DmaMemcpyNdOp) if not _is_private(op)]
         for copy in copies:
             lower_copy(copy, self._all_threads(), self.vector_bytes)
             if not isinstance(_next_with_effect(copy), BarrierOp) and not _is_followed_by_copy(copy):
@@ -192,15 +193,14 @@ class HierarchyLowering:
 
 def _check_contents(root: Hierarchy) -> None:
     """What runs on the host, or on other devices, cannot be in a kernel."""
-    for op in root.walk():
+    for op in ops_of(all_operations(root), RankOp, ChannelEnd):
         if isinstance(op, RankOp):
             fail_op(op, "is in a kernel, which runs on one device", (op, "run --air-rank-to-mgpu first"))
-        if isinstance(op, ChannelEnd):
-            fail_op(
-                op,
-                "moves data through a channel in a kernel",
-                (op, "run --air-gpu-channel-to-cacheline first if it is between ranks, else use air.dma_memcpy_nd"),
-            )
+        fail_op(
+            op,
+            "moves data through a channel in a kernel",
+            (op, "run --air-gpu-channel-to-cacheline first if it is between ranks, else use air.dma_memcpy_nd"),
+        )
 
 
 def _size(herd: HerdOp, dimension: int, emitter: Emitter) -> SSAValue:
@@ -209,13 +209,12 @@ def _size(herd: HerdOp, dimension: int, emitter: Emitter) -> SSAValue:
 
 def _guard(herd: HerdOp, emitter: Emitter, guards: Sequence[SSAValue]) -> None:
     """Let the waves that are processing elements of this herd run it, and no others."""
-    for op in herd.walk():
-        if isinstance(op, BarrierOp):
-            fail_op(
-                op,
-                "is reached by some of the waves only: another herd of this kernel is larger",
-                (herd, "make all herds of the launch the same size, or put the barrier after this herd"),
-            )
+    for op in ops_of(all_operations(herd), BarrierOp):
+        fail_op(
+            op,
+            "is reached by some of the waves only: another herd of this kernel is larger",
+            (herd, "make all herds of the launch the same size, or put the barrier after this herd"),
+        )
     condition, *others = guards
     for other in others:
         condition = emitter.value(arith.AndIOp(condition, other))

@@ -10,6 +10,7 @@ from xdsl.ir import Block, Region, SSAValue
 from tilewright.dialects import arith, memref, scf
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.memcpy import DmaMemcpyNdOp
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.passes.air.array_starts import Start, passed_buffer, start_of
 from tilewright.passes.air.copy_loops import vectors_of
 from tilewright.passes.air.hierarchies import replace_token, wait_before
@@ -49,8 +50,8 @@ def _is_aligned(emitter: Emitter, buffer: SSAValue, size_bytes: int) -> SSAValue
 def _tested(root: Hierarchy, vector_bytes: int) -> list[tuple[SSAValue, int]]:
     """Arrays that wide copies read or write and that may begin anywhere, with the bytes that are moved at a time."""
     found = dict[SSAValue, int]()
-    for op in root.walk():
-        wide = vectors_of(op, vector_bytes) if isinstance(op, DmaMemcpyNdOp) else None
+    for op in ops_of(all_operations(root), DmaMemcpyNdOp):
+        wide = vectors_of(op, vector_bytes)
         if wide is None:
             continue
         for side, is_wide in zip((wide.source, wide.destination), wide.wide, strict=True):

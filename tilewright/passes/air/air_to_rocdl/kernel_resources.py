@@ -31,6 +31,7 @@ from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.gpu.kernels import CLUSTER_SIZE
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.diagnostics import fail_op
+from tilewright.ir.traversal import all_operations, ops_of
 from tilewright.rewrite.effects import is_pure
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_views import VIEWS
@@ -184,7 +185,7 @@ class BlockShape:
 def attribute_buffers(launch: LaunchOp, target: GpuTarget) -> None:
     """Replace what a kernel allocates by memory that it has from the start."""
     shared_bytes = 0
-    for op in [found for found in launch.walk() if isinstance(found, memref.AllocOp)]:
+    for op in ops_of(all_operations(launch), memref.AllocOp):
         type = op.memref.type
         level = _level_of(op, type)
         if level == SHARED:
