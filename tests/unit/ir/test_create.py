@@ -12,7 +12,13 @@ from xdsl.ir import Block, Operation, Region
 
 from tilewright.dialects.builtin import ModuleOp
 from tilewright.ir.context import make_context
-from tilewright.ir.create import append_operation, create_operation, erase_operation, with_cheap_create
+from tilewright.ir.create import (
+    append_operation,
+    clone_operation,
+    create_operation,
+    erase_operation,
+    with_cheap_create,
+)
 from tilewright.ir.parser import parse_source
 from tilewright.ir.printer import module_text
 
@@ -37,6 +43,46 @@ def test_rebuilt_programs_are_the_same() -> None:
         op.detach()
         op.erase()
     assert module_text(module, generic=True) == text
+
+
+OUT_OF_ORDER = """
+"test.op"() ({
+  %early = "test.op"(%late) : (i32) -> i32
+  %late = "test.op"(%early) : (i32) -> i32
+}) : () -> ()
+func.func @branches(%n: i32, %more: i1) {
+  cf.br ^last(%n : i32)
+^first(%a: i32):
+  cf.cond_br %more, ^first(%n : i32), ^last(%a : i32)
+^last(%b: i32):
+  cf.br ^first(%b : i32)
+}
+"""
+
+
+@pytest.mark.parametrize("seed", [None, *range(3)], ids=lambda seed: "out of order" if seed is None else f"seed {seed}")
+def test_clones_are_those_of_xdsl_and_share_nothing(seed: int | None) -> None:
+    text = OUT_OF_ORDER if seed is None else next(mlir_modules.modules(seed=seed, count=1, operations=300))
+    module = parse_source(make_context(allow_unregistered=True), text, "t.mlir")
+    before, clone = module_text(module, generic=True), clone_operation(module)
+    assert module_text(clone, generic=True) == module_text(module.clone(), generic=True) == before
+    for old, new in zip(module.walk(), clone.walk(), strict=True):
+        assert new is not old and type(new) is type(old) and new.location == old.location
+        assert [result.name_hint for result in new.results] == [result.name_hint for result in old.results]
+    for op in clone.walk():
+        op.attributes["seen"] = i32
+    assert module_text(module, generic=True) == before
+
+
+def test_a_clone_uses_what_is_outside() -> None:
+    block = Block(arg_types=[i32])
+    inner = AnyOp(operands=[block.args[0]])
+    op = AnyOp(operands=[block.args[0]], regions=[Region(Block([inner]))])
+    block.add_op(op)
+    clone = clone_operation(op)
+    assert clone.parent is None and clone.operands[0] is block.args[0]
+    assert clone.regions[0].block.first_op is not inner
+    assert len(list(block.args[0].uses)) == 4
 
 
 def test_uses_and_parents_are_linked() -> None:
