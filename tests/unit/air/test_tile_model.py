@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -10,7 +11,11 @@ import pytest
 
 from tilewright.air import jit, launch, library
 from tilewright.air.dtypes import i64 as wide
-from tilewright.air.library import lane_products, tensor_cores, tile_model
+from tilewright.air.library import lane_products, tile_model
+from tilewright.air.library.operands import ELEMENTS
+from tilewright.air.library.schedules import HEIGHTS
+from tilewright.air.library.tensor_block import TensorTile
+from tilewright.air.library.tensor_cores import cost_of
 from tilewright.air.library.tile_model import Division, Item, TileCost, choose
 from tilewright.errors import ArgumentError
 from tilewright.iron import math
@@ -48,14 +53,16 @@ def test_lanes_share_tiles(few_multiprocessors, monkeypatch, tiles, batch: int, 
     assert np.allclose(library.matmul(a, b, bias, "relu", 0.5), np.maximum(0.5 * exact + bias, 0), atol=1e-4)
 
 
+@pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("batch, m, n, k", SIZES)
-def test_tensor_cores_share_tiles(few_multiprocessors, batch: int, m: int, n: int, k: int) -> None:
+def test_tensor_cores_share_tiles(few_multiprocessors, cluster: int, batch: int, m: int, n: int, k: int) -> None:
     a, b = drawn(batch, m, k, dtype=ml_dtypes.bfloat16), drawn(batch, k, n, dtype=ml_dtypes.bfloat16)
-    found = library.matmul(a, b, out_dtype=np.float32, chip="sm_90a", schedule=library.Schedule(blocks=2))
+    schedule = library.Schedule(blocks=2, cluster=cluster)
+    found = library.matmul(a, b, out_dtype=np.float32, chip="sm_90a", schedule=schedule)
     assert np.allclose(found, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
 
-def items_of(tiles: int, steps: int, shares: int, cluster: int) -> tuple[list[list[int]], list[int], int]:
+def items_of(tiles: int, steps: int, shares: int) -> tuple[list[list[int]], list[int], int]:
     """The items of a division on four slots, as a kernel sees them: tile, first and last step, part, and if whole.
 
     With how many parts each tile behind the whole ones has, and how many tiles are whole.
@@ -65,8 +72,7 @@ def items_of(tiles: int, steps: int, shares: int, cluster: int) -> tuple[list[li
 
     @jit
     def listed(found, counts, whole, tiles, steps, shares):
-        cost = TileCost(8, 8, 8, 1, 1, 1, resident=2)
-        division = Division.of(cost, tiles, steps, shares, cluster)
+        division = Division.of(4, tiles, steps, shares)
 
         @launch(division.items)
         def _(number):
@@ -84,10 +90,9 @@ def items_of(tiles: int, steps: int, shares: int, cluster: int) -> tuple[list[li
     return found[found[:, 0] >= 0].tolist(), counts[counts >= 0].tolist(), int(whole[0])
 
 
-@pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("tiles, steps, shares", [(10, 5, 1), (10, 5, 2), (4, 3, 2), (6, 7, 3), (2, 2, 6)])
-def test_each_step_of_each_tile_is_done_once(few_multiprocessors, tiles, steps, shares, cluster) -> None:
-    items, counts, whole = items_of(tiles, steps, shares, cluster)
+def test_each_step_of_each_tile_is_done_once(tiles, steps, shares) -> None:
+    items, counts, whole = items_of(tiles, steps, shares)
     done = sorted((tile, step) for tile, first, last, _, _ in items for step in range(first, last))
     assert done == [(tile, step) for tile in range(tiles) for step in range(steps)]
     assert whole == (tiles if shares == 1 else tiles // 4 * 4)
@@ -97,33 +102,41 @@ def test_each_step_of_each_tile_is_done_once(few_multiprocessors, tiles, steps, 
         sum(tile == whole + left and first < last for tile, first, last, *_ in items) for left in range(tiles - whole)
     ]
     assert counts == parts
-    # neighbours of a cluster do the same steps of neighbouring tiles
-    for one, other in zip(items[::cluster], items[cluster - 1 :: cluster], strict=True):
-        assert other[0] - one[0] == cluster - 1 and other[1:3] == one[1:3]
+    # blocks that run at the same time do the same steps of neighbouring tiles, which have rows or columns in common
+    behind = [(first, tile) for tile, first, _, _, is_whole in items if not is_whole]
+    assert behind == sorted(behind)
 
 
-def test_left_over_tiles_are_shared_only_where_that_is_faster() -> None:
-    chosen = list[tuple[int, int]]()
+def chosen(costs: Sequence[TileCost], m: int, n: int, k: int) -> tuple[int, int]:
+    """Rows of the tiles that the model chooses, and among how many blocks those that are left are shared."""
+    found = np.zeros(2, np.int64)
 
-    def shares_of(m: int, n: int, k: int) -> tuple[int, int]:
-        found = np.zeros(2, np.int64)
+    @jit
+    def ask(found, m, n, k):
+        def emit(cost, shares):
+            @launch(1)
+            def _(_):
+                found[0], found[1] = cost.rows, as_index(shares).astype(wide)
 
-        @jit
-        def ask(found, m, n, k):
-            def emit(cost, shares):
-                @launch(1)
-                def _(_):
-                    found[0], found[1] = cost.columns, as_index(shares).astype(wide)
+        choose(costs, (m, n, k), 1, emit)
 
-            choose((tensor_cores.LARGE, tensor_cores.SMALL), (m, n, k), 1, emit)
+    ask(found, m, n, k)
+    return int(found[0]), int(found[1])
 
-        ask(found, m, n, k)
-        return int(found[0]), int(found[1])
 
-    for sizes in ((4096, 4096, 8192), (128 * 169, 256, 8192), (1024, 1024, 2048)):
-        chosen.append(shares_of(*sizes))
-    # nearly whole rounds; a round and a quarter; half of the multiprocessors
-    assert [shares > 1 for _, shares in chosen] == [False, True, False] and chosen[0][0] == 256
+@pytest.mark.parametrize(
+    "m, n, k, rows, shares",
+    [
+        pytest.param(4096, 4096, 8192, 256, 1, id="nearly four whole rounds"),
+        pytest.param(4096, 1536, 4096, 192, 1, id="two whole rounds, nearly"),
+        pytest.param(1564, 3264, 3888, 320, 1, id="one round, of the highest"),
+        pytest.param(128 * 169, 256, 8192, 176, 1, id="a round and a quarter of the highest, two of lower ones"),
+        pytest.param(512, 512, 16384, 128, 8, id="few and deep"),
+    ],
+)
+def test_tiles_of_tensor_cores_fill_rounds(m: int, n: int, k: int, rows: int, shares: int) -> None:
+    tiles = [TensorTile(ELEMENTS["bf16"], height, False, False) for height in HEIGHTS]
+    assert chosen([cost_of(tile) for tile in tiles], m, n, 2 * k) == (rows, shares)
 
 
 def test_sizes_that_numbers_of_tiles_do_not_hold_are_refused(monkeypatch) -> None:

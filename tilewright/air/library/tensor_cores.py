@@ -41,7 +41,6 @@ from tilewright.air.library.tensor_block import (
     sums_of,
 )
 from tilewright.air.library.tile_model import (
-    MULTIPROCESSORS,
     TENSOR,
     Division,
     Divisor,
@@ -88,7 +87,8 @@ def tensor_product(
         tiles = [TensorTile(element, rows, *across, schedule.cluster) for rows in heights]
         costs = [cost_of(tile) for tile in tiles]
         best, shares = best_of(costs, (m, n, as_index(left.depth) * element.size), batch)
-        work = TensorWork.of(schedule, chosen(best, heights), (m, n, cdiv(left.depth, element.row)), batch, shares)
+        sizes = m, n, cdiv(left.depth, element.row)
+        work = TensorWork.of(schedule, costs[0].slots, chosen(best, heights), sizes, batch, shares)
 
         def multiply(number: int) -> None:
             tile = tiles[number]
@@ -127,12 +127,14 @@ class TensorWork:
     room: Array
 
     @classmethod
-    def of(cls, schedule: Schedule, rows: Any, sizes: tuple[Any, Any, Any], batch: Any, shares: Any) -> TensorWork:
-        """`sizes` are rows and columns of C, and steps of its depth."""
+    def of(
+        cls, schedule: Schedule, slots: int, rows: Any, sizes: tuple[Any, Any, Any], batch: Any, shares: Any
+    ) -> TensorWork:
+        """`sizes` are rows and columns of C, and steps of its depth; as many clusters run at a time as are `slots`."""
         (m, n, steps), cluster = sizes, schedule.cluster
         # whole clusters: what is beside C is computed, and not stored
         down, beside = cdiv(m, rows), cdiv(n, COLUMNS * cluster)
-        division = Division.of(MULTIPROCESSORS // cluster, down * beside * batch, steps, shares)
+        division = Division.of(slots, down * beside * batch, steps, shares)
         order, each = TileOrder.of(beside, down, BAND // cluster), Divisor.of(down * beside)
         room = array((math.maximum(division.parts * cluster, 1) * (rows * COLUMNS),), f32)
         return cls(schedule, rows, order, each, division, room)
