@@ -75,7 +75,7 @@ class Vector(Value):
         return Vector(build(compute.FMAOp, results=[self.type], lhs=parts[0], rhs=parts[1], acc=parts[2]).res)
 
     def astype(self, dtype: Any) -> Vector:
-        """Floating-point numbers of another type, rounded to it."""
+        """Floating-point numbers of another type, `dtype`, rounded to it."""
         source, target = self.vector_type.element_type, element_of(dtype)
         if source == target:
             return self
@@ -88,7 +88,7 @@ class Vector(Value):
         return Vector(build(op_class, results=[type], input=self).results[0])
 
     def bitcast(self, dtype: Any) -> Vector:
-        """The same bits as elements of another type."""
+        """The same bits as elements of another type, `dtype`."""
         element = element_of(dtype)
         source = self.vector_type.element_type
         bits = self.width * source.bitwidth

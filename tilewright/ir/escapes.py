@@ -56,7 +56,10 @@ def console_text(text: str) -> str:
     """A text as `rich` prints it, in which brackets are no markup."""
     from rich.markup import escape
 
-    return escape(visible(text))
+    escaped = escape(visible(text))
+    # `escape` sees to one at the end alone: the last of three would take the bracket of what follows
+    behind = len(escaped) - len(escaped.rstrip("\\"))
+    return escaped + "\\" * (behind % 2)
 
 
 def is_plain_word(text: str) -> bool:

@@ -13,7 +13,7 @@ from gpu_kernels import assembled, compiled, kernel, needs_ptxas
 
 from tilewright.air import library
 from tilewright.air.functions import Jit
-from tilewright.air.library import Schedule, tensor_block
+from tilewright.air.library import Schedule
 from tilewright.air.library.schedules import HEIGHTS
 from tilewright.air.library.tensor_block import TensorBlock
 from tilewright.air.library.tensor_cores import tensor_product
@@ -111,7 +111,7 @@ def test_schedules_change_no_result(schedule: Schedule, out) -> None:
             library.matmul(a, b, bias, "relu", 0.5, out_dtype=out, schedule=it, **HOPPER) for it in (PLAIN, schedule)
         )
         # a depth that others share is added up in another order
-        same = np.allclose(plain, found, rtol=1e-5) if schedule.cluster > 1 else (plain == found).all()
+        same = np.allclose(plain, found, rtol=1e-5, atol=1e-4) if schedule.cluster > 1 else (plain == found).all()
         assert found.any() and same, (m, n, k)
 
 
@@ -156,7 +156,8 @@ def checked_product(
         leave_out_waits(monkeypatch, WAITS[broken])
     if broken == "products":
         # places are given back while products that read them are on their way
-        monkeypatch.setattr(tensor_block, "PRODUCTS_LEFT", 3)
+        wait = TensorBlock._wait_for_products
+        monkeypatch.setattr(TensorBlock, "_wait_for_products", lambda self, left: wait(self, left and left + 2))
     a, b, c = (
         drawn(1, 64, 400, dtype=np.float16),
         drawn(1, 400, 64, dtype=np.float16),

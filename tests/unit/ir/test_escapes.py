@@ -64,6 +64,7 @@ def test_json_that_is_shown_is_json_and_ends_no_script(value: dict[str, object])
     assert text.isprintable() and all(visible(key, keep="\n\r\t\0\x1b") for key in json.loads(text) if key)
 
 
+@example("\\" * 3)
 @given(HOSTILE)
 def test_brackets_are_no_markup_on_the_console(text: str) -> None:
     from rich.text import Text

@@ -41,7 +41,7 @@ class Schedule:
             raise ArgumentError(f"a tile has {', '.join(map(str, sorted(HEIGHTS)))} rows, not {self.rows!r}")
 
     def heights(self, few: bool) -> Sequence[int]:
-        """Rows of tiles that there are to choose from; of those that take equally long the first is chosen."""
+        """Rows of tiles to choose from, `few` of them if so; of those that take equally long the first is chosen."""
         return (self.rows,) if self.rows is not None else FEW_HEIGHTS if few else HEIGHTS
 
     def most_blocks(self) -> int:

@@ -335,7 +335,7 @@ class TensorBlock:
 
     def _finished(self, results: Sequence[Value]) -> list[ScalarValue]:
         """Sums, when all products are added to them."""
-        build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(0, i64))
+        self._wait_for_products(0)
         found = list[ScalarValue]()
         for sums in results:
             for place in range(self.tile.sums // len(results)):
@@ -358,9 +358,13 @@ class TensorBlock:
                 further = a_deeper + (part * tile.instruction_rows * ROW_BYTES >> 4)
                 after[part] = self._product(b + b_deeper if number else b, a + further if further else a, before)
         build(matrices.WgmmaGroupSyncAlignedOp)
-        build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(tile.products_left, i64))
+        self._wait_for_products(tile.products_left)
         self._give_back(turn.before(tile.stages, tile.products_left), done >= tile.products_left)
         return [*after, *turn.next(tile.stages).carried]
+
+    def _wait_for_products(self, left: int) -> None:
+        """Of all steps but the last ones."""
+        build(matrices.WgmmaWaitGroupSyncOp, group=IntegerAttr(left, i64))
 
     def _give_back(self, stage: Any, where: Any) -> None:
         """Say that a stage is empty, to all blocks that copy to it."""

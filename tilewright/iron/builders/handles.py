@@ -223,7 +223,7 @@ def ssa_of(given: Any, what: str = "operand") -> SSAValue:
     if isinstance(given, OpResult):
         return cast(SSAValue, given)
     if isinstance(given, OpView):
-        given = given.result
+        return ssa_of(given.result, what)
     if isinstance(given, Operation) and len(given.results) == 1:
         given = given.results[0]
     if isinstance(given, SSAValue):
