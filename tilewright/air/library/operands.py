@@ -7,7 +7,7 @@ cores take, on the way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,13 +114,23 @@ def operand(given: Array, across: bool, element: Element, side: int) -> Operand:
     if must_turn or element.splits:
         return _copied(given, across, element, parts, turned=must_turn)
     granule = CHUNK_BYTES // element.size
-    open_type = buffer_type([as_index(size) for size in given.shape], given.dtype)
-    choice = make_if(as_index(row) % granule == 0, True, [open_type])
-    with InsertionPoint(choice.thenRegion.blocks[0]):
-        yield_([_opened(given.ssa, open_type)])
-    with InsertionPoint(choice.elseRegion.blocks[0]):
-        yield_([_opened(_copied(given, across, element, parts, turned=False).matrices, open_type)])
-    return Operand(choice.op.results[0], across, rows if across else row)
+    matrices = one_array(
+        as_index(row) % granule == 0,
+        given,
+        lambda: given.ssa,
+        lambda: _copied(given, across, element, parts, turned=False).matrices,
+    )
+    return Operand(matrices, across, rows if across else row)
+
+
+def one_array(condition: Any, like: Array, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """One of two arrays of the kind of a third, each as far as is needed for it to be there."""
+    type = buffer_type([as_index(size) for size in like.shape], like.dtype)
+    choice = make_if(condition, True, [type])
+    for region, made in ((choice.thenRegion, yes), (choice.elseRegion, no)):
+        with InsertionPoint(region.blocks[0]):
+            yield_([_opened(made(), type)])
+    return choice.op.results[0]
 
 
 def _opened(matrices: Any, type: Attribute) -> Any:

@@ -36,6 +36,8 @@ JOIN_NS = 4000
 """To start another kernel and to wait for the last block of the one before."""
 BYTES_PER_NS = 3000
 """Of memory, there and back, with many blocks at it."""
+NEAR_BYTES_PER_NS = 6000
+"""Of the L2 cache."""
 SUM_BYTES = 2 * 4
 """Of an f32, written and read."""
 MOST_SHARES = 16
@@ -62,6 +64,11 @@ class TileCost:
     """Blocks that a multiprocessor has at a time."""
     cluster: int = 1
     """Multiprocessors that compute one together."""
+    crowded: bool = False
+    """Whether blocks behind whole rounds are not alone, however few: both slots of a multiprocessor become free
+    together, and the next two blocks take them."""
+    near_sums: bool = False
+    """Whether sums of parts are still in the L2 cache when they are read."""
 
     @property
     def slots(self) -> int:
@@ -95,9 +102,11 @@ def time_ns(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any, shares: Any
     tiles, steps = _counted(cost, sizes, batch)
     rounds, left = tiles // cost.slots, tiles % cost.slots
     blocks = left * shares
-    step = math.where(blocks * cost.cluster > MULTIPROCESSORS, as_index(cost.step_ns), cost.alone_ns)
+    many = blocks * cost.cluster > MULTIPROCESSORS
+    step = math.where(many | (rounds > 0) if cost.crowded else many, as_index(cost.step_ns), cost.alone_ns)
     behind = cdiv(blocks, cost.slots) * (cdiv(steps, shares) * step + cost.fixed_ns)
-    joined = JOIN_NS + blocks * (cost.rows * cost.columns * SUM_BYTES // BYTES_PER_NS)
+    rate = NEAR_BYTES_PER_NS if cost.near_sums else BYTES_PER_NS
+    joined = JOIN_NS + blocks * (cost.rows * cost.columns * SUM_BYTES // rate)
     return rounds * (steps * cost.step_ns + cost.fixed_ns) + behind + math.where(as_index(shares) > 1, joined, 0)
 
 
@@ -119,12 +128,19 @@ def shared_best(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any) -> tupl
     return least, best
 
 
-def best_of(costs: Sequence[TileCost], sizes: tuple[Any, Any, Any], batch: Any) -> tuple[ScalarValue, ScalarValue]:
-    """The number of the best tile, and among how many blocks tiles that are left are shared with it."""
+def best_of(
+    costs: Sequence[TileCost], sizes: tuple[Any, Any, Any], batch: Any, besides: Sequence[Any] = ()
+) -> tuple[ScalarValue, ScalarValue]:
+    """The number of the best tile, and among how many blocks tiles that are left are shared with it.
+
+    `besides` says how many ns more each takes, if any does.
+    """
     least, among = shared_best(costs[0], sizes, batch)
+    least = least + besides[0] if besides else least
     best = as_index(0)
     for number, cost in enumerate(costs[1:], 1):
         time, shares = shared_best(cost, sizes, batch)
+        time = time + besides[number] if besides else time
         better = time < least
         best, among = math.where(better, number, best), math.where(better, shares, among)
         least = math.minimum(time, least)
