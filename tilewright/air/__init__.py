@@ -80,12 +80,12 @@ if TYPE_CHECKING:
     from tilewright.air.program import compile as compile
     from tilewright.air.program import lanes_of as lanes_of
     from tilewright.air.program import split_passes as split_passes
+    from tilewright.air.tile_products import dot as dot
     from tilewright.air.tiles import Buffer as Buffer
     from tilewright.air.tiles import Tile as Tile
     from tilewright.air.tiles import alloc as alloc
     from tilewright.air.tiles import arange as arange
     from tilewright.air.tiles import dealloc as dealloc
-    from tilewright.air.tiles import dot as dot
     from tilewright.air.tiles import full as full
     from tilewright.air.tiles import load as load
     from tilewright.air.tiles import private as private
@@ -119,7 +119,8 @@ _HOMES = {
     "messages": "Channel array channel copy dma fill peer symmetric",
     "ops": "clip exp fma log maximum minimum rsqrt sqrt tanh where",
     "program": "AirProgram ArgumentError RankReport RunResult compile lanes_of split_passes",
-    "tiles": "Buffer Tile alloc arange dealloc dot full load private shared store zeros",
+    "tile_products": "dot",
+    "tiles": "Buffer Tile alloc arange dealloc full load private shared store zeros",
     "vectors": "Vector broadcast vector vload vstore",
 }
 """Names by the module that they come from."""

@@ -171,7 +171,7 @@ class Jit:
         kinds = tuple(kind_of(name, value) for name, value in zip(self.names, arguments, strict=True))
         # what is known may be of any type, and 1, 1.0 and True are equal
         known: tuple[Any, ...] = tuple((name, type(value), value) for name, value in bound.items())
-        key = (kinds, known, target.vendor, lanes, backend == "emulator")
+        key = (kinds, known, target.chip, lanes, backend == "emulator")
         try:
             with self._lock:
                 build = self._builds.setdefault(key, _Build())

@@ -6,7 +6,8 @@ from typing import Any
 
 from tilewright.air import atomics
 from tilewright.air.messages import copy, move
-from tilewright.air.tiles import Tile, combine, dot, reduced
+from tilewright.air.tile_products import dot
+from tilewright.air.tiles import Tile, combine, reduced
 from tilewright.iron import math
 
 __all__ = [

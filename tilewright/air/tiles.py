@@ -1,7 +1,8 @@
 """Tiles: small arrays that the lanes of a wave, or of a block, hold together in registers.
 
 A tile is a value, computed element by element; `Buffer` is a place for one that changes. Element `e` of a tile is with
-lane `e mod n`, so that neighbouring lanes read neighbouring elements; sums of products are divided in squares.
+lane `e mod n`, so that neighbouring lanes read neighbouring elements; sums of products are divided in squares
+(`tile_products`).
 """
 
 from __future__ import annotations
@@ -41,12 +42,10 @@ MOST_UNROLLED = 64
 
 @dataclass(frozen=True)
 class TileLayout:
-    """Which elements of a tile each lane holds."""
+    """Which elements of a tile each lane holds: element `e` is with lane `e mod workers`."""
 
     shape: Shape
     workers: int
-    square: tuple[int, int] | None = None
-    """Rows and columns of lanes, if a tile of two dimensions is divided in both."""
 
     @property
     def slots(self) -> int:
@@ -60,18 +59,32 @@ class TileLayout:
 
     def indices(self, slot: int, number: ScalarValue) -> list[Any]:
         """Where in the tile the element is that lane `number` holds in this slot."""
-        if self.square is None:
-            return _split(slot * self.workers, number, self.workers, self.shape)
-        rows, columns = self.square
-        across = self.shape[1] // columns
-        row, column = divmod(slot, across)
-        return [number // columns + row * rows, number % columns + column * columns]
+        return _split(slot * self.workers, number, self.workers, self.shape)
+
+    def line_keys(self, slot: int) -> tuple[Any, Any]:
+        """What is the same for slots of one row, and of one column, of a tile of two dimensions."""
+        return slot, "same" if self.workers % self.shape[1] == 0 else slot
 
     def is_there(self, slot: int, number: ScalarValue) -> ScalarValue | None:
         """Whether the tile has such an element; None if that is certain."""
         if (slot + 1) * self.workers <= prod(self.shape):
             return None
         return number + slot * self.workers < prod(self.shape)
+
+
+@dataclass(frozen=True)
+class SquareLayout(TileLayout):
+    """A tile of two dimensions, divided in both among `lanes`: so many rows and columns of them."""
+
+    lanes: tuple[int, int]
+
+    def indices(self, slot: int, number: ScalarValue) -> list[Any]:
+        rows, columns = self.lanes
+        row, column = self.line_keys(slot)
+        return [number // columns + row * rows, number % columns + column * columns]
+
+    def line_keys(self, slot: int) -> tuple[Any, Any]:
+        return divmod(slot, self.shape[1] // self.lanes[1])
 
 
 def _split(first: int, number: ScalarValue, workers: int, shape: Shape) -> list[Any]:
@@ -106,7 +119,7 @@ def square_layout(shape: Shape, workers: int) -> TileLayout:
             continue
         if best is None or _unevenness(shape, (down, across)) < _unevenness(shape, best):
             best = down, across
-    return TileLayout(shape, workers, best)
+    return TileLayout(shape, workers) if best is None else SquareLayout(shape, workers, best)
 
 
 def _unevenness(shape: Shape, lanes: tuple[int, int]) -> float:
@@ -374,6 +387,13 @@ class Buffer:
     def __init__(self, layout: TileLayout, dtype: DType):
         self.layout, self.dtype = layout, dtype
         self.memory = private(layout.slots, dtype)
+        self._is_uniform = True
+
+    def divide(self, layout: TileLayout) -> bool:
+        """Let lanes hold other elements, as a `layout` of as many says, if it has made no difference so far which."""
+        if self._is_uniform and layout.slots == self.layout.slots:
+            self.layout = layout
+        return self.layout == layout
 
     @property
     def shape(self) -> Shape:
@@ -381,13 +401,16 @@ class Buffer:
 
     def __getitem__(self, key: Any) -> Tile:
         self._check(key)
+        self._is_uniform = False
         return Tile(self.layout, [self.memory[slot] for slot in range(self.layout.slots)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
         tile = as_tile(value)
-        if isinstance(tile, Tile) and tile.layout != self.layout:
-            _refuse_layout(self[:], tile)
+        if isinstance(tile, Tile):
+            self._is_uniform = False
+            if tile.layout != self.layout:
+                _refuse_layout(self[:], tile)
         for slot in range(self.layout.slots):
             self.memory[slot] = tile.slots[slot] if isinstance(tile, Tile) else tile
 
@@ -566,67 +589,3 @@ def _copy_element(target: Array, source: Region, indices: Sequence[Any], fill: A
     # leading dimensions of one element need not be written
     keys = [0] * (target.ndim - len(indices)) + list(indices)[-target.ndim :]
     target.set_element(keys, value)
-
-
-def staged(given: Any) -> Region:
-    """A tile in memory of the block, where all lanes that work on it reach all elements."""
-    if isinstance(given, Region | Array):
-        return region_of(given, "`air.dot`")
-    tile: Tile = as_tile(given)
-    if not isinstance(tile, Tile):
-        refuse(f"expected a tile or memory of a block, not {given!r}")
-    workers = workers_here()
-    assert workers.wave is not None
-    # waves that work by themselves have a place each
-    if workers.waves == 1 and workers.block_waves > 1:
-        room = shared((workers.block_waves, *tile.shape), tile.dtype)
-        region = Region.of(room, [workers.wave, *(slice(None) for _ in tile.shape)])
-    else:
-        region = Region.whole(shared(tile.shape, tile.dtype))
-    store_tile(tile, region)
-    return region
-
-
-def dot(a: Any, b: Any, acc: Any = None) -> Any:
-    """Products of rows of `a` with columns of `b`, added to a buffer `acc`, or as a tile of their own.
-
-    `a` and `b` are tiles, or memory of the block.
-    """
-    for_barrier = any(not isinstance(given, Region | Array) for given in (a, b))
-    if for_barrier:
-        barrier()  # what others read there before
-    left, right = staged(a), staged(b)
-    if for_barrier:
-        barrier()
-    (rows, depth), (other, columns) = (cast("tuple[int, int]", region.known_shape()) for region in (left, right))
-    if depth != other:
-        refuse(f"{rows} x {depth} by {other} x {columns} is no product", (None, "both have one depth"))
-    total = zeros((rows, columns), f32) if acc is None else acc
-    if not isinstance(total, Buffer) or total.shape != (rows, columns):
-        refuse(f"products of {rows} x {columns} are added to a buffer of that shape: `air.zeros(({rows}, {columns}))`")
-    _add_products(left, right, total, depth)
-    return total[:] if acc is None else total
-
-
-def _add_products(left: Region, right: Region, total: Buffer, depth: int) -> None:
-    layout, workers = total.layout, workers_here()
-    wanted = value_type(total.dtype)
-    for k in for_(0, depth, 1):
-        rows, columns = dict[Any, ScalarValue](), dict[Any, ScalarValue]()
-        for slot in range(layout.slots):
-            row_key, column_key = _slot_keys(layout, slot)
-            row, column = layout.indices(slot, workers.number)
-            if row_key not in rows:
-                rows[row_key] = left.array.element(left.keys([row, k])).astype(wanted)
-            if column_key not in columns:
-                columns[column_key] = right.array.element(right.keys([k, column])).astype(wanted)
-            sum = total.memory[slot]
-            total.memory[slot] = sum + rows[row_key] * columns[column_key]
-
-
-def _slot_keys(layout: TileLayout, slot: int) -> tuple[Any, Any]:
-    """What is the same for slots of one row, and of one column."""
-    if layout.square is not None:
-        return divmod(slot, layout.shape[1] // layout.square[1])
-    width, workers = layout.shape[1], layout.workers
-    return slot, "same" if workers % width == 0 else slot

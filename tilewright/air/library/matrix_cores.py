@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
-
-from xdsl.dialects.builtin import VectorType, i32
+from typing import Any
 
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import DType, bf16, f16, f32, i8
@@ -20,17 +18,16 @@ from tilewright.air.dtypes import i32 as long
 from tilewright.air.functions import jit
 from tilewright.air.levels import cdiv, launch, sequential
 from tilewright.air.library.finishing import Finish
+from tilewright.air.matrix_instructions import multiply
 from tilewright.air.tiles import guarded_load, shared
 from tilewright.air.trace import current
 from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.device.gpu_matrices import MatrixInstruction, instruction_for
-from tilewright.dialects._rocdl_matrices import BY_NAME, MODES, operand_type
-from tilewright.dialects.vector import shape
 from tilewright.iron.builders.control import else_, if_, make_if, yield_
 from tilewright.iron.builders.handles import value_of
-from tilewright.iron.builders.operations import InsertionPoint, build
-from tilewright.iron.builders.scalars import as_index, constant
+from tilewright.iron.builders.operations import InsertionPoint
+from tilewright.iron.builders.scalars import as_index
 
 ELEMENTS: dict[DType, str] = {f32: "f32", f16: "f16", bf16: "bf16", i8: "i8"}
 """What matrix instructions multiply, by the type of the matrices."""
@@ -252,7 +249,7 @@ class MatrixBlock:
             for part in range(tile.fragment // tile.instruction.each):
                 left, right = ([self._operand(value, part) for value in values] for values in (a, b))
                 for place, (row, column) in enumerate((row, column) for row in left for column in right):
-                    sums[place] = self._product(row, column, sums[place])
+                    sums[place] = multiply(tile.instruction, row, column, sums[place])
         return sums
 
     def _fragment(self, side: int, turn: Any, first: Any, number: int) -> list[Vector]:
@@ -266,30 +263,13 @@ class MatrixBlock:
             for start in range(0, tile.fragment, piece)
         ]
 
-    def _operand(self, parts: list[Vector], number: int) -> Any:
-        """The elements of one instruction, as it takes them."""
-        each, tile = self.tile.instruction.each, self.tile
-        elements = [part[place] for part in parts for place in range(tile.piece)][number * each : (number + 1) * each]
-        if each == 1:
-            return elements[0]
-        whole = parts[0] if len(parts) == 1 and each == tile.piece else vector(elements)
-        wanted = operand_type(tile.instruction.operand)
-        if whole.type == wanted:
-            return whole
-        # four or eight bytes go in one number
-        is_vector = isinstance(wanted, VectorType)
-        packed = cast(Any, wanted) if is_vector else VectorType(cast(Any, wanted), [1])
-        turned = Vector(build(shape.BitcastOp, results=[packed], source=whole).results[0])
-        return turned if is_vector else turned[0]
-
-    def _product(self, a: Any, b: Any, c: Any) -> Any:
-        row = self.tile.instruction
-        modes = [] if row.repeats else [constant(0, i32)] * MODES
-        fields: dict[str, Any] = {}
-        if row.repeats and row.element == "i8":
-            fields = {"signA": True, "signB": True}
-        op = build(BY_NAME[row.name], results=[c.type], args=[a, b, c, *modes], **fields)
-        return value_of(op.results[0])
+    def _operand(self, parts: list[Vector], number: int) -> Vector:
+        """The elements of one instruction."""
+        each, piece = self.tile.instruction.each, self.tile.piece
+        if each == piece:
+            return parts[number]
+        elements = [part[place] for part in parts for place in range(piece)]
+        return vector(elements[number * each : (number + 1) * each])
 
     def _write(self, sums: list[Any]) -> None:
         tile, finish = self.tile, self.problem.finish

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.device.gpu_matrices import WARP_INSTRUCTIONS
 from tilewright.dialects._llvm_memory import Ordering
 from tilewright.dialects._nvvm_copies import (
     CLUSTER_POINTER,
@@ -172,7 +173,7 @@ def _mma(b: ProgramBuilder, op: MmaOp) -> Struct:
 
 
 ELEMENTS = {"f16", "bf16", "tf32", "e4m3", "e5m2"}
-FRAGMENTS = {((16, 8, 16), "f16"), ((16, 8, 16), "bf16"), ((16, 8, 8), "tf32")}
+FRAGMENTS = {((row.m, row.n, row.k), row.element) for row in WARP_INSTRUCTIONS}
 
 
 def _matrices(b: ProgramBuilder, op: MatrixOp) -> Register:

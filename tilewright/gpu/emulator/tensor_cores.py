@@ -8,17 +8,19 @@ their own.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from tilewright.device.gpu_matrices import MatrixInstruction
+from tilewright.device.gpu_matrices import WARP_INSTRUCTIONS, Fragment, MatrixInstruction
 from tilewright.gpu.emulator.copy_engine import CHUNK, ROW, CopyEngine, swizzled
 from tilewright.gpu.emulator.lower_tensor_cores import Product
 from tilewright.gpu.emulator.memory import Array
 
 WARP = 32
+SUM_COLUMNS = 8
+"""Columns of sums that lanes hold as those of `mma.sync`, one group of them after the other."""
 GROUP_ROWS = 8
 TYPES: dict[str, Any] = {
     "f32": np.dtype(np.float32),
@@ -59,7 +61,7 @@ class TensorCores(CopyEngine):
     def wgmma(self, ins: list[Array], product: Product, m: Any, site: int) -> Array:
         """Four waves multiply 64 rows, 16 each; each does its own here."""
         columns, sums = product.shape[1], np.stack(ins[2:])
-        result = sums.copy()
+        result, (held_rows, held_columns) = sums.copy(), held(WARP_INSTRUCTIONS[0].c, WARP)
         block_waves = self.batch.launch.block_waves
         for number in self._whole_waves(m, site):
             lane = number * WARP
@@ -71,8 +73,7 @@ class TensorCores(CopyEngine):
                 size = TYPES[product.types[0]].itemsize
                 self.profiler.product_reads((16 + columns // 4) * product.shape[2] * size, site)
             found = product.signs * (a @ b.T)
-            # rows of 8 lanes groups, pairs of columns of 4 lanes
-            parts = found.reshape(2, 8, columns // 8, 4, 2).transpose(2, 0, 4, 1, 3).reshape(columns // 2, WARP)
+            parts = np.concatenate([found[held_rows, first + held_columns] for first in range(0, columns, SUM_COLUMNS)])
             here = slice(lane, lane + WARP)
             result[:, here] = sums[:, here] + parts if product.adds else parts
         return result
@@ -99,61 +100,49 @@ class TensorCores(CopyEngine):
 
     def mma(self, ins: list[Array], product: Product, m: Any, site: int) -> Array:
         """Each wave multiplies what its lanes hold together."""
-        (rows, columns, depth), name = product.shape, product.types[0]
+        name = product.types[0]
+        row = next(row for row in WARP_INSTRUCTIONS if ((row.m, row.n, row.k), row.element) == (product.shape, name))
         self._whole_waves(m, site)
-        waves = self.lanes // WARP
-        a, b = np.zeros((waves, rows, depth), np.float32), np.zeros((waves, columns, depth), np.float32)
-        group, member = np.arange(WARP) // 4, np.arange(WARP) % 4
-        for number in range(4):
-            for place, value in enumerate(_elements(ins[number], name)):
-                deep = _depth_of(name, member, place, number // 2)
-                a[:, group + number % 2 * 8, deep] = value.reshape(waves, WARP)
-        for number in range(2):
-            for place, value in enumerate(_elements(ins[4 + number], name)):
-                b[:, group, _depth_of(name, member, place, number)] = value.reshape(waves, WARP)
-        found = a @ b.transpose(0, 2, 1)
-        parts = [found[:, group + half * 8, member * 2 + place] for half in range(2) for place in range(2)]
-        return np.stack(ins[6:]) + np.stack(parts).reshape(4, self.lanes)
+        waves, count = self.lanes // WARP, row.each // row.pair
+        a, b = np.zeros((waves, row.m, row.k), np.float32), np.zeros((waves, row.k, row.n), np.float32)
+        for matrix, fragment, registers in ((a, row.a, ins[:count]), (b, row.b, ins[count : -row.sums])):
+            elements = [value.reshape(waves, WARP) for register in registers for value in _elements(register, name)]
+            for place, (rows, columns) in enumerate(zip(*held(fragment, WARP), strict=True)):
+                matrix[:, rows, columns] = elements[place]
+        rows, columns = held(row.c, WARP)
+        parts = (a @ b)[:, rows, columns].transpose(1, 0, 2)
+        return np.stack(ins[-row.sums :]) + parts.reshape(row.sums, self.lanes)
 
     def matrices(self, ins: list[Array], row: MatrixInstruction, m: Any, site: int) -> list[Array]:
         """Each wave multiplies what its lanes hold, as the table of AMD's instructions says who holds what."""
         self._whole_waves(m, site, row.wave_size)
-        waves, layout = self.lanes // row.wave_size, layout_of(row)
-        a, b = (self._held(value, row, layout, waves, site) for value in ins[:2])
-        found = a @ b.transpose(0, 2, 1)
-        rows, columns = layout.sums
+        waves = self.lanes // row.wave_size
+        a, b = (self._held(*side, row, waves, site) for side in zip(ins[:2], (row.a, row.b), strict=True))
+        found = a @ b
+        rows, columns = held(row.c, row.wave_size)
         parts = found[:, rows, columns].transpose(1, 0, 2).reshape(row.sums, self.lanes)
         return [ins[2] + parts]
 
-    def _held(self, value: Array, row: MatrixInstruction, layout: MatrixLayout, waves: int, site: int) -> Array:
-        """A matrix of each wave: rows of A, or columns of B, by depth."""
+    def _held(self, value: Array, fragment: Fragment, row: MatrixInstruction, waves: int, site: int) -> Array:
+        """A matrix of each wave: A, or B."""
         words = np.ascontiguousarray(np.atleast_2d(value).T).view(TYPES[row.element])
         elements = words.reshape(waves, row.wave_size, row.each)
         halves = words.view(np.uint8).reshape(waves, 2, -1)
         if row.repeats and (halves[:, 0] != halves[:, 1]).any():
             self.fault(site, "multiplies a matrix whose second half of lanes does not repeat the first one")
         wide = np.int32 if row.element == "i8" else np.float32
-        matrix = np.zeros((waves, row.m, row.k), wide)
-        matrix[:, layout.rows[:, None], layout.depths] = elements.astype(wide)
+        matrix = np.zeros((waves, *((row.m, row.k) if fragment is row.a else (row.k, row.n))), wide)
+        rows, columns = held(fragment, row.wave_size)
+        matrix[:, rows.T, columns.T] = elements.astype(wide)
         return matrix
 
 
-class MatrixLayout(NamedTuple):
-    """Which elements lanes hold: rows of A by lane, their depths by lane and place, and rows and columns of sums."""
-
-    rows: Array
-    depths: Array
-    sums: tuple[Array, Array]
-
-
 @cache
-def layout_of(row: MatrixInstruction) -> MatrixLayout:
-    """As the table says."""
-    lanes = range(row.wave_size)
-    depths = np.array([[row.depth(lane, place) for place in range(row.each)] for lane in lanes])
-    rows = np.array([[row.row(lane, number) for lane in lanes] for number in range(row.sums)])
-    columns = np.broadcast_to(np.arange(row.wave_size) % row.n, rows.shape)
-    return MatrixLayout(np.arange(row.wave_size) % row.m, depths, (rows, columns))
+def held(fragment: Fragment, lanes: int) -> tuple[Array, Array]:
+    """Rows and columns of the elements that lanes hold, by place and lane."""
+    places = range(len(fragment.places))
+    found = np.array([[fragment.element(lane, place) for lane in range(lanes)] for place in places])
+    return found[..., 0], found[..., 1]
 
 
 def _elements(register: Array, name: str) -> list[Array]:
@@ -164,7 +153,3 @@ def _elements(register: Array, name: str) -> list[Array]:
         return [half.astype(np.float32) for half in register]
     halves = np.ascontiguousarray(register).view(TYPES[name]).reshape(-1, 2)
     return [halves[:, place].astype(np.float32) for place in range(2)]
-
-
-def _depth_of(name: str, member: Array, place: int, half: int) -> Array:
-    return member + 4 * half if name == "tf32" else member * 2 + place + 8 * half
