@@ -298,6 +298,22 @@ class ContractionOp(IRDLOperation):
         if not combines(self.kind, element_type(self.result.type)):
             raise VerifyException("unsupported contraction type")
 
+    @property
+    def dimensions(self) -> list[list[int]]:
+        """The dimensions of the iteration space that each operand has, in its order."""
+        maps = [map.data.results for map in self.indexing_maps]
+        return [[cast(AffineDimExpr, result).position for result in results] for results in maps]
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """Of the iteration space, by dimension."""
+        shapes = [shape_of(operand.type) for operand in self.operands]
+        return {
+            dimension: size
+            for dimensions, shape in zip(self.dimensions, shapes, strict=True)
+            for dimension, size in zip(dimensions, shape, strict=True)
+        }
+
     def _verify_dimensions(self, maps: Sequence[Any], iterators: Sequence[IteratorType]) -> None:
         # Of each dimension of the iteration space, as each operand sees it.
         sizes = [

@@ -193,4 +193,17 @@ def vreduce(x: Any, combine: str) -> Any:
     return reduce(COMBINE[combine], rows).astype(rows.dtype).view(x.dtype)
 
 
-FUNCTIONS = vbroadcast, vextract, one, vpick, vinsert, vreshape, vbitcast, vslice, vgather, vreduce
+def vtranspose(x: Any, order: tuple[int, ...]) -> Any:
+    return x.transpose(*order, x.ndim - 1)
+
+
+def vcontract(a: Any, b: Any, total: Any, dims: tuple[list[int], ...], dtype: np.dtype[Any]) -> Any:
+    """Products of all lanes, added to what there is; `dims` says of each operand which dimensions it has."""
+    lanes = len({place for side in dims for place in side})
+    left, right, wanted = ([*side, lanes] for side in dims)
+    return total + np.einsum(a.astype(dtype), left, b.astype(dtype), right, wanted)
+
+
+FUNCTIONS = (
+    *(vbroadcast, vextract, one, vpick, vinsert, vreshape, vbitcast, vslice, vgather, vreduce, vtranspose, vcontract),
+)

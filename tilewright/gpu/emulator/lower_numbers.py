@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
+    MemRefType,
     VectorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -21,6 +22,8 @@ from tilewright.dialects import arith, vector
 from tilewright.dialects import index as index_dialect
 from tilewright.dialects.arith.meaning import FLOAT_MEANING, MEANING, PREDICATES, RESIZES, SAME_IN_INDEX, SAME_IN_LLVM
 from tilewright.dialects.vector import shape
+from tilewright.dialects.vector.orders import walked_dimensions
+from tilewright.dialects.vector.types import CombiningKindFlag
 from tilewright.gpu.emulator.builder import Handler, ProgramBuilder
 from tilewright.gpu.emulator.lower_memory import about, position
 from tilewright.gpu.emulator.program import (
@@ -150,53 +153,72 @@ def _clampf(b: ProgramBuilder, op: Operation) -> Operand:
     return b.emit("arith.minnumf", kind, b.emit("arith.maxnumf", kind, value, low), high)
 
 
-def _pattern(buffer: MemRefParts, type: VectorType) -> np.ndarray:
-    """Where the elements of a vector are, from its first one on: it lies along the last dimensions."""
-    sizes = tuple(type.get_shape())
-    strides = buffer.strides[len(buffer.strides) - len(sizes) :]
-    if len(strides) < len(sizes) or not all(isinstance(stride, Constant) for stride in strides):
+Dims: TypeAlias = "Sequence[int | None]"
+"""The dimension of a buffer that each dimension of a vector walks along; None for one that repeats."""
+
+
+def _last(base: SSAValue, type: VectorType) -> Dims:
+    rank = cast(MemRefType, base.type).get_num_dims()
+    if rank < type.get_num_dims():
+        raise Unsupported("how the rows of the buffer lie must be known")
+    return range(rank - type.get_num_dims(), rank)
+
+
+def _pattern(buffer: MemRefParts, type: VectorType, dims: Dims) -> np.ndarray:
+    """Where the elements of a vector are, from its first one on."""
+    sizes, strides = tuple(type.get_shape()), [index(0) if dim is None else buffer.strides[dim] for dim in dims]
+    if not all(isinstance(stride, Constant) for stride in strides):
         raise Unsupported("how the rows of the buffer lie must be known")
     numbers = [cast(Constant, stride).value for stride in strides]
     grid = np.indices(sizes, dtype=np.int64)
     return sum((axis * stride for axis, stride in zip(grid, numbers, strict=True)), np.zeros(sizes, np.int64))
 
 
-def _load_rows(b: ProgramBuilder, result: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> Operand:
+def _load_rows(b: ProgramBuilder, result: SSAValue, base: SSAValue, indices: Sequence[SSAValue], dims: Dims) -> Operand:
     buffer, type = b.memref(base), cast(VectorType, result.type)
-    place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type)
+    place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type, dims)
     return b.emit("load", kind_of(type), buffer.pointer, place, pattern=pattern, **about(buffer))
 
 
-def _store_rows(b: ProgramBuilder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue]) -> None:
+def _store_rows(b: ProgramBuilder, value: SSAValue, base: SSAValue, indices: Sequence[SSAValue], dims: Dims) -> None:
     buffer, type = b.memref(base), cast(VectorType, value.type)
-    place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type)
+    place, pattern = position(b, buffer, [b[value] for value in indices]), _pattern(buffer, type, dims)
     b.effect("store", b[value], buffer.pointer, place, pattern=pattern, **about(buffer))
 
 
 def _load(b: ProgramBuilder, op: vector.LoadOp) -> Operand:
-    return _load_rows(b, op.result, op.base, op.indices)
+    return _load_rows(b, op.result, op.base, op.indices, _last(op.base, op.result.type))
 
 
 def _store(b: ProgramBuilder, op: vector.StoreOp) -> None:
-    _store_rows(b, op.vector, op.base, op.indices)
+    _store_rows(b, op.vector, op.base, op.indices, _last(op.base, cast(VectorType, op.vector.type)))
 
 
-def _check_plain(op: Operation, mask: SSAValue | None) -> None:
-    map = cast(AffineMapAttr, op.properties["permutation_map"]).data
+def _walked(op: Operation, mask: SSAValue | None) -> Dims:
     bounds = cast("ArrayAttr[BoolAttr]", op.properties["in_bounds"])
     # anything else pads or masks, element by element
-    if mask is not None or not map.is_minor_identity() or not all(bound.value.data for bound in bounds):
-        raise Unsupported("only transfers of whole rows that are in bounds; lower it to loops first")
+    if mask is not None or not all(bound.value.data for bound in bounds):
+        raise Unsupported("only transfers without a mask that are in bounds; lower it to loops first")
+    return walked_dimensions(cast(AffineMapAttr, op.properties["permutation_map"]).data)
 
 
 def _transfer_read(b: ProgramBuilder, op: vector.TransferReadOp) -> Operand:
-    _check_plain(op, op.mask)
-    return _load_rows(b, op.result, op.source, op.indices)
+    return _load_rows(b, op.result, op.source, op.indices, _walked(op, op.mask))
 
 
 def _transfer_write(b: ProgramBuilder, op: vector.TransferWriteOp) -> None:
-    _check_plain(op, op.mask)
-    _store_rows(b, op.vector, op.source, op.indices)
+    _store_rows(b, op.vector, op.source, op.indices, _walked(op, op.mask))
+
+
+def _contract(b: ProgramBuilder, op: vector.ContractionOp) -> Operand:
+    """Each lane multiplies all of it; matrix instructions do so together."""
+    if op.kind.data is not CombiningKindFlag.ADD:
+        raise Unsupported(f"there are sums of products here, none of kind {op.kind.data}")
+    return b.emit("vcontract", kind_of(op.result.type), *b.operands(op), dims=tuple(op.dimensions))
+
+
+def _transpose(b: ProgramBuilder, op: shape.TransposeOp) -> Operand:
+    return b.emit("vtranspose", kind_of(op.result.type), b[op.vector], order=tuple(op.permutation.get_values()))
 
 
 def _static(position: Sequence[Operand]) -> tuple[int, ...] | None:
@@ -284,6 +306,8 @@ HANDLERS: dict[str, Handler] = {
     "vector.shape_cast": _row("vreshape"),
     "vector.bitcast": _row("vbitcast"),
     "vector.extract_strided_slice": _extract_slice,
+    "vector.transpose": _transpose,
+    "vector.contract": _contract,
     "vector.from_elements": _row("vgather"),
     "vector.to_elements": _to_elements,
     "vector.reduction": _reduction,

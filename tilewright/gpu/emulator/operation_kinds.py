@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from xdsl.dialects.builtin import AnyFloat, VectorType
 from xdsl.ir import Attribute, Operation
 
+from tilewright.dialects import vector
 from tilewright.gpu.emulator.program import CountedOperation, Instruction, Space
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _by_name(op: Operation) -> CountedOperation:
         return CountedOperation(CONTROL, op.location)
     # what is computed with: results of comparisons are no floats
     floats = [type for value in op.operands if (type := _element(value.type)) is not None]
-    if floats and op.name.startswith(("arith.", "math.", "vector.fma", "vector.reduction")):
+    if floats and op.name.startswith(("arith.", "math.", "vector.fma", "vector.reduction", "vector.contract")):
         return CountedOperation(FLOAT, op.location, _flops(op), str(floats[0]))
     return CountedOperation(VECTOR if op.name.startswith("vector.") else INTEGER, op.location)
 
@@ -97,6 +98,8 @@ def _element(type: Attribute) -> AnyFloat | None:
 def _flops(op: Operation) -> int:
     if op.name in NO_FLOPS:
         return 0
+    if isinstance(op, vector.ContractionOp):
+        return 2 * prod(op.sizes.values())
     type = op.operands[0].type
     elements = prod(type.get_shape()) if isinstance(type, VectorType) else 1
     return elements * (2 if op.name in TWO_FLOPS else 1)

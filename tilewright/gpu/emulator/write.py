@@ -245,6 +245,11 @@ def _gather(w: Writer, i: Instruction) -> str:
     return f"vgather([{', '.join(map(w.text, i.ins))}], {i.outs[0].kind.shape}, {w.dtype(i.outs[0].kind)})"
 
 
+def _contract(w: Writer, i: Instruction) -> str:
+    values = ", ".join(map(w.text, i.ins))
+    return _number(i, f"vcontract({values}, {i.extra['dims']}, {w.dtype(i.outs[0].kind)})")
+
+
 _FUNCTIONS = (
     *("wrap8", "wrap16", "wrap32", "wrap64", "divs", "rems", "floordivs", "ceildivs", "modulo", "divu", "remu"),
     *("ceildivu", "mulhigh", "to_integer", "bitcast", "call_math", "place", "shl", "shrs", "shru"),
@@ -445,6 +450,8 @@ EXPRESSIONS: dict[str, Write] = {
     "vreshape": lambda w, i: f"vreshape({w.text(i.ins[0])}, {i.outs[0].kind.shape})",
     "vbitcast": lambda w, i: f"vbitcast({w.text(i.ins[0])}, {i.outs[0].kind.shape}, {w.dtype(i.outs[0].kind)})",
     "vslice": lambda w, i: f"vslice({w.text(i.ins[0])}, {i.extra['starts']}, {i.extra['ends']})",
+    "vtranspose": lambda w, i: f"vtranspose({w.text(i.ins[0])}, {i.extra['order']})",
+    "vcontract": _contract,
     "vgather": _gather,
     "vreduce": lambda w, i: _number(i, f"vreduce({w.text(i.ins[0])}, {i.extra['combine']!r})"),
 }
