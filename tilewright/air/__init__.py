@@ -80,6 +80,11 @@ if TYPE_CHECKING:
     from tilewright.air.program import compile as compile
     from tilewright.air.program import lanes_of as lanes_of
     from tilewright.air.program import split_passes as split_passes
+    from tilewright.air.tensors import CompiledKernel as CompiledKernel
+    from tilewright.air.tensors import Symbol as Symbol
+    from tilewright.air.tensors import Tensor as Tensor
+    from tilewright.air.tensors import symbol as symbol
+    from tilewright.air.tensors import tensor as tensor
     from tilewright.air.tile_products import dot as dot
     from tilewright.air.tiles import Buffer as Buffer
     from tilewright.air.tiles import Tile as Tile
@@ -119,6 +124,7 @@ _HOMES = {
     "messages": "Channel array channel copy dma fill peer symmetric",
     "ops": "clip exp fma log maximum minimum rsqrt sqrt tanh where",
     "program": "AirProgram ArgumentError RankReport RunResult compile lanes_of split_passes",
+    "tensors": "CompiledKernel Symbol Tensor symbol tensor",
     "tile_products": "dot",
     "tiles": "Buffer Tile alloc arange dealloc full load private shared store zeros",
     "vectors": "Vector broadcast vector vload vstore",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, cast
 
@@ -201,6 +201,16 @@ class Region:
                     (None, "write `a[i : i + 64]`: what is outside of the array reads as 0 and is not stored"),
                 )
         return self.shape
+
+    def of_rank(self, dimensions: int) -> Region:
+        """The part without leading dimensions of one element, as long as it has more than `dimensions`."""
+        points, surplus = list(self.is_point), len(self.shape) - dimensions
+        for number, size in enumerate(self.sizes):
+            if surplus <= 0 or not is_integer(size) or size != 1:
+                break
+            surplus -= not points[number]
+            points[number] = True
+        return replace(self, is_point=tuple(points))
 
     def keys(self, indices: Sequence[Size]) -> list[Size]:
         """The indices into the array of an element of the part."""

@@ -101,7 +101,7 @@ class Jit:
     """
 
     def __init__(self, function: Callable[..., Any], **options: Any):
-        self.function, self._options = function, _checked(options)
+        self.function, self._options = function, checked_options(options)
         self._signature = inspect.signature(function)
         self._builds: dict[Any, _Build] = {}
         self._lock = threading.Lock()
@@ -140,7 +140,7 @@ class Jit:
     def program(self, *arguments: Any, **constants: Any) -> AirProgram:
         """What it becomes for such arguments."""
         options = {**defaults.get(), **self._options}
-        return self._built(arguments, constants, *_target(options))[0]
+        return self._built(arguments, constants, *target_of(options))[0]
 
     def mlir(self, *arguments: Any, **constants: Any) -> str:
         """What it becomes for such arguments, as text."""
@@ -150,7 +150,7 @@ class Jit:
     def _job(
         self, arguments: Sequence[Any], constants: Mapping[str, Any], options: Mapping[str, Any]
     ) -> tuple[AirProgram, RankJob]:
-        target, lanes, backend = _target(options)
+        target, lanes, backend = target_of(options)
         program, build = self._built(arguments, constants, target, lanes, backend)
         settings = dict(options.get("settings") or {})
         seed = options.get("seed", 0)
@@ -197,7 +197,7 @@ class Jit:
         return f"<air.jit {self.function.__name__}{self._signature}>"
 
 
-def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     for name in options:
         if name not in OPTIONS:
             raise CallError(f"there is no option {name}; there is {', '.join(OPTIONS)}")
@@ -207,7 +207,7 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(options)
 
 
-def _target(options: Mapping[str, Any]) -> tuple[GpuTarget, int, str]:
+def target_of(options: Mapping[str, Any]) -> tuple[GpuTarget, int, str]:
     """The GPU to trace for, lanes of its waves, and the backend."""
     backend = options.get("backend", "emulator")
     target = find_target(options.get("chip") or default_chip(backend))
@@ -228,7 +228,7 @@ def traced(
     backend: str,
 ) -> AirProgram:
     """The program that a function becomes for arguments of these kinds."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     place = FileLineColLoc(StringAttr(code.co_filename), IntAttr(code.co_firstlineno), IntAttr(1))
     with tracing(target, lanes, backend) as trace:
         with at(place):

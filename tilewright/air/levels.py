@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Sequence
+from functools import wraps
 from itertools import product
 from math import prod
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current
+from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current, is_tracing
 from tilewright.device.gpu_targets import MOST_CLUSTERED
 from tilewright.dialects import arith
 from tilewright.dialects._syntax import INDEX
@@ -32,6 +33,9 @@ from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.iron.builders.types import is_integer, is_list
 from tilewright.support.tracebacks import user_facing
+
+if TYPE_CHECKING:
+    from tilewright.air.tensors import CompiledKernel, Declared, TensorProgram
 
 Size = Any
 """A whole number of Python, or one of the program."""
@@ -88,10 +92,13 @@ class LevelContext:
     def body(self, body: Callable[..., Any]) -> Callable[..., Any]:
         """Trace the body, as `@level.body` in mlir-air's programs."""
         if self._has_body:
-            refuse(f"this {self.kind} has a body already", (self._location, "it was made here; make another one"))
+            self._refuse_body()
         self._has_body = True
         self._emit(body)
         return body
+
+    def _refuse_body(self) -> NoReturn:
+        refuse(f"this {self.kind} has a body already", (self._location, "it was made here; make another one"))
 
     def _emit(self, body: Callable[..., Any]) -> None:
         self._open(body, [as_index(count).ssa for count in self.counts])
@@ -182,6 +189,12 @@ def _inside(value: SSAValue, block: Block, passed: list[SSAValue]) -> SSAValue:
     return argument
 
 
+def _claimed() -> Declared:
+    from tilewright.air.tensors import claimed  # it imports what traces
+
+    return claimed()
+
+
 MOST_RESIDENT = 32
 """Blocks that a multiprocessor takes at most."""
 
@@ -193,6 +206,9 @@ class LaunchContext(LevelContext):
     With `cluster`, so many neighbours of the first dimension run together and see each other's memory (NVIDIA, sm_90):
     the grid has a multiple of them there. With `least_blocks` so many blocks fit on a multiprocessor, as far as it is
     NVIDIA's compiler that decides it.
+
+    Outside of functions under `@air.jit` it is a program over the tensors that were declared before it, by default for
+    the chip `target`: `launch.compile()` makes a function of arrays of it.
     """
 
     kind, operation, most_dimensions = "launch", LaunchOp, 3
@@ -204,8 +220,11 @@ class LaunchContext(LevelContext):
         waves: int | None = None,
         cluster: int | None = None,
         least_blocks: int | None = None,
+        target: str | None = None,
     ):
         super().__init__(1 if grid is None else grid, name)
+        self.target, self._program = target, None
+        self._declared = () if is_tracing() else _claimed()
         if cluster is not None and (not is_integer(cluster) or not 1 <= cluster <= MOST_CLUSTERED):
             refuse(f"a cluster has 1 to {MOST_CLUSTERED} blocks, not {cluster!r}")
         if least_blocks is not None and (not is_integer(least_blocks) or not 1 <= least_blocks <= MOST_RESIDENT):
@@ -221,6 +240,54 @@ class LaunchContext(LevelContext):
         return Scope("shared", self)
 
     private = shared
+
+    def body(self, body: Callable[..., Any]) -> Callable[..., Any]:
+        """Trace the body, as `@level.body` in mlir-air's programs; of a program over tensors, when it is compiled."""
+        if not self._declared:
+            return super().body(body)
+        from tilewright.air.tensors import TensorProgram
+
+        if self._program is not None:
+            self._refuse_body()
+
+        @wraps(body)
+        def build() -> None:
+            # without a grid of its own a launch is what its segments and herds are by themselves
+            if self._has_grid or self.waves is not None:
+                self._emit(body)
+            else:
+                self._check(body, 0)
+                body()
+
+        self._program = TensorProgram(self.name or "kernel", self._declared, build)
+        return body
+
+    def _over_tensors(self) -> TensorProgram:
+        if self._program is None:
+            refuse(
+                "this launch is no program by itself, which is one over tensors, with a body",
+                (None, "declare `air.tensor(shape, dtype)` before the launch"),
+                at=self._location,
+            )
+        return self._program
+
+    @property
+    def search_space(self) -> dict[str, int]:
+        """The values of the symbols that were declared for it."""
+        return self._over_tensors().search_space
+
+    def mlir(self, target: str | None = None, **options: Any) -> str:
+        """What it becomes for the chip `target`, as text; `options` are those of `@air.jit`."""
+        return self._over_tensors().mlir(self._options(target, options))
+
+    def compile(self, target: str | None = None, **options: Any) -> CompiledKernel:
+        """A function of arrays, for the chip `target`; `options` are those of `@air.jit`."""
+        from tilewright.air.tensors import CompiledKernel
+
+        return CompiledKernel(self._over_tensors(), self._options(target, options))
+
+    def _options(self, target: str | None, options: dict[str, Any]) -> dict[str, Any]:
+        return {**options, "chip": target or options.get("chip") or self.target}
 
     def _emit(self, body: Callable[..., Any]) -> None:
         self._check(body, len(self.counts) if self._has_grid else 0)
@@ -264,14 +331,15 @@ class LaunchContext(LevelContext):
 
 @user_facing
 class SegmentContext(LevelContext):
-    """A whole block, with memory that its waves share, under a `name`; a `grid` is one of the launch."""
+    """A whole block, with memory that its waves share, under a `name`.
+
+    A `grid` of segments are blocks, or in a launch what each of its blocks does in turn.
+    """
 
     kind, operation = "segment", SegmentOp
 
     def __init__(self, grid: Any = None, name: str | None = None):
-        super().__init__(grid if grid is not None else (), name)
-        if self.counts:
-            refuse("a block holds one segment", (None, "make its iteration space one of the launch"))
+        super().__init__(() if grid is None else grid, name)
 
     def private(self) -> Scope:
         """Memory of the block (L2)."""
@@ -280,12 +348,23 @@ class SegmentContext(LevelContext):
     shared = private
 
     def _emit(self, body: Callable[..., Any]) -> None:
-        if current().inner("launch") is None:
-            outer = LaunchContext(None)
-            outer._location = self._location
-            fill_level(outer, [as_index(1).ssa], self._location, lambda _: self._open(body, []))
-        else:
-            self._open(body, [])
+        self._check(body, len(self.counts))
+        if current().inner("launch") is not None:
+            self._fill(lambda: self._take_turns(body, []))
+            return
+        outer = LaunchContext(self.counts or None)
+        outer._location = self._location
+        outer.body(lambda *ids: self._fill(lambda: body(*ids)))
+
+    def _fill(self, body: Callable[[], Any]) -> None:
+        fill_level(self, [], self._location, lambda _: body())
+
+    def _take_turns(self, body: Callable[..., Any], ids: list[ScalarValue]) -> None:
+        if len(ids) == len(self.counts):
+            body(*ids)
+            return
+        for point in for_(self.counts[len(ids)]):
+            self._take_turns(body, [*ids, point])
 
 
 MOST_WAVES = 16

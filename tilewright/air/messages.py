@@ -302,9 +302,9 @@ def is_shared(given: Any) -> bool:
 
 def _copy_in_kernel(target: Any, source: Any, fill: Any = 0) -> None:
     if isinstance(target, Buffer):
-        target[:] = source if isinstance(source, Buffer | Tile) else load(source, fill, like=target)
+        target[:] = source if isinstance(source, Buffer | Tile) else load(_like(source, target), fill, like=target)
     elif isinstance(source, Buffer | Tile):
-        store_tile(source, target)
+        store_tile(source, _like(target, source))
     elif is_shared(target):
         cooperative_copy(target, region_of(source, "`air.copy`"), fill)
     else:
@@ -313,6 +313,11 @@ def _copy_in_kernel(target: Any, source: Any, fill: Any = 0) -> None:
             dma(region, source)
         else:
             store_tile(load(source, fill), region)
+
+
+def _like(part: Any, tile: Buffer | Tile) -> Region:
+    """A part of an array with the dimensions of a tile: leading ones of one element need not be there."""
+    return region_of(part, "`air.copy`").of_rank(len(tile.shape))
 
 
 def move(target: Any, source: Any, fill: Any = 0) -> None:

@@ -8,21 +8,39 @@ by the table of instructions (`device.gpu_matrices`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd
 from typing import Any, TypeAlias
 
 from tilewright.air.arrays import Array, Region, region_of
-from tilewright.air.dtypes import DType, bf16, f16, f32, i8, value_type
+from tilewright.air.atomics import fence
+from tilewright.air.dtypes import DType, bf16, f16, f32, f64, i8, value_type
 from tilewright.air.dtypes import i32 as long
 from tilewright.air.matrix_instructions import multiply
-from tilewright.air.tiles import Buffer, Shape, Tile, TileLayout, as_tile, shared, store_tile, workers_here, zeros
+from tilewright.air.messages import is_shared
+from tilewright.air.tiles import (
+    Buffer,
+    Shape,
+    Tile,
+    TileLayout,
+    as_tile,
+    combine,
+    load,
+    reduced,
+    shared,
+    store_tile,
+    workers_here,
+    zeros,
+)
 from tilewright.air.trace import current
 from tilewright.air.vectors import Vector, vector, vload, vstore
 from tilewright.air.waves import barrier
 from tilewright.device.gpu_matrices import Fragment, LanePart, MatrixInstruction, instructions_of
-from tilewright.iron.builders.control import for_
+from tilewright.iron import math
+from tilewright.iron.builders.control import for_, if_
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.scalars import ScalarValue
+from tilewright.iron.builders.types import is_float_type
 
 PRECISIONS = "f32", "tf32"
 ELEMENTS: dict[DType, str] = {f16: "f16", bf16: "bf16", i8: "i8", f32: "f32"}
@@ -30,7 +48,9 @@ ELEMENTS: dict[DType, str] = {f16: "f16", bf16: "bf16", i8: "i8", f32: "f32"}
 SUMS: dict[str, DType] = {"f32": f32, "i32": long}
 CHUNK_BYTES = 16
 """Rows in memory of the block begin at multiples, and have one more, so that they begin in different banks."""
-Operand: TypeAlias = "Tile | Region"
+HALF_TF32 = 1 << 12
+"""Half of the last digit that counts of an f32 as tf32, which is read without the digits behind it."""
+Operand: TypeAlias = "Tile | Factor"
 
 
 @dataclass(frozen=True)
@@ -77,30 +97,38 @@ def lane_part(part: LanePart, lane: ScalarValue) -> Any:
     return lane // part.divide % part.modulus * part.step
 
 
-def dot(a: Any, b: Any, acc: Any = None, precision: str = "f32") -> Any:
+def dot(a: Any, b: Any, acc: Any = None, *, transpose_b: bool = False, precision: str = "f32") -> Any:
     """Products of rows of `a` with columns of `b`, added to a buffer `acc`, or as a tile of their own.
 
-    `a` and `b` are tiles, or memory of the block. Tiles of f16, bf16 and i8, and with `precision="tf32"` of f32, are
-    multiplied by matrix instructions, if the GPU has them and sizes are multiples of what they take; sums are f32 then,
-    i32 of i8. CDNA has such instructions for f32, too.
+    With `transpose_b` they are with rows of `b`. Either may have one dimension, as for NumPy's `dot`; of two such the
+    product is a number. Both are tiles, or parts of arrays; waves that have stored to memory of the block have to meet
+    before it is multiplied.
+
+    f16, bf16 and i8, and with `precision="tf32"` f32, are multiplied by matrix instructions, if the GPU has them, sums
+    are f32, i32 of i8, and the products divide into as many as these make for each wave. CDNA has some for f32, too.
     """
     if precision not in PRECISIONS:
         refuse(f"there is no precision {precision!r}", (None, f"there is {', '.join(PRECISIONS)}"))
-    left, right = operands = [_operand(given) for given in (a, b)]
-    shapes = [_shape(operand) for operand in operands]
-    (rows, depth), (other, columns) = shapes
+    left, right = operands = _operand(a), _operand(b, transpose_b)
+    *outer, depth = left.shape
+    other, *inner = right.shape
+    shape = *outer, *inner
     if depth != other:
-        refuse(f"{rows} x {depth} by {other} x {columns} is no product", (None, "both have one depth"))
-    total = zeros((rows, columns), f32) if acc is None else acc
-    if not isinstance(total, Buffer) or total.shape != (rows, columns):
-        refuse(f"products of {rows} x {columns} are added to a buffer of that shape: `air.zeros(({rows}, {columns}))`")
+        refuse(f"{_sizes(left.shape)} by {_sizes(right.shape)} is no product", (None, "both have one depth"))
+    types = {operand.dtype for operand in operands}
+    if acc is not None:
+        _check_sums(acc, shape, types)
+    if not shape:
+        return _number_of(operands, _sum_type(types), acc)
+    total: Buffer = zeros(shape, _sum_type(types)) if acc is None else acc
     instruction = _instruction(operands, total, depth, precision)
+    rounds = instruction is not None and instruction.element == "tf32"
     is_staged = any(isinstance(operand, Tile) for operand in operands)
     if is_staged:
-        barrier()  # what others read there before
-    factors = Factor.of(left, False), Factor.of(right, instruction is not None)
+        _meet()  # what others read there before
+    factors = Factor.of(left, False, rounds), Factor.of(right, instruction is not None, rounds)
     if is_staged:
-        barrier()
+        _meet()
     if instruction is None:
         _add_products(factors, total, depth)
     else:
@@ -108,77 +136,136 @@ def dot(a: Any, b: Any, acc: Any = None, precision: str = "f32") -> Any:
     return total[:] if acc is None else total
 
 
-def _operand(given: Any) -> Operand:
+def _operand(given: Any, is_turned: bool = False) -> Operand:
+    """A tile, or what is in memory of the block already."""
+    operand: Any = as_tile(given)
     if isinstance(given, Region | Array):
-        return region_of(given, "`air.dot`")
-    tile: Any = as_tile(given)
-    if not isinstance(tile, Tile):
-        refuse(f"expected a tile or memory of a block, not {given!r}")
-    return tile
+        region = region_of(given, "`air.dot`")
+        operand = Factor(region, is_turned) if is_shared(region.array) else load(region)
+    if not isinstance(operand, Tile | Factor):
+        refuse(f"expected a tile or a part of an array, not {given!r}", (None, "such as `air.load(a[:64, :16])`"))
+    dimensions = len(operand.shape)
+    if is_turned and dimensions != 2:
+        refuse(f"`transpose_b` is for rows and columns, not for {_sizes(operand.shape)}", (None, "leave it out"))
+    if dimensions not in (1, 2):
+        refuse(f"a factor has one or two dimensions, not {_sizes(operand.shape)}", (None, "multiply part by part"))
+    return operand.T if is_turned and isinstance(operand, Tile) else operand
 
 
-def _shape(operand: Operand) -> tuple[int, int]:
-    sizes: Shape = operand.shape if isinstance(operand, Tile) else operand.known_shape()
-    if len(sizes) != 2:
-        refuse(f"a factor has rows and columns, not {' x '.join(map(str, sizes)) or 'no dimension'}")
-    return sizes[0], sizes[1]
+def _sizes(shape: Shape) -> str:
+    return " x ".join(map(str, shape)) or "none"
+
+
+def _sum_type(types: set[DType]) -> DType:
+    """Sums of short numbers are longer."""
+    if any(map(_is_fraction, types)):
+        return f64 if f64 in types else f32
+    longest = max(types, key=lambda dtype: (dtype.itemsize, dtype.kind == "i"))
+    return max(longest, long, key=lambda dtype: dtype.itemsize)
+
+
+def _is_fraction(dtype: DType) -> bool:
+    return is_float_type(value_type(dtype))
+
+
+def _check_sums(total: Any, shape: Shape, types: set[DType]) -> None:
+    if not isinstance(total, Buffer) or total.shape != shape:
+        refuse(
+            f"products of {_sizes(shape)} are added to a buffer of that shape, not to {total!r}",
+            (None, f"make it `air.zeros({shape})`, or leave `acc` out"),
+        )
+    fractions = [dtype for dtype in types if _is_fraction(dtype)]
+    if fractions and not _is_fraction(total.dtype):
+        refuse(
+            f"products of {fractions[0]} are not added to a buffer of {total.dtype}",
+            (None, f"make it `air.zeros({shape})`, which is of float32"),
+        )
+
+
+def _number_of(operands: Sequence[Operand], dtype: DType, acc: Buffer | None) -> Any:
+    """The product of two lines, which all lanes get."""
+    left, right = (load(one.region) if isinstance(one, Factor) else one for one in operands)
+    number = reduced("sum", left.astype(dtype) * right.astype(dtype))
+    if acc is None:
+        return number
+    acc += number.astype(value_type(acc.dtype))
+    return acc
+
+
+def _meet() -> None:
+    """The lanes that work on a tile wait for each other."""
+    if workers_here().waves == 1:
+        fence(scope="wave")  # other waves may be elsewhere
+    else:
+        barrier()
+
+
+def _rounded(number: ScalarValue) -> ScalarValue:
+    """To the nearest tf32; what is no number stays so."""
+    bits = vector([number]).bitcast(long)[0]
+    return math.where(number == number, vector([bits + HALF_TF32]).bitcast(f32)[0], number)
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A matrix in memory of the block; if it is turned, its columns are there as rows."""
+    """A matrix in memory of the block, or a line; if it is turned, columns of the matrix are there as rows."""
 
     region: Region
     is_turned: bool
+    rounds: bool = False
+    """Whether elements are yet to become tf32."""
 
     @classmethod
-    def of(cls, operand: Operand, is_turned: bool) -> Factor:
-        """A tile is stored, where all lanes that work on it reach all elements, and turned if that is wanted."""
-        if isinstance(operand, Region):
-            return cls(operand, False)
-        workers, (rows, columns) = workers_here(), operand.shape[:: -1 if is_turned else 1]
+    def of(cls, operand: Operand, is_turned: bool, rounds: bool) -> Factor:
+        """A tile is stored, turned if that is wanted, where all lanes that work on it reach all elements."""
+        if isinstance(operand, Factor):
+            return replace(operand, rounds=rounds)
+        workers, stored = workers_here(), operand.T if is_turned else operand
+        *rows, columns = stored.shape
         piece = max(CHUNK_BYTES // operand.dtype.itemsize, 1)
-        room = (rows, -(-columns // piece) * piece + piece)
-        here: list[Any] = [slice(None), slice(columns)]
+        room = (*rows, -(-columns // piece) * piece + piece)
+        here: list[Any] = [*(slice(None) for _ in rows), slice(columns)]
         # waves that work by themselves have a place each
         if workers.waves == 1 and workers.block_waves > 1:
             room, here = (workers.block_waves, *room), [workers.wave, *here]
-        factor = cls(Region.of(shared(room, operand.dtype), here), is_turned)
-        if not is_turned:
-            store_tile(operand, factor.region)
-            return factor
-        for slot, value in enumerate(operand.slots):
-            keys = factor.keys(*operand.layout.indices(slot, workers.number))
-            factor.region.array.set_element(keys, value)
-        return factor
+        region = Region.of(shared(room, operand.dtype), here)
+        store_tile(combine(_rounded, stored) if rounds else stored, region)
+        return cls(region, is_turned)
 
-    def keys(self, row: Any, column: Any) -> list[Any]:
-        return self.region.keys([column, row] if self.is_turned else [row, column])
+    @property
+    def shape(self) -> Shape:
+        return self.region.known_shape()[:: -1 if self.is_turned else 1]
 
-    def element(self, row: Any, column: Any) -> ScalarValue:
-        return self.region.array.element(self.keys(row, column))
+    @property
+    def dtype(self) -> DType:
+        return self.region.dtype
+
+    def keys(self, *place: Any) -> list[Any]:
+        return self.region.keys(place[:: -1 if self.is_turned else 1])
+
+    def element(self, *place: Any) -> ScalarValue:
+        return self.region.array.element(self.keys(*place))
 
     def elements(self, fragment: Fragment, first: Sequence[Any], lane: ScalarValue) -> Vector:
         """What a lane has of a square that begins at a row and a column; neighbours in memory are loaded at once."""
         row, column = (
             at + lane_part(part, lane) for at, part in zip(first, (fragment.row, fragment.column), strict=True)
         )
-        found, places = list[Any](), list(fragment.places)
+        found, places = list[ScalarValue](), list(fragment.places)
         while places:
             run = self._run(places)
             start = self.keys(row + places[0][0], column + places[0][1])
-            if run == 1:
-                found.append(self.region.array.element(start))
-            else:
-                loaded = vload(self.region.array, start, run, alignment=self._alignment(run))
-                if run == len(fragment.places):
-                    return loaded
-                found += [loaded[number] for number in range(run)]
+            loaded = vload(self.region.array, start, run, alignment=self._alignment(run))
+            if run == len(fragment.places) and not self.rounds:
+                return loaded
+            found += [loaded[number] for number in range(run)]
             places = places[run:]
-        return vector(found)
+        return vector([_rounded(number) if self.rounds else number for number in found])
 
     def _run(self, places: Sequence[tuple[int, int]]) -> int:
         """How many places are neighbours in memory."""
+        if self.region.is_point[-1]:
+            return 1
         step = (1, 0) if self.is_turned else (0, 1)
         (row, column), run = places[0], 1
         while run < len(places) and places[run] == (row + run * step[0], column + run * step[1]):
@@ -186,27 +273,25 @@ class Factor:
         return run
 
     def _alignment(self, run: int) -> int | None:
-        """Of such neighbours, in bytes, as far as it is known: of runs of an instruction, which begin at multiples."""
-        array, size = self.region.array, self.region.dtype.itemsize
-        starts = [at for at, is_point in zip(self.region.offsets, self.region.is_point, strict=True) if not is_point]
-        pitch, at = array.shape[-1], starts[-1]
-        if not isinstance(pitch, int) or not isinstance(at, int) or (pitch * size) % (run * size) or at % run:
+        """Of such neighbours, in bytes, as far as it is known: runs of an instruction begin at multiples."""
+        pitch, start = self.region.array.shape[-1], self.region.offsets[-1]
+        if not isinstance(pitch, int) or not isinstance(start, int):
             return None
-        return min(run * size, CHUNK_BYTES)
+        return gcd(CHUNK_BYTES, *(count * self.dtype.itemsize for count in (run, pitch, start)))
 
 
 def _instruction(operands: Sequence[Operand], total: Buffer, depth: int, precision: str) -> MatrixInstruction | None:
     """What the GPU multiplies such factors with, and divides the sums for; None if lanes have to."""
-    types, workers = {operand.dtype for operand in operands}, workers_here()
-    element = ELEMENTS.get(types.pop()) if len(types) == 1 else None
+    types = {operand.dtype for operand in operands}
+    element = ELEMENTS.get(types.pop()) if len(types) == 1 and len(total.shape) == 2 else None
     if element is None:
         return None
     names = ("tf32", "f32") if (element, precision) == ("f32", "tf32") else (element,)
-    chip, lanes = current().target.chip, current().lanes
+    chip, lanes, workers = current().target.chip, current().lanes, workers_here().count
     for instruction in (row for name in names for row in instructions_of(chip, name)):
-        if depth % instruction.k or lanes % instruction.wave_size or total.dtype != SUMS[instruction.sum_type]:
+        if depth % instruction.k or not instruction.is_for(lanes) or total.dtype != SUMS[instruction.sum_type]:
             continue
-        layout = matrix_layout(instruction, total.shape, workers.count)
+        layout = matrix_layout(instruction, total.shape, workers)
         if layout is not None and total.divide(layout):
             return instruction
     return None
@@ -229,19 +314,35 @@ def matrix_layout(instruction: MatrixInstruction, shape: Shape, workers: int) ->
 
 def _add_products(factors: tuple[Factor, Factor], total: Buffer, depth: int) -> None:
     """On lanes, each its own sums."""
-    (left, right), layout, number = factors, total.layout, workers_here().number
-    wanted = value_type(total.dtype)
+    layout, number = total.layout, workers_here().number
+    total.divide(layout)
     for k in for_(0, depth, 1):
-        rows, columns = dict[Any, ScalarValue](), dict[Any, ScalarValue]()
+        lines = dict[Any, ScalarValue]()
         for slot in range(layout.slots):
-            row_key, column_key = layout.line_keys(slot)
-            row, column = layout.indices(slot, number)
-            if row_key not in rows:
-                rows[row_key] = left.element(row, k).astype(wanted)
-            if column_key not in columns:
-                columns[column_key] = right.element(k, column).astype(wanted)
-            sum = total.memory[slot]
-            total.memory[slot] = sum + rows[row_key] * columns[column_key]
+            there = layout.is_there(slot, number)
+            if there is None:
+                _add_product(factors, total, slot, k, lines)
+            else:
+                with if_(there, hasElse=False):
+                    _add_product(factors, total, slot, k, {})
+
+
+def _add_product(
+    factors: tuple[Factor, Factor], total: Buffer, slot: int, k: ScalarValue, lines: dict[Any, ScalarValue]
+) -> None:
+    """To one sum; `lines` are the elements that are there already, of rows and of columns."""
+    layout, wanted = total.layout, value_type(total.dtype)
+    indices = layout.indices(slot, workers_here().number)
+    rows = len(factors[0].shape) - 1
+    places = (*indices[:rows], k), (k, *indices[rows:])
+    keys = layout.line_keys(slot) if len(layout.shape) == 2 else (slot, slot)
+    parts = list[ScalarValue]()
+    for side, (factor, place) in enumerate(zip(factors, places, strict=True)):
+        key = side, keys[side]
+        if key not in lines:
+            lines[key] = factor.element(*place).astype(wanted)
+        parts.append(lines[key])
+    total.memory[slot] = total.memory[slot] + parts[0] * parts[1]
 
 
 def _add_matrix_products(

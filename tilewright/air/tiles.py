@@ -87,6 +87,20 @@ class SquareLayout(TileLayout):
         return divmod(slot, self.shape[1] // self.lanes[1])
 
 
+@dataclass(frozen=True)
+class TurnedLayout(TileLayout):
+    """A tile whose dimensions are those of another one in reverse; lanes hold what they held."""
+
+    straight: TileLayout
+
+    def indices(self, slot: int, number: ScalarValue) -> list[Any]:
+        return self.straight.indices(slot, number)[::-1]
+
+    def line_keys(self, slot: int) -> tuple[Any, Any]:
+        row, column = self.straight.line_keys(slot)
+        return column, row
+
+
 def _split(first: int, number: ScalarValue, workers: int, shape: Shape) -> list[Any]:
     """The indices of element `first + number`, where `first` is a multiple of the number of lanes."""
     if len(shape) <= 1:
@@ -128,12 +142,12 @@ def _unevenness(shape: Shape, lanes: tuple[int, int]) -> float:
     return (rows + columns) / (rows * columns) + (0.001 * lanes[0] / lanes[1])
 
 
-def shape_of(given: Any) -> Shape:
-    """The shape of a tile."""
+def shape_of(given: Any, what: str = "a tile") -> Shape:
+    """The known shape of a tile, or of something else."""
     sizes = tuple(given) if is_list(given) else (given,)
     for size in sizes:
         if not is_integer(size) or size < 1:
-            refuse(f"a tile has known sizes of 1 or more, not {size!r}", (None, "give numbers of Python"))
+            refuse(f"{what} has known sizes of 1 or more, not {size!r}", (None, "give numbers of Python"))
     return tuple(int(size) for size in sizes)
 
 
@@ -193,6 +207,15 @@ class Tile:
     @property
     def dtype(self) -> DType:
         return as_dtype(numpy_type(self.type))
+
+    @property
+    def T(self) -> Tile:
+        """The same numbers with dimensions in reverse, as of NumPy's arrays; lanes hold what they held."""
+        layout = self.layout
+        if len(layout.shape) < 2:
+            return self
+        straight = layout.straight if isinstance(layout, TurnedLayout) else None
+        return Tile(straight or TurnedLayout(layout.shape[::-1], layout.workers, layout), self.slots)
 
     def astype(self, dtype: Any) -> Tile:
         """The same numbers of another `dtype`."""
@@ -289,8 +312,8 @@ def _refuse_layout(first: Tile, second: Tile) -> None:
         shapes = " and ".join(" x ".join(map(str, tile.shape)) for tile in (first, second))
         refuse(f"tiles of {shapes} do not go together", (None, "both have one shape, or one of them is a number"))
     refuse(
-        "these tiles are divided among lanes in different ways: one is a sum of products",
-        (None, "load the other one to go with it: `air.load(part, like=acc)`"),
+        "these tiles are divided among lanes in different ways: one is a sum of products, or turned",
+        (None, "load one to go with the other: `air.load(part, like=acc)`"),
     )
 
 
@@ -387,12 +410,14 @@ class Buffer:
     def __init__(self, layout: TileLayout, dtype: DType):
         self.layout, self.dtype = layout, dtype
         self.memory = private(layout.slots, dtype)
+        # all elements are the same number so far
         self._is_uniform = True
 
     def divide(self, layout: TileLayout) -> bool:
-        """Let lanes hold other elements, as a `layout` of as many says, if it has made no difference so far which."""
+        """Let lanes hold what a `layout` of as many elements says from here on, if they do, or if it has made no
+        difference so far."""
         if self._is_uniform and layout.slots == self.layout.slots:
-            self.layout = layout
+            self.layout, self._is_uniform = layout, False
         return self.layout == layout
 
     @property

@@ -10,6 +10,7 @@ import pytest
 
 from tilewright import air
 from tilewright.air.program import AirProgram
+from tilewright.ir.diagnostics import CompileError
 
 
 def random(*shape: int, dtype: type = np.float32) -> np.ndarray:
@@ -80,6 +81,81 @@ def test_herds_of_ranges_and_segments_with_memory_of_the_block() -> None:
     b = np.zeros((48, 32), np.int32)
     transpose(a, b)
     assert np.array_equal(b, a.T)
+
+
+@pytest.mark.parametrize("grid", [12, [4, 3], [range(0, 64, 16), range(3)]], ids=str)
+@pytest.mark.parametrize("blocks", [None, 2], ids=["by themselves", "in a launch"])
+def test_segments_have_an_iteration_space(grid, blocks: int | None) -> None:
+    """By themselves they are blocks; in a launch each block does them all, one after the other in the same memory."""
+    counts = [12] if grid == 12 else [4, 3]
+
+    @air.jit
+    def turn(a, b):
+        def segments(first):
+            with air.segment(grid, name="copies") as seg:
+                assert list(seg.grid) == counts and seg.name == "copies"
+
+                @seg.body
+                def _(*point):
+                    place = first * 12 + (point[0] if len(point) == 1 else point[0] * 3 + point[1])
+                    room = air.shared((4, air.lanes()), air.i32)
+
+                    @air.herd(4)
+                    def _(wave):
+                        room[wave, air.lane()] = a[place, wave, air.lane()]
+
+                    @air.herd(4)
+                    def _(wave):
+                        b[place, wave, air.lane()] = room[3 - wave, air.lane()]
+
+        if blocks is None:
+            segments(0)
+        else:
+            air.launch(blocks)(segments)
+
+    a = np.arange((blocks or 1) * 12 * 4 * 64, dtype=np.int32).reshape(-1, 4, 64)
+    b = np.zeros_like(a)
+    program = turn.options(settings={"check": "races"})
+    program(a, b)
+    assert np.array_equal(b, a[:, ::-1])
+    assert program.mlir(a, b).count("air.segment @copies") == 1
+
+
+def test_a_body_of_a_segment_takes_its_dimensions() -> None:
+    @air.jit
+    def work(a):
+        @air.segment([2, 3])
+        def _(x):
+            pass
+
+    with pytest.raises(CompileError, match=r"this segment has 2 dimensions, but its body takes \(x\)"):
+        work.mlir(np.zeros(1, np.float32))
+
+
+def test_leading_dimensions_of_one_element_need_not_be_there() -> None:
+    @air.jit
+    def work(a, b):
+        @air.launch(2)
+        def _(block):
+            @air.herd(3)
+            def _(wave):
+                tile = air.alloc([40], air.i32)
+                air.ops.load(tile, a[block, wave : wave + 1, 0:40])
+                air.ops.store(tile[:] + 1, b[block : block + 1, wave : wave + 1, 0:40])
+
+    a = np.arange(240, dtype=np.int32).reshape(2, 3, 40)
+    b = np.zeros_like(a)
+    work(a, b)
+    assert np.array_equal(b, a + 1)
+
+    @air.jit
+    def wrong(a):
+        @air.launch(1, waves=1)
+        def _(_):
+            air.ops.load(air.alloc([40], air.i32), a[0, :2, :40])
+
+    with pytest.raises(CompileError, match="a part of 2 x 40 is not like <Buffer 40 of int32>"):
+        wrong.mlir(a)
 
 
 def test_more_points_than_waves_take_turns() -> None:

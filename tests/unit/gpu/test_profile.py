@@ -212,7 +212,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capfd) -> None:
     assert main(["air", "run", source, "--profile", str(page), "--json"]) == 0
     said = capfd.readouterr()
     (facts,) = json.loads(said.out.splitlines()[-1])["profile"]
-    assert facts["kernel"] == "matmul_module" and facts["occupancy"]["limit"] == "registers"
+    assert facts["kernel"] == "matmul_module" and facts["occupancy"]["limit"] == "LDS"
     assert facts["lines"][0]["file"].endswith("air_matmul.py") and facts["lines"][0]["memory"]["shared read"]["bytes"]
     assert main(["air", "run", str(EXAMPLES / "air_add.mlir"), "--profile"]) == 0
     said = capfd.readouterr().err

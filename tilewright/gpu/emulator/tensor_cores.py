@@ -49,9 +49,10 @@ class TensorCores(CopyEngine):
     waves: Array
     batch: Any
 
-    def _whole_waves(self, m: Any, site: int, lanes: int = WARP) -> Array:
-        """Which waves multiply; all of their lanes have to."""
-        if self.wave_size != lanes:
+    def _whole_waves(self, m: Any, site: int, row: MatrixInstruction | None = None) -> Array:
+        """Which waves, or warps of them, multiply; all of their lanes have to."""
+        lanes = WARP if row is None else row.wave_size
+        if not (self.wave_size == lanes if row is None else row.is_for(self.wave_size)):
             self.fault(site, f"multiplies with waves of {self.wave_size} lanes: those of tensor cores have {lanes}")
         active = self.active(m).reshape(-1, lanes)
         if (active.any(1) != active.all(1)).any():
@@ -102,7 +103,7 @@ class TensorCores(CopyEngine):
         """Each wave multiplies what its lanes hold together."""
         name = product.types[0]
         row = next(row for row in WARP_INSTRUCTIONS if ((row.m, row.n, row.k), row.element) == (product.shape, name))
-        self._whole_waves(m, site)
+        self._whole_waves(m, site, row)
         waves, count = self.lanes // WARP, row.each // row.pair
         a, b = np.zeros((waves, row.m, row.k), np.float32), np.zeros((waves, row.k, row.n), np.float32)
         for matrix, fragment, registers in ((a, row.a, ins[:count]), (b, row.b, ins[count : -row.sums])):
@@ -115,7 +116,7 @@ class TensorCores(CopyEngine):
 
     def matrices(self, ins: list[Array], row: MatrixInstruction, m: Any, site: int) -> list[Array]:
         """Each wave multiplies what its lanes hold, as the table of AMD's instructions says who holds what."""
-        self._whole_waves(m, site, row.wave_size)
+        self._whole_waves(m, site, row)
         waves = self.lanes // row.wave_size
         a, b = (self._held(*side, row, waves, site) for side in zip(ins[:2], (row.a, row.b), strict=True))
         found = a @ b
