@@ -101,6 +101,7 @@ INTERNAL |= {
     "UndefinedResult",
     "KernelFault",
     "CSVLoggerError",
+    "NotDivided",
 }
 """What is caught before it reaches a user, or is somebody else's kind."""
 

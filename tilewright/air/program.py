@@ -62,7 +62,7 @@ MOST_SEED = (1 << 63) - 1
 Watch = Callable[[str, ModuleOp], None]
 """Told the name of a pass, without its options, and the program after it."""
 OPT_LEVELS = 0, 2
-"""As the program says it, or with all steps that make copies faster."""
+"""As the program says it, or with all steps that make copies and products faster."""
 KERNELS = {Vendor.AMD: "air-to-rocdl", Vendor.NVIDIA: "air-to-nvvm"}
 """What turns launches, segments and herds into kernels that stand in place."""
 
@@ -252,7 +252,7 @@ class AirProgram:
             show: called with lines that ranks print as they come
             check: whether what the devices complain about is raised
             profile: whether what kernels do is counted, for `profile` of the result; the emulator can
-            opt_level: 2 for all steps that make copies faster, 0 for none
+            opt_level: 2 for all steps that make copies and products faster, 0 for none
 
         Raises:
             Hang: if ranks wait for each other, or longer than `timeout`
@@ -367,4 +367,5 @@ def opt_passes(order: Sequence[str], opt_level: int) -> tuple[str, ...]:
         return tuple(order)
     *before, kernels, outlining = order
     wide = kernels.replace("}", " vector-bytes=16 spread-banks=true}")
-    return (*before, "air-gpu-l2-layout", wide, "air-gpu-pipeline-copies", outlining)
+    products = f"air-gpu-contract-to-mma{kernels[kernels.index('{') :]}"
+    return (*before, "air-gpu-l2-layout", wide, products, "air-gpu-pipeline-copies", outlining)

@@ -46,6 +46,16 @@ class Fragment:
         row, column = self.places[place]
         return self.row.of(lane) + row, self.column.of(lane) + column
 
+    def runs(self, step: tuple[int, int]) -> list[int]:
+        """How many places in turn are neighbours, a `step` in rows and columns apart."""
+        found = list[int]()
+        for number, (row, column) in enumerate(self.places):
+            if number and self.places[number - 1] == (row - step[0], column - step[1]):
+                found[-1] += 1
+            else:
+                found.append(1)
+        return found
+
     @property
     def turned(self) -> Fragment:
         """Of the matrix with rows for columns."""
@@ -69,6 +79,10 @@ class MatrixInstruction:
     wave_size: int = 64
     repeats: bool = False
     """Whether further lanes have what the first ones have."""
+
+    def is_for(self, lanes: int) -> bool:
+        """Whether waves of so many lanes have it."""
+        return lanes == self.wave_size
 
     @property
     def each(self) -> int:
@@ -123,6 +137,9 @@ class MatrixInstruction:
 
 class WarpInstruction(MatrixInstruction):
     """`mma.sync`: a lane has elements of two rows of A and of D, 8 apart, pairs that are neighbours unless of tf32."""
+
+    def is_for(self, lanes: int) -> bool:
+        return lanes % self.wave_size == 0  # more lanes are several warps
 
     @property
     def pair(self) -> int:

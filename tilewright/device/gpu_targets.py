@@ -107,6 +107,10 @@ MOST_CLUSTERED = 8
 """Blocks of a cluster that all GPUs with clusters take: NVIDIA's from compute capability 9.0 on (CUDA programming
 guide, thread block clusters)."""
 
+NAMED_BARRIERS = 15
+"""Barriers that parts of a block have on NVIDIA's GPUs, for waves of several warps: of 16, number 0 is for the whole
+block (PTX ISA, `barrier`)."""
+
 _CDNA, _RDNA3_ON = {"gfx908", "gfx90a", "gfx942", "gfx950"}, {"gfx1100", "gfx1151", "gfx1200", "gfx1201"}
 AMD_MATRIX_CHIPS = {
     "mfma": _CDNA,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from llvmlite import ir
 from xdsl.dialects.builtin import IntegerAttr
 
+from tilewright.device.gpu_targets import NAMED_BARRIERS
 from tilewright.device.layout import WORD_BYTES
 from tilewright.dialects.gpu.kernels import LEAST_BLOCKS
 from tilewright.native.gpu_instructions import add_attribute
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 WARP = 32
 ALL_LANES = i32(-1)
-NAMED_BARRIERS = 15
-"""A block has 16; number 0 is for the whole block."""
 PTX_VERSION = "+ptx80"
 """CUDA 12.0: the first with all that code for sm_90 needs, known to drivers from 525 on."""
 NEWER_PTX = {"sm_90a": "+ptx83", "sm_100": "+ptx86", "sm_120": "+ptx87"}

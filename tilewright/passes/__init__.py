@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
     "aiex-standard-lowering": "design.aiex_standard_lowering:AiexStandardLoweringPass",
     "air-enforce-channel-fifo-order": "air.air_enforce_channel_fifo_order:AirEnforceChannelFifoOrderPass",
     "air-gpu-channel-to-cacheline": "air.air_gpu_channel_to_cacheline:AirGpuChannelToCachelinePass",
+    "air-gpu-contract-to-mma": "air.air_gpu_contract_to_mma:AirGpuContractToMmaPass",
     "air-gpu-l2-layout": "air.air_gpu_l2_layout:AirGpuL2LayoutPass",
     "air-gpu-outlining": "air.air_gpu_outlining:AirGpuOutliningPass",
     "air-gpu-pipeline-copies": "air.air_gpu_pipeline_copies:AirGpuPipelineCopiesPass",

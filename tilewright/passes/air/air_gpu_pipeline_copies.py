@@ -14,20 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects import arith, memref, scf, vector
-from tilewright.dialects.gpu.attributes import AddressSpace, AddressSpaceAttr
 from tilewright.dialects.gpu.lanes import BarrierOp
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.pass_manager import Pass
 from tilewright.ir.traversal import all_operations, ops_of
+from tilewright.passes.air.buffer_homes import Home, home_of
 from tilewright.rewrite.effects import is_memory_effect_free
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
@@ -36,19 +33,6 @@ LOADS = memref.LoadOp, vector.LoadOp
 STORES = memref.StoreOp, vector.StoreOp
 MOST_FETCHED = 16
 """Loads of a round that a thread has registers for."""
-
-
-class Home(Enum):
-    """Who has a buffer."""
-
-    DEVICE = "device"
-    BLOCK = "block"
-    THREAD = "thread"
-    OTHER = "other"
-
-
-NUMBERED = {3: Home.BLOCK, 5: Home.THREAD}
-NAMED = {AddressSpace.WORKGROUP: Home.BLOCK, AddressSpace.PRIVATE: Home.THREAD}
 
 
 class AirGpuPipelineCopiesPass(Pass):
@@ -68,19 +52,7 @@ def _buffer(op: Operation) -> SSAValue:
 
 
 def _home(op: Operation) -> Home:
-    return _home_of(_buffer(op))
-
-
-def _home_of(buffer: SSAValue) -> Home:
-    match cast("MemRefType", buffer.type).memory_space:
-        case NoneAttr():
-            return Home.DEVICE
-        case IntegerAttr() as space:
-            return NUMBERED.get(space.value.data, Home.OTHER)
-        case AddressSpaceAttr() as space:
-            return NAMED.get(space.data, Home.OTHER)
-        case _:
-            return Home.OTHER
+    return home_of(_buffer(op))
 
 
 @dataclass
@@ -143,7 +115,7 @@ def _keeps_tiles(loop: scf.ForOp, stored: Sequence[Operation]) -> bool:
     """Whether only copies write the tiles: the last are stored again, over what a round has made of them."""
     tiles = {_buffer(op) for op in stored}
     others = {_buffer(op) for op in loop.body.block.walk() if isinstance(op, STORES) and op not in stored}
-    near = {buffer for buffer in tiles | others if _home_of(buffer) is Home.BLOCK}
+    near = {buffer for buffer in tiles | others if home_of(buffer) is Home.BLOCK}
     # of views it is not known what else they are of
     return tiles.isdisjoint(others) and all(isinstance(buffer, BlockArgument) for buffer in near)
 

@@ -10,6 +10,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tilewright.dialects import memref
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.types import MemorySpace, memory_space
+from tilewright.dialects.gpu.kernels import GPUFuncOp
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.dialects.gpu.memory import AllocOp
 from tilewright.rewrite.folding.divisors import divisor
@@ -31,7 +32,7 @@ class Start(Enum):
 
 def start_of(buffer: SSAValue, size_bytes: int) -> Start:
     """Whether it is known that `buffer` begins at a multiple of `size_bytes`."""
-    if _divisor_bytes(buffer) % size_bytes == 0:
+    if divisor_bytes(buffer) % size_bytes == 0:
         return Start.PROVEN
     return Start.UNKNOWN if _is_in_kernel(passed_buffer(buffer)) else Start.TESTABLE
 
@@ -46,22 +47,29 @@ def passed_buffer(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
-def _divisor_bytes(buffer: SSAValue) -> int:
+def divisor_bytes(buffer: SSAValue) -> int:
     """A number that the address is known to be a multiple of."""
     buffer = passed_buffer(buffer)
     match buffer.owner:
+        case Block() as block if _is_of_block(buffer, block.parent_op()):
+            return NEAR_BYTES
         case AllocOp():
             return DEVICE_BYTES
         case memref.AllocOp() if memory_space(buffer.type) in NEAR:
             return NEAR_BYTES
         case memref.AssumeAlignmentOp() as op:
-            return max(op.alignment.value.data, _divisor_bytes(op.memref))
+            return max(op.alignment.value.data, divisor_bytes(op.memref))
         case memref.ViewOp() as op:
-            return gcd(_divisor_bytes(op.source), divisor(op.byte_shift))
+            return gcd(divisor_bytes(op.source), divisor(op.byte_shift))
         case memref.CastOp() | memref.ExpandShapeOp() | memref.CollapseShapeOp() as op:
-            return _divisor_bytes(op.operands[0])
+            return divisor_bytes(op.operands[0])
         case _:
             return 1
+
+
+def _is_of_block(buffer: SSAValue, kernel: Operation | None) -> bool:
+    """Whether a kernel has a buffer for each of its blocks."""
+    return isinstance(kernel, LaunchOp | GPUFuncOp) and buffer in kernel.workgroup_buffers
 
 
 def _is_in_kernel(value: SSAValue) -> bool:

@@ -25,7 +25,7 @@ from tilewright.dialects.gpu.lanes import ShuffleOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.passes.air.air_gpu_channel_to_cacheline.mailboxes import FLAG, LINE_WORDS, ChannelEndpoint
 from tilewright.passes.air.air_gpu_channel_to_cacheline.messages import Message
-from tilewright.passes.air.air_gpu_channel_to_cacheline.thread_groups import lane_id, wave_fence
+from tilewright.passes.air.wave_lanes import lane_id, wave_fence
 from tilewright.rewrite.emitter import Emitter
 
 PAYLOAD_BYTES = FLAG * WORD_BYTES

@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
 
-from tilewright.dialects._llvm_memory import FenceOp, Ordering
 from tilewright.dialects.air.levels import HerdOp
 from tilewright.dialects.gpu.attributes import Dimension
-from tilewright.dialects.gpu.ids import BlockDimOp, LaneIdOp, ThreadIdOp
+from tilewright.dialects.gpu.ids import BlockDimOp, ThreadIdOp
 from tilewright.dialects.gpu.lanes import BarrierOp
+from tilewright.passes.air.wave_lanes import lane_id, wave_fence
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.constants import scalar_int
-
-WAVE_SCOPE = "wavefront"
-"""As the AMDGPU target calls it."""
 
 
 class ThreadGroup(Protocol):
@@ -45,10 +41,6 @@ class ThreadGroup(Protocol):
     def rejoin(self, emitter: Emitter) -> None:
         """The others go on when the wave that acted has read what it needs."""
         ...
-
-
-def lane_id(emitter: Emitter) -> SSAValue:
-    return emitter.value(LaneIdOp.create(result_types=[IndexType()]))
 
 
 def lead(group: ThreadGroup, emitter: Emitter, act: Callable[[Emitter], None]) -> None:
@@ -149,9 +141,3 @@ def group_of(herd: HerdOp | None, is_for_each: bool, wave_size: int) -> ThreadGr
     if is_for_each or all(scalar_int(size) == 1 for size in herd.extents):
         return WaveGroup(wave_size)
     return HerdGroup(herd, wave_size)
-
-
-def wave_fence(emitter: Emitter) -> None:
-    """What lanes of this wave have written before is there for the other lanes after."""
-    ordering = IntegerAttr(int(Ordering.acq_rel), i64)
-    emitter.insert(FenceOp.create(properties={"ordering": ordering, "syncscope": StringAttr(WAVE_SCOPE)}))
