@@ -132,7 +132,7 @@ class AccessModel(EngineAccess, ClusterAccess):
             self.history.acquire(wave)
         # without an acquire, the load may have been early
         elif self.chance.randrange(STALE_ONE_IN) == 0:
-            first, now = self.history.earliest(wave, addresses), self.history.log.now
+            first, now = self.buffers.earliest(wave, addresses), self.history.log.now
             if first < now:
                 values = self.history.load(wave, addresses, values, self.chance.randint(first, now))
         return self.buffers.load(wave, addresses, values)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -66,7 +68,9 @@ def _about(pointer: SSAValue, kind: Kind, order: Order) -> dict[str, Any]:
     type, space = pointer.type, None
     if isinstance(type, LLVMPointerType) and isinstance(type.addr_space, IntegerAttr):
         space = _SPACES.get(type.addr_space.value.data)
-    return {"space": space, "kind": kind.element, "limit": None, "order": order}
+    # elements of a vector are neighbours
+    pattern = {"pattern": np.arange(prod(kind.shape)).reshape(kind.shape)} if kind.shape else {}
+    return {"space": space, "kind": kind.element, "limit": None, "order": order, **pattern}
 
 
 def bytes_of(type: Attribute) -> int:

@@ -16,7 +16,7 @@ import mmap
 import random
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
@@ -27,6 +27,10 @@ from tilewright.gpu.emulator.memory import Array, Memory, map_file
 LINE_BYTES = 128
 MOST = 64
 """Stores of a wave that can be on their way; more push the oldest on."""
+
+
+WRITTEN = 4
+"""Stores to an address that are remembered when they have arrived."""
 
 
 class Level(IntEnum):
@@ -62,6 +66,8 @@ class Pending:
     data: Array
     """One row of bytes for each address."""
     wave: int
+    since: dict[Level, int] = field(default_factory=dict[Level, int])
+    """When it came to each level: the waves of that see it from then on."""
 
     def __post_init__(self) -> None:
         self.size: int = self.data.shape[1]
@@ -86,6 +92,8 @@ class StoreBuffers:
         self.memory, self.chance, self.history = memory, chance, history
         self.block_waves, self.cluster_waves = block_waves, block_waves * cluster_blocks
         self.lists: dict[tuple[Level, int], list[Pending]] = {}
+        self._written: dict[int, list[tuple[int, Pending]]] = {}
+        """The last stores that have arrived at an address, and when."""
 
     def _path(self, wave: int) -> list[tuple[Level, int]]:
         """Where stores of a wave go on their way to memory."""
@@ -113,6 +121,24 @@ class StoreBuffers:
             for pending in self.lists.get(key, ()):
                 _overlay(addresses, data, pending)
         return data.view(values.dtype).reshape(values.shape)
+
+    def earliest(self, wave: int, addresses: Array) -> int:
+        """The first time that a load of these addresses may see: not before what the wave saw here at its last acquire.
+        """
+        first, acquired = self.history.earliest(wave, addresses), self.history.acquired(wave)
+        for address in addresses.tolist():
+            for time, pending in self._written.get(address, ()):
+                if time > first and self._seen_since(wave, pending) <= acquired:
+                    first = time
+        return first
+
+    def _seen_since(self, wave: int, pending: Pending) -> int:
+        """When a store had come so far that a wave saw it."""
+        level = Level.DEVICE
+        for narrower, waves in ((Level.CLUSTER, self.cluster_waves), (Level.BLOCK, self.block_waves)):
+            if wave // waves == pending.wave // waves:
+                level = narrower
+        return min(time for reached, time in pending.since.items() if reached >= level)
 
     def flush(self, wave: int, level: Level) -> None:
         """Everything that a wave has stored or seen of others is seen by those of a level."""
@@ -154,6 +180,7 @@ class StoreBuffers:
         path = self._path(moved.wave)
         further = path[path.index(key) + 1 :]
         if further:
+            moved.since[further[0][0]] = self.history.log.now
             self.lists.setdefault(further[0], []).append(moved)
         else:
             self.write(moved)
@@ -173,7 +200,9 @@ class StoreBuffers:
         places = np.add.outer(pending.addresses - range.base, np.arange(pending.size))
         old = range.data[places]
         range.data[places] = pending.data
-        self.history.wrote(pending.wave, pending.addresses, old)
+        time = self.history.wrote(pending.wave, pending.addresses, old)
+        for address in pending.addresses.tolist():
+            self._written[address] = [*self._written.get(address, ())[1 - WRITTEN :], (time, pending)]
 
 
 def units(addresses: Array, size: int) -> list[Array]:
@@ -291,16 +320,21 @@ class History:
         self._acquired.update(dict.fromkeys(behind, now))
         return bool(behind)
 
-    def wrote(self, wave: int, addresses: Array, old: Array) -> None:
-        """A write has arrived; `old` has a row of bytes for each address."""
+    def acquired(self, wave: int) -> int:
+        """When a wave last acquired."""
+        return self._acquired.get(wave, self.log.now)
+
+    def wrote(self, wave: int, addresses: Array, old: Array) -> int:
+        """A write has arrived; `old` has a row of bytes for each address. Gives the time after it."""
         rows = zip(addresses.tolist(), old, strict=True)
         time = self.log.append([(*self.place(address), len(row), row.tobytes()) for address, row in rows])
         # a wave never sees an address as it was before its own write
         self._seen.update({(wave, address): time for address in addresses.tolist()})
+        return time
 
     def earliest(self, wave: int, addresses: Array) -> int:
         """The first time that a load of these addresses may see."""
-        start = self._acquired.get(wave, self.log.now)
+        start = self.acquired(wave)
         return max([start, *(self._seen.get((wave, address), 0) for address in addresses.tolist())])
 
     def load(self, wave: int, addresses: Array, values: Array, time: int) -> Array:

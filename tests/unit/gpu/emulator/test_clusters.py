@@ -279,6 +279,35 @@ TELL = f"""{FULL}
 
 
 @pytest.mark.parametrize("options", WATCHED)
+def test_lanes_store_vectors_in_memory_of_other_blocks(options: dict[str, Any]) -> None:
+    body = f"""%where = memref.extract_aligned_pointer_as_index %s : memref<512xi8, 3> -> index
+      %start = arith.index_cast %where : index to i64 %size = arith.constant 16 : i64
+      %ti = arith.index_cast %t : index to i64 %off = arith.muli %ti, %size : i64
+      %at = arith.addi %start, %off : i64 %own = llvm.inttoptr %at : i64 to !llvm.ptr<3>
+      %its = nvvm.mapa %own, %other : !llvm.ptr<3> -> !llvm.ptr<7>
+      %tw = arith.index_cast %t : index to i32 %many = arith.constant 100 : i32 %base = arith.muli %rank, %many : i32
+      %v = arith.addi %base, %tw : i32 %four = vector.broadcast %v : i32 to vector<4xi32>
+      %steps = arith.constant dense<[0, 1000, 2000, 3000]> : vector<4xi32>
+      %all = arith.addi %four, %steps : vector<4xi32>
+      {MEET}
+      llvm.store %all, %its {{alignment = 16 : i64}} : vector<4xi32>, !llvm.ptr<7>
+      {MEET}
+      %x = llvm.load %own {{alignment = 16 : i64}} : !llvm.ptr<3> -> vector<4xi32>
+      {MEET}
+      vector.store %x, %out[%b, %t, %c0] : memref<2x32x4xi32>, vector<4xi32>"""
+    out = np.zeros((2, 32, 4), np.int32)
+    run(
+        clustered(body, "%out: memref<2x32x4xi32>", "workgroup(%s : memref<512xi8, 3>)"),
+        out,
+        grid=(2,),
+        **WAVE,
+        device=hopper(**options),
+    )
+    lanes = np.arange(32)[:, None] + np.arange(0, 4000, 1000)
+    assert (out == np.stack([lanes + 100, lanes])).all()
+
+
+@pytest.mark.parametrize("options", WATCHED)
 def test_an_arrival_at_the_barrier_of_another_block_orders_as_one_at_the_own_does(options: dict[str, Any]) -> None:
     out = np.zeros(32, np.int32)
     text = clustered(TELL, "%data: memref<32xi32>, %out: memref<32xi32>", BUFFER)

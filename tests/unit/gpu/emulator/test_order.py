@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from emulated import emulator, in_kernel, launch, loaded, run
 
 from tilewright.gpu.emulator import launch as launches
+from tilewright.gpu.emulator.memory import Memory
+from tilewright.gpu.emulator.store_buffers import History, Level, StoreBuffers
 from tilewright.ir.diagnostics import DiagnosedError, file_position
 from tilewright.ir.run_errors import Hang
 
@@ -256,6 +259,25 @@ def test_a_wave_waits_for_another_of_the_same_group():
         text = in_kernel(body, "%f: memref<1xi32>, %out: memref<256xi32>")
         run(text, np.zeros(1, np.int32), out, block=(256,), device=emulator(**options))
         assert out.all()
+
+
+@pytest.mark.parametrize("cluster_blocks", [1, 2])
+def test_what_a_wave_has_acquired_stays_when_it_arrives_in_memory(cluster_blocks: int) -> None:
+    """A store that was released to a block, or a cluster, is seen by it from its acquire on, also by late loads."""
+    memory, history = Memory(), History(0, None)
+    address = np.array([memory.allocate(4, "data").base])
+    buffers = StoreBuffers(memory, random.Random(1), 2, history, cluster_blocks)
+    history.begin(8)
+    # stores of wave 0; 1 is of its block, 2 of its cluster if that has two blocks, 4 of none of these
+    for value, level in ((7, Level.BLOCK), (8, Level.CLUSTER)):
+        buffers.store(0, address, np.array([value], np.int32))
+        buffers.flush(0, level)
+    for wave in (1, 2, 4):
+        history.acquire(wave)
+    history.log.append([])  # time goes on
+    buffers.drain_all()
+    seen = {wave: buffers.earliest(wave, address) == history.log.now for wave in (0, 1, 2, 4)}
+    assert seen == {0: True, 1: True, 2: cluster_blocks == 2, 4: False}
 
 
 def test_the_seed_alone_decides():
