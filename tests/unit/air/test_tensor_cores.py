@@ -89,6 +89,11 @@ SCHEDULES = {
     "two blocks": Schedule(rows=128, blocks=2),
     "one block": Schedule(rows=128, blocks=1),
     "a cluster": Schedule(rows=128, blocks=2, cluster=2),
+    "blocks below each other": Schedule(rows=64, blocks=2, cluster=(2, 1)),
+    "four blocks": Schedule(rows=80, blocks=4, cluster=(2, 2)),
+    "two for the depth": Schedule(rows=96, blocks=2, cluster=(1, 1, 2)),
+    "four for the depth": Schedule(rows=64, blocks=4, cluster=(1, 1, 4)),
+    "eight": Schedule(rows=64, blocks=8, cluster=(2, 2, 2)),
 }
 
 
@@ -111,38 +116,51 @@ def test_schedules_change_no_result(schedule: Schedule, out) -> None:
             library.matmul(a, b, bias, "relu", 0.5, out_dtype=out, schedule=it, **HOPPER) for it in (PLAIN, schedule)
         )
         # a depth that others share is added up in another order
-        same = np.allclose(plain, found, rtol=1e-5, atol=1e-4) if schedule.cluster > 1 else (plain == found).all()
+        same = np.allclose(plain, found, rtol=1e-5, atol=1e-4) if schedule.cluster else (plain == found).all()
         assert found.any() and same, (m, n, k)
 
 
 def test_a_schedule_has_a_cluster_at_least() -> None:
-    with pytest.raises(ArgumentError, match="a cluster has 1 or 2 blocks, not 3"):
-        Schedule(cluster=3)
+    for wrong in (0, 3, (1, 3), (1, 1, 3), (2, 2, 4), (-1, -1)):
+        with pytest.raises(ArgumentError, match=r"1 or 2 blocks below and beside each other, .* 8 at most, not"):
+            Schedule(cluster=wrong)
+    for sides in ((2,), (1, 1, 1, 1)):
+        with pytest.raises(ArgumentError, match="a cluster has two sides, and maybe a depth, not"):
+            Schedule(cluster=sides)
+    with pytest.raises(ArgumentError, match="4 blocks share tiles of multiples of 64 rows, not of 96"):
+        Schedule(cluster=(1, 1, 4), rows=96)
     with pytest.raises(ArgumentError, match="there is a cluster of 2 at least, not 1 blocks"):
         Schedule(blocks=1, cluster=2)
+    with pytest.raises(ArgumentError, match="there is a cluster of 4 at least, not 3 blocks"):
+        Schedule(blocks=3, cluster=(2, 2))
     with pytest.raises(ArgumentError, match=r"a tile has 64, 80, .*, 320 rows, not 100"):
         Schedule(rows=100)
 
 
 # places for four steps, of seven: they are used again
 FEW_STAGES, FEW_STAGES_OF_CLUSTERS = Schedule(rows=256), Schedule(rows=256, cluster=2)
+FEW_STAGES_OF_FOUR = Schedule(rows=256, cluster=(2, 2))
 WAITS = {"full": "_step", "empty": "_copy"}
 """What waits for tiles that are full, and for those that are empty."""
 
 
-def leave_out_waits(monkeypatch, method: str) -> None:
-    whole, wait = getattr(TensorBlock, method), TensorBlock._wait
-    skips = []
+def leave_out(monkeypatch, call: str, *methods: str) -> None:
+    """Calls of one method of blocks from others."""
+    called, inside = getattr(TensorBlock, call), []
 
-    def marked(self, *given):
-        skips.append(method)
-        try:
-            return whole(self, *given)
-        finally:
-            skips.pop()
+    def marked(whole):
+        def method(self, *given):
+            inside.append(call)
+            try:
+                return whole(self, *given)
+            finally:
+                inside.pop()
 
-    monkeypatch.setattr(TensorBlock, "_wait", lambda *given: None if skips else wait(*given))
-    monkeypatch.setattr(TensorBlock, method, marked)
+        return method
+
+    monkeypatch.setattr(TensorBlock, call, lambda *given: None if inside else called(*given))
+    for name in methods:
+        monkeypatch.setattr(TensorBlock, name, marked(getattr(TensorBlock, name)))
 
 
 def checked_product(
@@ -150,18 +168,26 @@ def checked_product(
     broken: str | None,
     schedule: Schedule = FEW_STAGES,
     layouts: tuple[str, str] = ("row", "row"),
+    rows: int = 64,
 ) -> None:
     """A product of several steps under the watch for races, with late stores, and with something left out."""
     if broken in WAITS:
-        leave_out_waits(monkeypatch, WAITS[broken])
+        leave_out(monkeypatch, "_wait", WAITS[broken])
+    if broken == "brought":
+        # sums are read before they are there
+        leave_out(monkeypatch, "_meet", "_exchanged", "_copied")
+    if broken == "taken":
+        # sums of the next tile are brought before those of this one are read
+        leave_out(monkeypatch, "_begin_exchange", "run")
+        leave_out(monkeypatch, "_end_exchange", "run")
     if broken == "products":
         # places are given back while products that read them are on their way
         wait = TensorBlock._wait_for_products
         monkeypatch.setattr(TensorBlock, "_wait_for_products", lambda self, left: wait(self, left and left + 2))
     a, b, c = (
-        drawn(1, 64, 400, dtype=np.float16),
+        drawn(1, rows, 400, dtype=np.float16),
         drawn(1, 400, 64, dtype=np.float16),
-        np.zeros((1, 64, 64), np.float32),
+        np.zeros((1, rows, 64), np.float32),
     )
     if broken == "read":
         # boxes are filled again while the engine reads them
@@ -186,8 +212,10 @@ def test_stores_by_the_engine_that_nothing_orders_are_a_race(monkeypatch, broken
         checked_product(monkeypatch, broken)
 
 
-def test_products_of_clusters_by_columns_have_no_races(monkeypatch) -> None:
-    checked_product(monkeypatch, None, CLUSTERS, ("column", "column"))
+@pytest.mark.parametrize("layouts", [("row", "column"), ("column", "row"), ("column", "column")])
+@pytest.mark.parametrize("cluster", [(1, 2), (2, 1), (2, 2)])
+def test_clusters_share_tiles_of_all_layouts_without_races(monkeypatch, cluster, layouts) -> None:
+    checked_product(monkeypatch, None, Schedule(rows=64, cluster=cluster), layouts)
 
 
 @pytest.mark.parametrize(
@@ -196,11 +224,23 @@ def test_products_of_clusters_by_columns_have_no_races(monkeypatch) -> None:
         ("full", FEW_STAGES),
         ("products", FEW_STAGES),
         pytest.param("empty", FEW_STAGES_OF_CLUSTERS, id="empty: a tile of the other block is overwritten"),
+        pytest.param("empty", FEW_STAGES_OF_FOUR, id="empty: a tile of one of four blocks is overwritten"),
     ],
 )
 def test_a_wait_that_is_missing_is_a_race(monkeypatch, broken: str, schedule: Schedule) -> None:
     with pytest.raises(Fault, match="data race"):
         checked_product(monkeypatch, broken, schedule)
+
+
+@pytest.mark.parametrize("broken", [None, "brought", "taken"])
+def test_sums_that_blocks_exchange_are_there_and_not_overwritten(monkeypatch, broken: str | None) -> None:
+    # three tiles, one after the other
+    schedule = Schedule(rows=64, blocks=2, cluster=(1, 1, 2))
+    if broken is None:
+        checked_product(monkeypatch, broken, schedule, rows=190)
+        return
+    with pytest.raises(Fault, match="data race"):
+        checked_product(monkeypatch, broken, schedule, rows=190)
 
 
 MMA = """%l = gpu.thread_id x %c0 = arith.constant 0 : index %c1 = arith.constant 1 : index

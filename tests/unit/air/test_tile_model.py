@@ -15,7 +15,7 @@ from tilewright.air.library import lane_products, tile_model
 from tilewright.air.library.operands import ELEMENTS
 from tilewright.air.library.schedules import HEIGHTS
 from tilewright.air.library.tensor_block import TensorTile
-from tilewright.air.library.tensor_cores import cost_of
+from tilewright.air.library.tensor_cost import Reading, tensor_cost
 from tilewright.air.library.tile_model import Division, Item, TileCost, choose
 from tilewright.errors import ArgumentError
 from tilewright.iron import math
@@ -53,11 +53,11 @@ def test_lanes_share_tiles(few_multiprocessors, monkeypatch, tiles, batch: int, 
     assert np.allclose(library.matmul(a, b, bias, "relu", 0.5), np.maximum(0.5 * exact + bias, 0), atol=1e-4)
 
 
-@pytest.mark.parametrize("cluster", [1, 2])
+@pytest.mark.parametrize("cluster", [1, 2, (2, 1), (2, 2), (1, 1, 4)], ids=str)
 @pytest.mark.parametrize("batch, m, n, k", SIZES)
-def test_tensor_cores_share_tiles(few_multiprocessors, cluster: int, batch: int, m: int, n: int, k: int) -> None:
+def test_tensor_cores_share_tiles(few_multiprocessors, cluster, batch: int, m: int, n: int, k: int) -> None:
     a, b = drawn(batch, m, k, dtype=ml_dtypes.bfloat16), drawn(batch, k, n, dtype=ml_dtypes.bfloat16)
-    schedule = library.Schedule(blocks=2, cluster=cluster)
+    schedule = library.Schedule(blocks=4, cluster=cluster)
     found = library.matmul(a, b, out_dtype=np.float32, chip="sm_90a", schedule=schedule)
     assert np.allclose(found, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
 
@@ -136,7 +136,7 @@ def chosen(costs: Sequence[TileCost], m: int, n: int, k: int) -> tuple[int, int]
 )
 def test_tiles_of_tensor_cores_fill_rounds(m: int, n: int, k: int, rows: int, shares: int) -> None:
     tiles = [TensorTile(ELEMENTS["bf16"], height, False, False) for height in HEIGHTS]
-    assert chosen([cost_of(tile) for tile in tiles], m, n, 2 * k) == (rows, shares)
+    assert chosen([tensor_cost(tile, Reading((5900, 5900), 117)) for tile in tiles], m, n, 2 * k) == (rows, shares)
 
 
 def test_sizes_that_numbers_of_tiles_do_not_hold_are_refused(monkeypatch) -> None:

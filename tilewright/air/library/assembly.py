@@ -51,13 +51,15 @@ def warp_sync() -> None:
     build(SyncWarpOp, mask=constant(-1, i32))
 
 
-def meet_launches() -> None:
-    """Let the next launch begin, and wait for the one before this: on GPUs where launches can begin early.
+def meet_launches(lets_begin: bool = True) -> None:
+    """Let the next launch begin if it may, and wait for the one before this: on GPUs where launches can begin early.
 
-    All lanes come here, before they access memory that other launches do.
+    All lanes come here, before they access memory that other launches do. Where a multiprocessor has room for several
+    blocks, those of a launch that begins early come to lie beside those that still run, and two on one multiprocessor
+    while others have none.
     """
     if current().target.begins_early:
-        for action in (GridDepAction.LAUNCH_DEPENDENTS, GridDepAction.WAIT):
+        for action in (GridDepAction.LAUNCH_DEPENDENTS,) * lets_begin + (GridDepAction.WAIT,):
             fields: dict[str, Any] = {"kind": GridDepActionAttr(action)}
             build(GridDepControlOp, **fields)
 

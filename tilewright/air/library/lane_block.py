@@ -169,7 +169,7 @@ class ProductBlock:
             behind = count * tiles.step + self.first
             totals = self._rounds(self.first, behind, totals, whole=True)
             totals = self._rounds(behind, self.last, totals, whole=False)
-        (write or self.write)(totals if tiles.groups == 1 else self._joined(totals))
+        (write or self.write)(totals if tiles.groups == 1 else self.joined(totals))
 
     @property
     def _is_deep(self) -> bool:
@@ -203,7 +203,7 @@ class ProductBlock:
             yield_(sums)
         return list(results)
 
-    def _joined(self, totals: list[Vector]) -> list[Vector]:
+    def joined(self, totals: list[Vector]) -> list[Vector]:
         """What all groups have come to, for the first one."""
         tiles = self.tiles
         room = shared((JOINED, tiles.threads, VECTOR))

@@ -38,6 +38,7 @@ from tilewright.air.trace import current
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.device.tensor_maps import CHUNK_BYTES
 from tilewright.dialects import arith, llvm, memref, nvgpu
+from tilewright.iron import math
 from tilewright.iron.builders.control import if_, make_if, yield_
 from tilewright.iron.builders.handles import Value, value_of
 from tilewright.iron.builders.operations import InsertionPoint, build
@@ -104,6 +105,8 @@ class Operand:
     across: bool
     """Whether its rows lie across the depth."""
     depth: Any
+    pitch: Any
+    """Bytes from one row to the next."""
 
 
 def operand(given: Array, across: bool, element: Element, side: int) -> Operand:
@@ -113,14 +116,15 @@ def operand(given: Array, across: bool, element: Element, side: int) -> Operand:
     must_turn = across and element.along_depth
     if must_turn or element.splits:
         return _copied(given, across, element, parts, turned=must_turn)
-    granule = CHUNK_BYTES // element.size
+    bytes = as_index(row) * element.size
+    fits = bytes % CHUNK_BYTES == 0
     matrices = one_array(
-        as_index(row) % granule == 0,
+        fits,
         given,
         lambda: given.ssa,
         lambda: _copied(given, across, element, parts, turned=False).matrices,
     )
-    return Operand(matrices, across, rows if across else row)
+    return Operand(matrices, across, rows if across else row, math.where(fits, bytes, ROW_BYTES))
 
 
 def one_array(condition: Any, like: Array, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
@@ -142,11 +146,11 @@ def _copied(given: Array, across: bool, element: Element, parts: Sequence[int], 
     """A copy whose rows are padded with zeros: of all parts, one behind the other in depth."""
     batch, rows, row = given.shape
     out_rows, out_row = (row, rows) if turned else (rows, row)
-    granule = CHUNK_BYTES // element.size
-    one = cdiv(out_row, granule) * granule
+    # rows begin at lines of the cache
+    one = cdiv(out_row, element.row) * element.row
     pitch = one * len(parts)
     target = array((batch, out_rows, pitch), given.dtype)
-    squares = cdiv(out_row, SQUARE), cdiv(out_rows, SQUARE)
+    squares = one // SQUARE, cdiv(out_rows, SQUARE)
 
     @launch((squares[0], squares[1], batch), waves=SQUARE_WAVES)
     def _(x: Any, y: Any, number: Any) -> None:
@@ -171,7 +175,7 @@ def _copied(given: Array, across: bool, element: Element, parts: Sequence[int], 
                     target[number, out, column + one * place if place else column] = _part(value, part, element)
 
     depth = one * len(parts) if element.splits else (out_row if turned or not across else rows)
-    return Operand(target.ssa, across and not turned, depth)
+    return Operand(target.ssa, across and not turned, depth, pitch * element.size)
 
 
 def _part(value: ScalarValue, part: int, element: Element) -> ScalarValue:

@@ -10,10 +10,10 @@ one tile of C to the next, so that tiles for the next one come while sums of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, UnitAttr, i16, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, UnitAttr, VectorType, i16, i32, i64
 
 from tilewright.air.dtypes import f32, ui8, value_type
 from tilewright.air.levels import sequential, yield_
@@ -26,9 +26,11 @@ from tilewright.air.library.assembly import (
     near_pointer,
 )
 from tilewright.air.library.operands import ROW_BYTES, Element, descriptor_pointer
+from tilewright.air.library.schedules import ALONE, Cluster
 from tilewright.air.library.tile_model import Item
 from tilewright.air.messages import FlatArray
 from tilewright.air.tiles import shared
+from tilewright.air.vectors import Vector, vector
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.dialects import _nvvm_clusters as clusters
 from tilewright.dialects import _nvvm_copies as copies
@@ -62,6 +64,11 @@ PRODUCTS_LEFT, MORE_PRODUCTS_LEFT = 1, 1
 WAIT_TICKS = 10_000_000
 FEW_REGISTERS, MANY_REGISTERS = 40, 232
 """Of each lane of a group of waves that copies, and of those that multiply: together what a multiprocessor has."""
+FOUR, SUM_BYTES = 4, 4
+"""Sums of f32 that are exchanged at once, and the bytes of one."""
+FOUR_BYTES = FOUR * SUM_BYTES
+LANES_BYTES = COPIER * LANES * FOUR_BYTES
+"""Of fours of all lanes that multiply."""
 FEW_ROWS = 128
 """Sums of so many, and what else a lane has, fit into its share of registers."""
 
@@ -74,8 +81,7 @@ class TensorTile:
     rows: int
     a_across: bool
     b_across: bool
-    cluster: int = 1
-    """Blocks that compute tiles beside each other: each has a part of their A copied to all of them."""
+    cluster: Cluster = ALONE
 
     @property
     def part_bytes(self) -> int:
@@ -93,17 +99,22 @@ class TensorTile:
         return -(-self.rows // row) * row if self.a_across else self.rows
 
     @property
-    def copied_rows(self) -> int:
-        """Of A and B together, that a block has copied for a step."""
-        return COLUMNS + self.a_rows // self.cluster
-
-    @property
     def stage_bytes(self) -> int:
         return self.b_bytes + self.a_rows * ROW_BYTES
 
     @property
     def stages(self) -> int:
-        return min(ROOM // self.stage_bytes, STAGES)
+        return min((ROOM - self.exchange_bytes) // self.stage_bytes, STAGES)
+
+    @property
+    def part_sums(self) -> int:
+        """That each lane has in the end, if the depth of a tile is shared."""
+        return self.sums // self.cluster.deep
+
+    @property
+    def exchange_bytes(self) -> int:
+        """For sums of the other blocks that share the depth."""
+        return (self.cluster.deep - 1) * self.part_sums * COPIER * LANES * SUM_BYTES
 
     @property
     def products_left(self) -> int:
@@ -119,8 +130,13 @@ class TensorTile:
         return self.full + 8 * self.stages
 
     @property
+    def exchange(self) -> int:
+        """Where other blocks bring their sums."""
+        return self.empty + 8 * self.stages + -16 * self.stages % 128
+
+    @property
     def bytes(self) -> int:
-        return self.empty + 8 * self.stages + ALIGNMENT
+        return self.exchange + self.exchange_bytes + ALIGNMENT
 
     @property
     def instruction_rows(self) -> int:
@@ -135,9 +151,10 @@ class TensorTile:
     @property
     def boxes(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """What the engine copies at a time, of A and of B: of a row, and how many rows."""
-        row, a_rows = self.element.row, self.rows // self.cluster
+        row, a_rows, (down, across, _) = self.element.row, self.rows // self.cluster.across, self.cluster
         a_rows //= -(-a_rows // MOST_BOX_ROWS)
-        return (row, row // self.cluster if self.a_across else a_rows), (row, row if self.b_across else COLUMNS)
+        a, b = (row // across if self.a_across else a_rows), (row if self.b_across else COLUMNS) // down
+        return (row, a), (row, b)
 
 
 @dataclass(frozen=True)
@@ -195,10 +212,15 @@ class TensorBlock:
         self.tile, self.items, self.parts = tile, items, parts
         self.shared = near_address(shared(tile.bytes, ui8))
         self.maps = maps
-        self.rank: Any = None
-        """The number of the block in its cluster."""
-        if tile.cluster > 1:
-            self.rank = as_index(ScalarValue(build(clusters.ClusterRankOp, results=[i32]).results[0]))
+        self.row: Any = 0
+        self.column: Any = 0
+        self.layer: Any = 0
+        """Of the block in its cluster."""
+        down, across, _ = tile.cluster
+        if tile.cluster.blocks > 1:
+            rank = as_index(ScalarValue(build(clusters.ClusterRankOp, results=[i32]).results[0]))
+            self.row, self.column = rank // across % down, rank % across
+            self.layer = rank // (down * across)
 
     def run(self, item_of: Callable[[Any], Item], place_of: Callable[[Item], TileWork], writer: TileWriter) -> None:
         """Compute tiles: `item_of` says what there is to do for a number, and `place_of` where in C that is."""
@@ -207,21 +229,50 @@ class TensorBlock:
             self._prepare()
         meet_launches()
         self._meet()
+        if self._is_shared:
+            self._end_exchange()
         with if_(wave() >= COPIER) as parts:
             self._take_registers(matrices.SetMaxRegisterAction.DECREASE, FEW_REGISTERS)
-            with if_((wave() == COPIER) & elected(), hasElse=False):
-                self._each(lambda number, turn: self._copy(place_of(item_of(number)), turn))
+            with if_((wave() == COPIER) & elected(), hasElse=self._is_shared) as copies_tiles:
+                self._each(lambda number, turn: self._copied(place_of(item_of(number)), turn))
+            if self._is_shared:
+                with else_(copies_tiles):
+                    self._each(lambda number, turn: self._copied(None, turn))
         with else_(parts):
             self._take_registers(matrices.SetMaxRegisterAction.INCREASE, MANY_REGISTERS)
             self._each(lambda number, turn: self._compute(item_of(number), place_of, turn, writer))
             writer.end()
-        if self.tile.cluster > 1:
-            # memory of a block has to stay while others copy to it and arrive at its barriers
+        # memory of a block has to stay while others copy to it and arrive at its barriers
+        if self._is_shared:
+            self._begin_exchange()
+        elif self.tile.cluster.blocks > 1:
             self._meet()
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether blocks share the depth of a tile."""
+        return self.tile.cluster.deep > 1
+
+    def _copied(self, work: TileWork | None, turn: Turn) -> Turn:
+        """Copy what a tile of C is made of, if there is one; all of a cluster meet where sums are exchanged."""
+        after = turn if work is None else self._copy(work, turn)
+        if self._is_shared:
+            self._begin_exchange()
+            self._meet()
+            self._end_exchange()
+        return after
+
+    def _begin_exchange(self) -> None:
+        """Wait until all of the cluster have read what was brought for the tile before."""
+        build(clusters.ClusterWaitOp)
+
+    def _end_exchange(self) -> None:
+        """Say that this lane has read what was brought to it."""
+        build(clusters.ClusterArriveOp)
 
     def _meet(self) -> None:
         """Wait for all of the block, or of the cluster."""
-        if self.tile.cluster == 1:
+        if self.tile.cluster.blocks == 1:
             barrier()
             return
         build(clusters.ClusterArriveOp)
@@ -246,7 +297,7 @@ class TensorBlock:
             for number in range(len(self.maps)):
                 build(copies.PrefetchOp, addr=self.map(number), tensormap=UnitAttr())
             for stage in range(self.tile.stages):
-                for start, count in ((self.tile.full, 1), (self.tile.empty, COPIER * self.tile.cluster)):
+                for start, count in ((self.tile.full, 1), (self.tile.empty, COPIER * self._sharers)):
                     place = near_pointer(self.shared + (start + 8 * stage))
                     build(copies.MBarrierInitOp, addr=place, count=constant(count, i32))
         build(copies.FenceMbarrierInitOp)
@@ -282,11 +333,12 @@ class TensorBlock:
         rows, row = tile.boxes[number][1], tile.element.row
         # parts as wide as a row, or as high as the engine copies
         step = row if across else rows
-        if self.rank is not None and number == 0:
-            own = rows if across else extent // tile.cluster
-            skipped, blocks = self.rank.astype(i32) * own, constant((1 << tile.cluster) - 1, i16)
+        count, place, sharing = self._sharing[number]
+        if count > 1:
+            own, blocks = rows if across else extent // count, sharing
+            skipped = place.astype(i32) * own
             at, depth = (at, depth + skipped) if across else (at + skipped, depth)
-            to, extent = to + self.rank.astype(i64) * (own * ROW_BYTES), extent if across else own
+            to, extent = to + place.astype(i64) * (own * ROW_BYTES), extent if across else own
         for part in range(extent // step):
             begin = at + part * step if part else at
             build(
@@ -297,6 +349,29 @@ class TensorBlock:
                 mbar=near_pointer(full),
                 multicast_mask=blocks,
             )
+
+    @property
+    def _sharing(self) -> tuple[tuple[int, Any, Any], tuple[int, Any, Any]]:
+        """Of A and of B: how many blocks share a tile, the number of this one among them, and a mask of all of them."""
+        down, across, deep = self.tile.cluster
+        masks = (1 << across) - 1, sum(1 << across * number for number in range(down))
+        firsts = self.row * across, self.column
+        if deep > 1:
+            firsts = tuple(first + self._first_beside for first in firsts)
+        beside, below = (
+            constant(mask, i32) << as_index(first).astype(i32) for mask, first in zip(masks, firsts, strict=True)
+        )
+        return (across, self.column, beside.astype(i16)), (down, self.row, below.astype(i16))
+
+    @property
+    def _sharers(self) -> int:
+        """Blocks that copy to a place for tiles, this one among them."""
+        return sum(self.tile.cluster[:2]) - 1
+
+    @property
+    def _first_beside(self) -> Any:
+        """The rank of the first of the blocks that have the same part of the depth."""
+        return self.layer * (self.tile.cluster.down * self.tile.cluster.across)
 
     def map(self, number: int) -> Value:
         """A pointer to a description."""
@@ -311,6 +386,11 @@ class TensorBlock:
         # the last stages, which no later step gives back
         for left in range(tile.products_left, 0, -1):
             self._give_back(turn.before(tile.stages, left), steps >= left)
+        if self._is_shared:
+            # a tile is never in parts besides
+            rows = tile.rows // tile.cluster.deep
+            writer.write(replace(work, row=work.row + self.layer * rows), self._exchanged(sums))
+            return turn
         with if_(item.is_whole) as is_whole:
             writer.write(work, sums)
         with else_(is_whole), if_(steps > 0, hasElse=False):
@@ -344,6 +424,32 @@ class TensorBlock:
                 found.append(ScalarValue(op.res))
         return found
 
+    def _exchanged(self, sums: Sequence[ScalarValue]) -> list[Any]:
+        """Sums of some rows, over the whole depth: those of the other rows are brought to the blocks that have them."""
+        (down, across, deep), count = self.tile.cluster, self.tile.part_sums
+        parts = [sums[start : start + count] for start in range(0, len(sums), count)]
+        room = self.shared + (as_index(own_thread()) * FOUR_BYTES + self.tile.exchange).astype(i64)
+        # a row of places for what each other block brings
+        fours = [room + LANES_BYTES * four if four else room for four in range((deep - 1) * count // FOUR)]
+        places = [fours[first : first + count // FOUR] for first in range(0, len(fours), count // FOUR)]
+        aligned: dict[str, Any] = {"alignment": IntegerAttr(FOUR_BYTES, i64)}
+        self._begin_exchange()
+        for further, row in enumerate(places, 1):
+            layer = (self.layer + further) % deep
+            rank = (layer * (down * across) + self.row * across + self.column).astype(i32)
+            part = chosen_part(parts, layer)
+            for number, place in enumerate(row):
+                far = build(clusters.MapaOp, results=[copies.CLUSTER_POINTER], a=near_pointer(place), b=rank)
+                build(llvm.StoreOp, value=vector(part[number * FOUR :][:FOUR]), ptr=far.results[0], **aligned)
+        self._meet()
+        total, type = chosen_part(parts, self.layer), VectorType(value_type(f32), [FOUR])
+        for row in places:
+            loads = [build(llvm.LoadOp, results=[type], ptr=near_pointer(place), **aligned) for place in row]
+            found = [Vector(load.results[0]) for load in loads]
+            total = [one + found[at // FOUR][at % FOUR] for at, one in enumerate(total)]
+        self._end_exchange()
+        return total
+
     def _step(self, turn: Turn, sums: Sequence[Value], group: Any, done: Any) -> list[Any]:
         """Multiply the tiles of one stage, after `done` others; the place of an earlier one is empty then."""
         tile, after = self.tile, [*sums]
@@ -368,12 +474,21 @@ class TensorBlock:
 
     def _give_back(self, stage: Any, where: Any) -> None:
         """Say that a stage is empty, to all blocks that copy to it."""
-        free, count = near_pointer(self._place(self.tile.empty, stage, 8)), self.tile.cluster
+        free, count = near_pointer(self._place(self.tile.empty, stage, 8)), self._sharers
         if count > 1:
-            block = (lane() % count).astype(i32)
+            block = self._sharer(lane() % count).astype(i32)
             free = value_of(build(clusters.MapaOp, results=[copies.CLUSTER_POINTER], a=free, b=block).results[0])
         where = where & (lane() < count)
         build(copies.MBarrierArriveExpectTxOp, addr=free, txcount=constant(0, i32), predicate=where)
+
+    def _sharer(self, number: Any) -> Any:
+        """The rank of one of the blocks that copy to a place for tiles: those beside this one, then others below."""
+        down, across, _ = self.tile.cluster
+        if down > 1:
+            below = number - across
+            below = below + math.where(below < self.row, 0, 1)
+            number = math.where(number < across, self.row * across + number, below * across + self.column)
+        return number + self._first_beside if self._is_shared else number
 
     def _deeper(self, number: int, across: bool) -> int:
         """How much further on a descriptor begins, in chunks."""
@@ -401,6 +516,14 @@ class TensorBlock:
             matrices.WgmmaMmaAsyncOp, results=[sums.type], inouts=sums, descriptorA=left, descriptorB=right, **fields
         )
         return value_of(op.results[0])
+
+
+def chosen_part(parts: Sequence[Sequence[ScalarValue]], number: Any) -> list[Any]:
+    """The part with a number that is known when the program runs."""
+    found = list[Any](parts[-1])
+    for at, part in enumerate(parts[:-1]):
+        found = [math.where(number == at, one, other) for one, other in zip(part, found, strict=True)]
+    return found
 
 
 def sums_of(rows: Any) -> Any:

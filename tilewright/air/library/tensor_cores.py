@@ -16,18 +16,17 @@ from typing import Any
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import f32
 from tilewright.air.functions import jit
-from tilewright.air.levels import cdiv, launch, sequential, yield_
+from tilewright.air.levels import cdiv, launch
 from tilewright.air.library.assembly import meet_launches
 from tilewright.air.library.finishing import Finish
 from tilewright.air.library.operands import (
     CHUNK_BYTES,
     ELEMENTS,
     RESULTS,
-    ROW_BYTES,
     describe,
     operand,
 )
-from tilewright.air.library.schedules import BAND, Schedule, TileOrder
+from tilewright.air.library.schedules import BAND, Cluster, Schedule, TileOrder
 from tilewright.air.library.tensor_block import (
     COLUMNS,
     COPIER,
@@ -40,14 +39,15 @@ from tilewright.air.library.tensor_block import (
     own_thread,
     sums_of,
 )
+from tilewright.air.library.tensor_cost import Reading, tensor_cost
 from tilewright.air.library.tile_model import (
-    TENSOR,
     Division,
     Divisor,
     Item,
-    TileCost,
     best_of,
     one_of,
+    quotient,
+    sum_of_parts,
 )
 from tilewright.air.library.tile_writers import BOX_ROWS, EngineWriter, LaneWriter
 from tilewright.air.messages import FlatArray, array
@@ -55,6 +55,7 @@ from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_
 from tilewright.iron.builders.handles import Value
 from tilewright.iron.builders.scalars import as_index, constant
+from tilewright.iron.builders.types import is_integer
 
 JOINED = 16
 """Rows whose parts a block adds up."""
@@ -82,18 +83,21 @@ def tensor_product(
     right = operand(b, layouts[1] == "row", element, 1)
     finish = Finish(c, bias if has_bias else None, scale, function)
     across = left.across, right.across
+    reading = Reading.of((left, right), (as_index(m) + n) * left.depth * element.size * batch)
 
-    def choose_tiles(heights: Sequence[int], writer: TileWriter, result: Sequence[Value]) -> None:
-        tiles = [TensorTile(element, rows, *across, schedule.cluster) for rows in heights]
-        costs = [cost_of(tile) for tile in tiles]
+    def choose_tiles(known: Sequence[tuple[int, Cluster]], writer: TileWriter, result: Sequence[Value]) -> None:
+        tiles = [TensorTile(element, rows, *across, cluster) for rows, cluster in known]
+        costs = [tensor_cost(tile, reading) for tile in tiles]
         best, shares = best_of(costs, (m, n, as_index(left.depth) * element.size), batch)
         sizes = m, n, cdiv(left.depth, element.row)
-        work = TensorWork.of(schedule, costs[0].slots, chosen(best, heights), sizes, batch, shares)
+        rows, *cluster = (chosen(best, each) for each in zip(*((it.rows, *it.cluster) for it in tiles), strict=True))
+        slots = chosen(best, [cost.slots for cost in costs])
+        work = TensorWork.of(schedule, slots, rows, Cluster(*cluster), sizes, batch, shares)
 
         def multiply(number: int) -> None:
             tile = tiles[number]
             maps = [describe(it.matrices, box, element) for it, box in zip((left, right), tile.boxes, strict=True)]
-            replace(work, rows=tile.rows).multiply(tile, [*maps, *result], writer)
+            replace(work, rows=tile.rows, cluster=tile.cluster).multiply(tile, [*maps, *result], writer)
 
         one_of(best, len(tiles), multiply)
         with if_(work.division.parts > 0, hasElse=False):
@@ -101,14 +105,9 @@ def tensor_product(
 
     with if_(as_index(n) * c.dtype.itemsize % CHUNK_BYTES == 0) as aligned:
         made, few = RESULTS[c.dtype], left.across
-        choose_tiles(schedule.heights(few), EngineWriter(finish), [describe(c.ssa, (made.row, BOX_ROWS), made)])
+        choose_tiles(schedule.tiles(few), EngineWriter(finish), [describe(c.ssa, (made.row, BOX_ROWS), made)])
     with else_(aligned):
-        choose_tiles(schedule.heights(few=True), LaneWriter(finish), [])
-
-
-def cost_of(tile: TensorTile) -> TileCost:
-    """What a tile takes; its depth is in bytes: a step takes as long whatever the elements are."""
-    return TENSOR.cost((tile.rows, COLUMNS), tile.copied_rows, ROW_BYTES, tile.cluster)
+        choose_tiles(schedule.tiles(few=True), LaneWriter(finish), [])
 
 
 @dataclass(frozen=True)
@@ -118,6 +117,7 @@ class TensorWork:
     schedule: Schedule
     rows: Any
     """Of a tile."""
+    cluster: Cluster
     order: TileOrder
     """Of clusters: columns go on before rows do."""
     each: Divisor
@@ -128,68 +128,96 @@ class TensorWork:
 
     @classmethod
     def of(
-        cls, schedule: Schedule, slots: int, rows: Any, sizes: tuple[Any, Any, Any], batch: Any, shares: Any
+        cls,
+        schedule: Schedule,
+        slots: Any,
+        rows: Any,
+        cluster: Cluster,
+        sizes: tuple[Any, Any, Any],
+        batch: Any,
+        shares: Any,
     ) -> TensorWork:
         """`sizes` are rows and columns of C, and steps of its depth; as many clusters run at a time as are `slots`."""
-        (m, n, steps), cluster = sizes, schedule.cluster
+        m, n, steps = sizes
         # whole clusters: what is beside C is computed, and not stored
-        down, beside = cdiv(m, rows), cdiv(n, COLUMNS * cluster)
+        down, beside = cdiv(m, rows * cluster.down), cdiv(n, COLUMNS * cluster.across)
+        # blocks of a cluster that share the depth of a tile do it alone
+        shares = math.where(as_index(cluster.deep) > 1, 1, shares)
         division = Division.of(slots, down * beside * batch, steps, shares)
-        order, each = TileOrder.of(beside, down, BAND // cluster), Divisor.of(down * beside)
-        room = array((math.maximum(division.parts * cluster, 1) * (rows * COLUMNS),), f32)
-        return cls(schedule, rows, order, each, division, room)
+        order, each = TileOrder.of(beside, down, BAND // cluster.across), Divisor.of(down * beside)
+        room = array((math.maximum(division.parts * cluster.blocks, 1) * (rows * COLUMNS),), f32)
+        return cls(schedule, rows, cluster, order, each, division, room)
 
     @property
     def parts(self) -> FlatArray:
         """Sums of parts of tiles, as each lane has them."""
-        shape = self.division.parts * self.schedule.cluster, sums_of(self.rows), COPIER * LANES
+        shape = self.division.parts * self.cluster.blocks, sums_of(self.rows), COPIER * LANES
         return FlatArray(self.room.ssa, f32, shape)
 
     def item(self, number: Any) -> Item:
-        """What the block of a number does, among all of all clusters; tiles of a cluster are beside each other."""
-        count = self.schedule.cluster
-        if count == 1:
+        """What the block of a number does, among all of all clusters."""
+        count = self.cluster.blocks
+        if is_one(count):
             return self.division.item(number)
-        item, inside = self.division.item(number // count), number % count
-        return replace(item, tile=item.tile * count + inside, part=item.part * count + inside)
+        cluster, inside = quotient(number, count)
+        item = self.division.item(cluster)
+        item = replace(item, tile=item.tile * count + inside, part=item.part * count + inside)
+        if is_one(self.cluster.deep):
+            return item
+        layer, _ = quotient(inside, self.cluster.down * self.cluster.across)
+        each = cdiv(item.last - item.first, self.cluster.deep)
+        first = math.minimum(item.first + layer * each, item.last)
+        return replace(item, first=first, last=math.minimum(first + each, item.last))
 
     def place(self, item: Item) -> TileWork:
         """Where a tile is."""
-        count = self.schedule.cluster
-        matrix, cluster = self.each.divide(item.tile // count if count > 1 else item.tile)
+        count = self.cluster.blocks
+        if is_one(count):
+            matrix, cluster = self.each.divide(item.tile)
+            column, row = self.order.place(cluster)
+            return TileWork(row * self.rows, column * COLUMNS, matrix, item)
+        tile, inside = quotient(item.tile, count)
+        matrix, cluster = self.each.divide(tile)
         column, row = self.order.place(cluster)
-        if count > 1:
-            column = column * count + item.tile % count
+        if not is_one(self.cluster.deep):
+            _, inside = quotient(inside, self.cluster.down * self.cluster.across)
+        below, beside = quotient(inside, self.cluster.across)
+        row, column = row * self.cluster.down + below, column * self.cluster.across + beside
         return TileWork(row * self.rows, column * COLUMNS, matrix, item)
 
     def multiply(self, tile: TensorTile, maps: Sequence[Value], writer: TileWriter) -> None:
         """`maps` are of A and B, and of C where the engine stores it."""
-        cluster, parts = tile.cluster, self.parts
-        total = self.division.items * cluster
-        blocks = math.minimum(total, self.schedule.most_blocks())
+        count, parts = tile.cluster.blocks, self.parts
+        total = self.division.items * count
+        blocks = math.minimum(total, self.schedule.most_blocks(tile.cluster))
 
-        @launch(blocks, waves=WAVES, cluster=cluster if cluster > 1 else None)
+        @launch(blocks, waves=WAVES, cluster=count if count > 1 else None)
         def _(block: Any) -> None:
             TensorBlock(tile, maps, (block, total, blocks), parts).run(self.item, self.place, writer)
 
     def join(self, writer: LaneWriter) -> None:
         """Add up the parts of tiles, some rows in each block."""
-        cluster, parts, count = self.schedule.cluster, self.parts, sums_of(JOINED)
+        blocks, parts, count = self.cluster.blocks, self.parts, sums_of(JOINED)
 
-        @launch((self.division.left * cluster, self.rows // JOINED), waves=COPIER)
+        @launch((self.division.left * blocks, self.rows // JOINED), waves=COPIER)
         def _(tile_behind: Any, rows: Any) -> None:
             meet_launches()
-            left, inside = tile_behind // cluster, tile_behind % cluster
+            left, inside = quotient(tile_behind, blocks)
             shares, part = self.division.parts_of(left)
-            results: Any = ()
-            start = [constant(0.0) for _ in range(count)]
-            for share, sums, results in sequential(0, shares, iter_args=start):  # noqa: B007
-                number = part(share) * cluster + inside
-                more = [parts[number, rows * count + place, own_thread()] for place in range(count)]
-                yield_([total + other for total, other in zip(sums, more, strict=True)])
-            behind = self.division.whole * cluster + tile_behind
+
+            def load(share: Any) -> list[Any]:
+                number = part(share) * blocks + inside
+                return [parts[number, rows * count + place, own_thread()] for place in range(count)]
+
+            sums = sum_of_parts(shares, load, [constant(0.0) for _ in range(count)])
+            behind = self.division.whole * blocks + tile_behind
             whole = self.place(Item(behind, 0, self.division.steps, 0, True))
-            writer.write(replace(whole, row=whole.row + rows * JOINED), list(results))
+            writer.write(replace(whole, row=whole.row + rows * JOINED), sums)
+
+
+def is_one(number: Any) -> bool:
+    """Whether it is certain to be."""
+    return is_integer(number) and int(number) == 1
 
 
 def chosen(number: Any, numbers: Sequence[int]) -> Any:

@@ -10,10 +10,10 @@ sums in memory, from where another kernel adds them up:
          + rounds of (left * shares) blocks * (fixed + steps / shares * step)
          + (shares > 1) * (join + sums written and read again)
 
-where `step` is `alone` as long as no multiprocessor has two blocks. The shares that are looked at are those with which
-what is left fills half of the slots, all of them, or all of them a few times. Blocks of a cluster count as one, which
-computes a larger tile. The numbers are of an H200 (132 multiprocessors, 4.8 TB/s): those of lanes from times of tiles
-by themselves, those of tensor cores (`TENSOR`) from whole products.
+where `step` is `alone` as long as no multiprocessor has two blocks, and in between with less than all that it can have;
+it is no less than what is shared by all that are at work allows. The shares that are looked at are those with which
+what is left fills half of the multiprocessors, all of them, or all of them a few times. Blocks of a cluster count as
+one, which computes a larger tile. The numbers are of an H200 (132 multiprocessors, 4.8 TB/s).
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from typing import Any
 
 from xdsl.dialects.builtin import i32, i64
 
-from tilewright.air.levels import cdiv
+from tilewright.air.levels import cdiv, sequential, yield_
 from tilewright.dialects import arith
 from tilewright.iron import math
+from tilewright.iron.builders.arithmetic import choose as choose_value
 from tilewright.iron.builders.control import else_, if_
+from tilewright.iron.builders.handles import ssa_of, value_of
 from tilewright.iron.builders.operations import build
 from tilewright.iron.builders.scalars import ScalarValue, as_index, constant
+from tilewright.iron.builders.types import is_integer
 
 MULTIPROCESSORS = 132
 JOIN_NS = 4000
@@ -40,12 +43,22 @@ NEAR_BYTES_PER_NS = 6000
 """Of the L2 cache."""
 SUM_BYTES = 2 * 4
 """Of an f32, written and read."""
-MOST_SHARES = 16
+MOST_SHARES = 32
 """Among so many blocks the depth of a tile can be shared."""
-HALF_ROUNDS = 1, 2, 4, 6
-"""Of slots, that shared tiles may fill."""
+HALVES = 1, 2, 4, 6, 8, 12
+"""Of all multiprocessors, that parts of shared tiles may fill."""
+LOADED_PARTS = 4
+"""Of a tile, that are loaded at a time when they are added up."""
 MOST_ITEMS = (1 << 31) - 1
 """Blocks, or tiles and parts of tiles."""
+
+
+def clusters_at_a_time(multiprocessors: int, blocks: int) -> int:
+    """How many clusters of so many blocks run together: each within a group of multiprocessors, of which some are left.
+
+    An H200, of 132, has 66 of two, 30 of four and 15 of eight, as cudaOccupancyMaxActiveClusters says.
+    """
+    return max((multiprocessors if blocks <= 2 else multiprocessors * 10 // 11) // blocks, 1)
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,7 @@ class TileCost:
     alone_ns: int
     """With one block on each multiprocessor."""
     fixed_ns: int
+    """Of a tile."""
     resident: int = 1
     """Blocks that a multiprocessor has at a time."""
     cluster: int = 1
@@ -69,32 +83,18 @@ class TileCost:
     together, and the next two blocks take them."""
     near_sums: bool = False
     """Whether sums of parts are still in the L2 cache when they are read."""
+    shared_ps: Any = 0
+    """Of what all multiprocessors share: a step takes so long for each that is at work, if that is longer."""
+    latency_ns: Any = 0
+    """Added to that."""
+    start_ns: int = 0
+    """Once, however many tiles there are."""
+    can_share: bool = True
+    """Whether several blocks may share the depth of a tile, each with sums of its own in memory."""
 
     @property
     def slots(self) -> int:
-        return MULTIPROCESSORS // self.cluster * self.resident
-
-
-@dataclass(frozen=True)
-class TensorRates:
-    """Of a multiprocessor that multiplies tiles from its memory: what bounds it is the tensor cores, or the copies."""
-
-    row_ps: int
-    """To multiply 128 bytes of depth of a row of C's and 128 columns."""
-    copied_ps: int
-    """To copy 128 bytes."""
-    fixed_ns: int
-    """From one tile to the next, however high, and for each row."""
-    fixed_row_ns: int
-
-    def cost(self, tile: tuple[int, int], copied: int, depth: int, cluster: int) -> TileCost:
-        """Of a tile of a block, which has so many rows of both matrices copied, of `depth` bytes in a step."""
-        (rows, columns), fixed = tile, tile[0] * self.fixed_row_ns + self.fixed_ns
-        step = max(rows * self.row_ps, copied * self.copied_ps) // 1000
-        return TileCost(rows, columns * cluster, depth, step, step, fixed, cluster=cluster)
-
-
-TENSOR = TensorRates(row_ps=2590, copied_ps=1400, fixed_ns=1000, fixed_row_ns=7)
+        return clusters_at_a_time(MULTIPROCESSORS, self.cluster) * self.resident
 
 
 def time_ns(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any, shares: Any) -> ScalarValue:
@@ -102,12 +102,28 @@ def time_ns(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any, shares: Any
     tiles, steps = _counted(cost, sizes, batch)
     rounds, left = tiles // cost.slots, tiles % cost.slots
     blocks = left * shares
-    many = blocks * cost.cluster > MULTIPROCESSORS
-    step = math.where(many | (rounds > 0) if cost.crowded else many, as_index(cost.step_ns), cost.alone_ns)
+    step = _together(cost, _behind_ns(cost, blocks, rounds), math.minimum(blocks, cost.slots))
     behind = cdiv(blocks, cost.slots) * (cdiv(steps, shares) * step + cost.fixed_ns)
     rate = NEAR_BYTES_PER_NS if cost.near_sums else BYTES_PER_NS
     joined = JOIN_NS + blocks * (cost.rows * cost.columns * SUM_BYTES // rate)
-    return rounds * (steps * cost.step_ns + cost.fixed_ns) + behind + math.where(as_index(shares) > 1, joined, 0)
+    whole = rounds * (steps * _together(cost, cost.step_ns, cost.slots) + cost.fixed_ns)
+    return whole + behind + math.where(as_index(shares) > 1, joined, 0) + cost.start_ns
+
+
+def _behind_ns(cost: TileCost, blocks: Any, rounds: Any) -> Any:
+    """A step of the blocks behind whole rounds, where a multiprocessor has one, or more up to all that it can have."""
+    if cost.resident == 1:
+        return cost.step_ns
+    beside = math.minimum(cdiv(math.maximum(blocks, 1), MULTIPROCESSORS), cost.resident) - 1
+    step = cost.alone_ns + beside * (cost.step_ns - cost.alone_ns) // (cost.resident - 1)
+    return math.where(rounds > 0, as_index(cost.step_ns), step) if cost.crowded else step
+
+
+def _together(cost: TileCost, step: Any, blocks: Any) -> Any:
+    """What a step takes while so many blocks or clusters run."""
+    if is_integer(cost.shared_ps) and not cost.shared_ps:
+        return step
+    return math.maximum(as_index(blocks) * cost.cluster * cost.shared_ps // 1000 + cost.latency_ns, step)
 
 
 def _counted(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any) -> tuple[ScalarValue, ScalarValue]:
@@ -121,8 +137,8 @@ def shared_best(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any) -> tupl
     tiles, steps = _counted(cost, sizes, batch)
     left, best = math.maximum(tiles % cost.slots, 1), as_index(1)
     most, least = math.maximum(math.minimum(steps, MOST_SHARES), 1), time_ns(cost, sizes, batch, 1)
-    for halves in HALF_ROUNDS:
-        shares = math.maximum(math.minimum(as_index(cost.slots * halves // 2) // left, most), 1)
+    for halves in HALVES if cost.can_share else ():
+        shares = math.maximum(math.minimum(as_index(cost.slots // cost.resident * halves // 2) // left, most), 1)
         time = time_ns(cost, sizes, batch, shares)
         best, least = math.where(time < least, shares, best), math.minimum(time, least)
     return least, best
@@ -259,3 +275,21 @@ class Division:
     def parts_of(self, left: Any) -> tuple[Any, Callable[[Any], Any]]:
         """How many parts a tile behind the whole ones has; the number of each."""
         return cdiv(self.steps, self.each), lambda share: as_index(share) * self.left + left
+
+
+def sum_of_parts(count: Any, load: Callable[[Any], Sequence[Any]], zeros: Sequence[Any]) -> list[Any]:
+    """The sums of what several parts of a tile have; `load` gives what the one with a number has.
+
+    Some are loaded before the first of them is there, so that a GPU does not wait for each.
+    """
+    results: Any = zeros
+    nothing = [ssa_of(zero) for zero in zeros]
+    for first, sums, results in sequential(0, count, LOADED_PARTS, iter_args=list(zeros)):  # noqa: B007
+        numbers = [first + place for place in range(LOADED_PARTS)]
+        loaded = [load(math.minimum(number, as_index(count) - 1)) for number in numbers]
+        for number, values in zip(numbers, loaded, strict=True):
+            there = (number < count).ssa
+            parts = [value_of(choose_value(there, *each)) for each in zip(map(ssa_of, values), nothing, strict=True)]
+            sums = [total + part for total, part in zip(sums, parts, strict=True)]
+        yield_(sums)
+    return list(results)
