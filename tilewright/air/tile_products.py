@@ -251,26 +251,18 @@ class Factor:
         row, column = (
             at + lane_part(part, lane) for at, part in zip(first, (fragment.row, fragment.column), strict=True)
         )
-        found, places = list[ScalarValue](), list(fragment.places)
-        while places:
-            run = self._run(places)
-            start = self.keys(row + places[0][0], column + places[0][1])
+        runs = [1] * len(fragment.places)
+        if not self.region.is_point[-1]:
+            runs = fragment.runs((1, 0) if self.is_turned else (0, 1))
+        found = list[ScalarValue]()
+        for run in runs:
+            further = fragment.places[len(found)]
+            start = self.keys(row + further[0], column + further[1])
             loaded = vload(self.region.array, start, run, alignment=self._alignment(run))
             if run == len(fragment.places) and not self.rounds:
                 return loaded
             found += [loaded[number] for number in range(run)]
-            places = places[run:]
         return vector([_rounded(number) if self.rounds else number for number in found])
-
-    def _run(self, places: Sequence[tuple[int, int]]) -> int:
-        """How many places are neighbours in memory."""
-        if self.region.is_point[-1]:
-            return 1
-        step = (1, 0) if self.is_turned else (0, 1)
-        (row, column), run = places[0], 1
-        while run < len(places) and places[run] == (row + run * step[0], column + run * step[1]):
-            run += 1
-        return run
 
     def _alignment(self, run: int) -> int | None:
         """Of such neighbours, in bytes, as far as it is known: runs of an instruction begin at multiples."""

@@ -123,8 +123,7 @@ class StoreBuffers:
         return data.view(values.dtype).reshape(values.shape)
 
     def earliest(self, wave: int, addresses: Array) -> int:
-        """The first time that a load of these addresses may see: not before what the wave saw here at its last acquire.
-        """
+        """The first time that a load of these addresses may see: not before what its wave has acquired of them."""
         first, acquired = self.history.earliest(wave, addresses), self.history.acquired(wave)
         for address in addresses.tolist():
             for time, pending in self._written.get(address, ()):
