@@ -6,6 +6,7 @@ Each phase runs in a process of its own, which is sent SIGINT in the middle of i
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from tilewright import txn
 
 BUSY_S = 1.5
 """CPU time after which a command is past its imports."""
+PRESSES = 3
+"""Of Ctrl-C: Python loses one that comes while it finalizes an object."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 CORE_LOOP = """
@@ -156,13 +159,22 @@ def test_python_answers_ctrl_c(phase: str) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.3)
-        before = cpu_seconds(process)
-        process.send_signal(signal.SIGINT)
+        assert any(answers(process) for _ in range(PRESSES))
         assert process.stdout.readline() == "interrupted\n"
-        assert cpu_seconds(process) - before < ANSWER_S
     finally:
         process.kill()
         process.communicate()
+
+
+def answers(process: subprocess.Popen[str]) -> bool:
+    """Whether Ctrl-C makes it print something in time."""
+    assert process.stdout is not None
+    before = cpu_seconds(process)
+    process.send_signal(signal.SIGINT)
+    while cpu_seconds(process) - before < ANSWER_S:
+        if select.select([process.stdout], [], [], 0.05)[0]:
+            return True
+    return False
 
 
 def cpu_seconds(process: subprocess.Popen[str]) -> float:

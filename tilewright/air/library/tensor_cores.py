@@ -15,6 +15,7 @@ from typing import Any
 
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import f32
+from tilewright.air.escapes import EMULATOR
 from tilewright.air.functions import jit
 from tilewright.air.levels import cdiv, launch
 from tilewright.air.library.assembly import meet_launches
@@ -51,6 +52,7 @@ from tilewright.air.library.tile_model import (
 )
 from tilewright.air.library.tile_writers import BOX_ROWS, EngineWriter, LaneWriter
 from tilewright.air.messages import FlatArray, array
+from tilewright.air.trace import current
 from tilewright.iron import math
 from tilewright.iron.builders.control import else_, if_
 from tilewright.iron.builders.handles import Value
@@ -104,7 +106,8 @@ def tensor_product(
             work.join(LaneWriter(finish))
 
     with if_(as_index(n) * c.dtype.itemsize % CHUNK_BYTES == 0) as aligned:
-        made, few = RESULTS[c.dtype], left.across
+        # on the emulator tiles take no time, but each of their kernels does to be made
+        made, few = RESULTS[c.dtype], left.across or current().backend == EMULATOR
         choose_tiles(schedule.tiles(few), EngineWriter(finish), [describe(c.ssa, (made.row, BOX_ROWS), made)])
     with else_(aligned):
         choose_tiles(schedule.tiles(few=True), LaneWriter(finish), [])
