@@ -48,6 +48,8 @@ class Worker:
     """The seed that is worked on, and since when."""
     folder: str
     begun: float
+    inherited: int
+    """Bytes that it has of the process that it was forked from."""
     received: bytes = b""
 
     @property
@@ -113,6 +115,7 @@ class Runner:
     def _start(self, target: Target, end: float) -> None:
         done = self.journal.of(target.name)
         progress, (reading, writing) = mmap.mmap(-1, 16), os.pipe()
+        struct.pack_into("<qd", progress, 0, done.next_seed, 0.0)
         folder = tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         seconds = max(min(self.batch_seconds, end - time.monotonic()), 0.0)
         pid = os.fork()
@@ -120,7 +123,8 @@ class Runner:
             os.close(reading)
             _work(target, done.next_seed, self._left(target), seconds, progress, writing, folder)
         os.close(writing)
-        self.workers.append(Worker(target, done.next_seed, pid, reading, progress, folder, time.monotonic()))
+        begun, inherited = time.monotonic(), _resident_bytes(os.getpid())
+        self.workers.append(Worker(target, done.next_seed, pid, reading, progress, folder, begun, inherited))
 
     def _watch(self) -> None:
         """Wait for news of some worker; end those that are over a limit."""
@@ -198,12 +202,12 @@ def _work(target: Target, first: int, limit: int, seconds: float, progress: mmap
         silence = os.open(os.devnull, os.O_RDWR)
         for number in range(3):
             os.dup2(silence, number)
-        end, seed = time.monotonic() + seconds, first
+        end, seed, inherited = time.monotonic() + seconds, first, _most_bytes()
         while seed - first < limit and (seed == first or time.monotonic() < end):
             report = run_batch(target, seed, min(limit - (seed - first), REPORTED), progress, end)
             os.write(pipe, json.dumps(report).encode() + b"\n")
             seed += sum(report["endings"].values())
-            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MEMORY_BYTES // 2:
+            if _most_bytes() - inherited > MEMORY_BYTES // 2:
                 break
         status = DONE
     finally:
@@ -231,9 +235,14 @@ def run_batch(
 def _over_limit(worker: Worker) -> tuple[str, str] | None:
     if worker.case_begun and time.monotonic() - worker.case_begun > KILLED_AFTER:
         return "slow", f"stuck for {KILLED_AFTER} s (the limit is {CPU_SECONDS} s of work)"
-    if _resident_bytes(worker.pid) > MEMORY_BYTES:
+    if _resident_bytes(worker.pid) - worker.inherited > MEMORY_BYTES:
         return "memory", f"over {MEMORY_BYTES >> 20} MB"
     return None
+
+
+def _most_bytes() -> int:
+    """That this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _resident_bytes(pid: int) -> int:
