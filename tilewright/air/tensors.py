@@ -30,6 +30,7 @@ from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.builders.types import is_integer, is_list
 from tilewright.support.tracebacks import user_facing
 
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 Declared = tuple["Tensor | Symbol", ...]
 _declared: ContextVar[Declared] = ContextVar("declared", default=())
 """Tensors and symbols since the last launch."""
@@ -93,7 +94,9 @@ def _assigned(name: str | None, kind: str) -> str:
     """The name that is given, else that of the variable that the line assigns."""
     place = user_location()
     line = linecache.getline(place.filename.data, place.line.data) if isinstance(place, FileLineColLoc) else ""
-    found = re.match(r"\s*([A-Za-z_]\w*)\s*=", line)
+    found = re.match(r"\s*([A-Za-z_]\w*)\s*=", line, re.ASCII)
+    if name is not None and not (isinstance(cast("object", name), str) and NAME.fullmatch(name)):
+        refuse(f"the name of a {kind} is letters, digits and underscores, not {name!r}")
     return name or (found[1] if found else f"{kind}{len(_declared.get())}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -130,7 +130,8 @@ def test_schedules_change_no_result(schedule: Schedule, out) -> None:
 
 
 def test_a_schedule_has_a_cluster_at_least() -> None:
-    for wrong in (0, 3, (1, 3), (1, 1, 3), (2, 2, 4), (-1, -1)):
+    wrongs: list[Any] = [0, 3, (1, 3), (1, 1, 3), (2, 2, 4), (-1, -1), 2.0, "2", [1, 2], ([], 1)]
+    for wrong in wrongs:
         with pytest.raises(ArgumentError, match=r"1 or 2 blocks below and beside each other, .* 8 at most, not"):
             Schedule(cluster=wrong)
     for sides in ((2,), (1, 1, 1, 1)):
@@ -138,6 +139,8 @@ def test_a_schedule_has_a_cluster_at_least() -> None:
             Schedule(cluster=sides)
     with pytest.raises(ArgumentError, match="4 blocks share tiles of multiples of 64 rows, not of 96"):
         Schedule(cluster=(1, 1, 4), rows=96)
+    with pytest.raises(ArgumentError, match="blocks are a whole number, not '4'"):
+        Schedule(blocks=cast(Any, "4"))
     with pytest.raises(ArgumentError, match="there is a cluster of 2 at least, not 1 blocks"):
         Schedule(blocks=1, cluster=2)
     with pytest.raises(ArgumentError, match="there is a cluster of 4 at least, not 3 blocks"):

@@ -223,3 +223,10 @@ def test_a_failed_compilation_leaves_tensors_as_they_were() -> None:
         launch.compile()
     is_right = True
     assert np.array_equal(launch.compile()(), np.ones(64))
+
+
+@pytest.mark.parametrize("name", ["a b", 'c"', "", "é", "0a", "../a", 3])
+def test_names_are_words(name: Any) -> None:
+    for declare in (lambda: air.tensor([4], air.f32, name), lambda: air.symbol(name=name)):
+        with pytest.raises(CompileError, match="is letters, digits and underscores, not"):
+            declare()

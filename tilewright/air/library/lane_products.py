@@ -33,6 +33,7 @@ from tilewright.air.library.tile_model import (
     TileCost,
     best_of,
     choose,
+    chosen,
     one_of,
     quotient,
     sum_of_parts,
@@ -121,13 +122,13 @@ def _product_of_rows(problem: Problem) -> None:
     loose, loose_shares = best_of([*LOOSE], sizes, batch, [_copy_ns(sizes, batch, each) for each in lengths])
     shares = math.where(is_aligned, shares, loose_shares)
     depth, row_a, row_b = (
-        math.where(is_aligned, given, _entry(loose, [each[place] for each in lengths]))
+        math.where(is_aligned, given, chosen(loose, [each[place] for each in lengths]))
         for place, given in enumerate((k, k, n))
     )
     a, b = _copied((problem.a, problem.b), ((m, row_a), (depth, row_b)))
     pairs = replace(problem, a=a, b=b)
     fours = replace(pairs, sizes=(m, n, depth), is_deep=True)
-    width = _entry(loose, [width for _, width in ways])
+    width = as_index(chosen(loose, [width for _, width in ways]))
 
     def build_loose(work: Work) -> None:
         kernels: dict[int, Callable[[], None]] = {
@@ -150,8 +151,8 @@ def _product_of_rows(problem: Problem) -> None:
     known = [*slots]
     number = math.where(
         is_aligned,
-        _entry(best, [known.index(tiles) for tiles in COSTS.values()]),
-        _entry(loose, [known.index(tiles) for tiles, _ in ways]),
+        as_index(chosen(best, [known.index(tiles) for tiles in COSTS.values()])),
+        as_index(chosen(loose, [known.index(tiles) for tiles, _ in ways])),
     )
     one_of(number, len(known), lambda at: _multiply(problem, known[at], slots[known[at]], shares, build_kernels))
 
@@ -167,14 +168,6 @@ def _multiply(problem: Problem, tiles: Tiles, slots: int, shares: Any, build_ker
     build_kernels(work)
     with if_(division.parts > 0, hasElse=False):
         _join(work)
-
-
-def _entry(number: Any, values: Sequence[Any]) -> ScalarValue:
-    """The value with a number that is known when the program runs."""
-    found = as_index(values[0])
-    for at, value in enumerate(values[1:], 1):
-        found = math.where(number == at, as_index(value), found)
-    return found
 
 
 @dataclass(frozen=True)

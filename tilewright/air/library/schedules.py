@@ -12,6 +12,7 @@ from tilewright.device.gpu_targets import MOST_CLUSTERED
 from tilewright.errors import ArgumentError
 from tilewright.iron import math
 from tilewright.iron.builders.scalars import ScalarValue, as_index
+from tilewright.iron.builders.types import is_integer
 
 SIDES, DEPTHS = (1, 2), (1, 2, 4)
 """Blocks of a cluster below and beside each other, and how many share the depth of a tile."""
@@ -66,7 +67,10 @@ class Schedule:
 
     def __post_init__(self) -> None:
         cluster = self.given_cluster or ALONE
-        if not ({*cluster[:2]} <= {*SIDES} and cluster.deep in DEPTHS and cluster.blocks <= MOST_CLUSTERED):
+        if self.blocks is not None and not is_integer(self.blocks):
+            raise ArgumentError(f"blocks are a whole number, not {self.blocks!r}")
+        known = all(map(is_integer, cluster)) and {*cluster[:2]} <= {*SIDES} and cluster.deep in DEPTHS
+        if not known or cluster.blocks > MOST_CLUSTERED:
             raise ArgumentError(
                 "a cluster has 1 or 2 blocks below and beside each other, and 1, 2 or 4 for the depth of a tile,"
                 f" {MOST_CLUSTERED} at most, not {self.cluster!r}"
@@ -83,7 +87,7 @@ class Schedule:
     def given_cluster(self) -> Cluster | None:
         if self.cluster is None:
             return None
-        sides = (1, self.cluster) if isinstance(self.cluster, int) else self.cluster
+        sides = self.cluster if isinstance(self.cluster, tuple) else (1, self.cluster)
         if not 2 <= len(sides) <= 3:
             raise ArgumentError(f"a cluster has two sides, and maybe a depth, not {self.cluster!r}")
         return Cluster(*sides)

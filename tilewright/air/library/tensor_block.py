@@ -59,8 +59,8 @@ GROUP_BYTES = 8 * ROW_BYTES
 """Rows whose chunks are exchanged in all ways."""
 STEP_BYTES = 32
 """Of depth, that one instruction multiplies."""
-PRODUCTS_LEFT, MORE_PRODUCTS_LEFT = 1, 1
-"""Steps whose products may be on their way when the place of the one before them is given back: more short ones."""
+PRODUCTS_LEFT = 1
+"""Steps whose products may be on their way when the place of the one before them is given back."""
 WAIT_TICKS = 10_000_000
 FEW_REGISTERS, MANY_REGISTERS = 40, 232
 """Of each lane of a group of waves that copies, and of those that multiply: together what a multiprocessor has."""
@@ -115,10 +115,6 @@ class TensorTile:
     def exchange_bytes(self) -> int:
         """For sums of the other blocks that share the depth."""
         return (self.cluster.deep - 1) * self.part_sums * COPIER * LANES * SUM_BYTES
-
-    @property
-    def products_left(self) -> int:
-        return PRODUCTS_LEFT if self.rows > FEW_ROWS else MORE_PRODUCTS_LEFT
 
     @property
     def full(self) -> int:
@@ -384,7 +380,7 @@ class TensorBlock:
         work, steps = place_of(item), as_index(item.last) - item.first
         sums = self._finished(results)
         # the last stages, which no later step gives back
-        for left in range(tile.products_left, 0, -1):
+        for left in range(PRODUCTS_LEFT, 0, -1):
             self._give_back(turn.before(tile.stages, left), steps >= left)
         if self._is_shared:
             # a tile is never in parts besides
@@ -464,8 +460,8 @@ class TensorBlock:
                 further = a_deeper + (part * tile.instruction_rows * ROW_BYTES >> 4)
                 after[part] = self._product(b + b_deeper if number else b, a + further if further else a, before)
         build(matrices.WgmmaGroupSyncAlignedOp)
-        self._wait_for_products(tile.products_left)
-        self._give_back(turn.before(tile.stages, tile.products_left), done >= tile.products_left)
+        self._wait_for_products(PRODUCTS_LEFT)
+        self._give_back(turn.before(tile.stages, PRODUCTS_LEFT), done >= PRODUCTS_LEFT)
         return [*after, *turn.next(tile.stages).carried]
 
     def _wait_for_products(self, left: int) -> None:

@@ -46,6 +46,7 @@ from tilewright.air.library.tile_model import (
     Divisor,
     Item,
     best_of,
+    chosen,
     one_of,
     quotient,
     sum_of_parts,
@@ -221,11 +222,3 @@ class TensorWork:
 def is_one(number: Any) -> bool:
     """Whether it is certain to be."""
     return is_integer(number) and int(number) == 1
-
-
-def chosen(number: Any, numbers: Sequence[int]) -> Any:
-    """One of the numbers, known when the program runs."""
-    found: Any = numbers[-1]
-    for place, one in reversed([*enumerate(numbers[:-1])]):
-        found = math.where(as_index(number) == place, as_index(one), found)
-    return found

@@ -163,6 +163,14 @@ def best_of(
     return best, among
 
 
+def chosen(number: Any, values: Sequence[Any]) -> Any:
+    """The value with a number that is known when the program runs; the only one as it is."""
+    found: Any = values[-1]
+    for place, value in reversed([*enumerate(values[:-1])]):
+        found = math.where(as_index(number) == place, as_index(value), found)
+    return found
+
+
 def one_of(number: Any, count: int, emit: Callable[[int], None], first: int = 0) -> None:
     """Build what runs with each number below `count`: one of them, when the number is known."""
     if first == count - 1:

@@ -92,8 +92,8 @@ class StoreBuffers:
         self.memory, self.chance, self.history = memory, chance, history
         self.block_waves, self.cluster_waves = block_waves, block_waves * cluster_blocks
         self.lists: dict[tuple[Level, int], list[Pending]] = {}
-        self._written: dict[int, list[tuple[int, Pending]]] = {}
-        """The last stores that have arrived at an address, and when."""
+        self._written: dict[int, list[tuple[int, int, dict[Level, int]]]] = {}
+        """Of the last stores that have arrived at an address: when, of which wave, and when they came to each level."""
 
     def _path(self, wave: int) -> list[tuple[Level, int]]:
         """Where stores of a wave go on their way to memory."""
@@ -126,18 +126,18 @@ class StoreBuffers:
         """The first time that a load of these addresses may see: not before what its wave has acquired of them."""
         first, acquired = self.history.earliest(wave, addresses), self.history.acquired(wave)
         for address in addresses.tolist():
-            for time, pending in self._written.get(address, ()):
-                if time > first and self._seen_since(wave, pending) <= acquired:
+            for time, writer, since in self._written.get(address, ()):
+                if time > first and self._seen_since(wave, writer, since) <= acquired:
                     first = time
         return first
 
-    def _seen_since(self, wave: int, pending: Pending) -> int:
-        """When a store had come so far that a wave saw it."""
+    def _seen_since(self, wave: int, writer: int, since: dict[Level, int]) -> int:
+        """When a store of another wave had come so far that a wave saw it."""
         level = Level.DEVICE
         for narrower, waves in ((Level.CLUSTER, self.cluster_waves), (Level.BLOCK, self.block_waves)):
-            if wave // waves == pending.wave // waves:
+            if wave // waves == writer // waves:
                 level = narrower
-        return min(time for reached, time in pending.since.items() if reached >= level)
+        return min(time for reached, time in since.items() if reached >= level)
 
     def flush(self, wave: int, level: Level) -> None:
         """Everything that a wave has stored or seen of others is seen by those of a level."""
@@ -201,7 +201,10 @@ class StoreBuffers:
         range.data[places] = pending.data
         time = self.history.wrote(pending.wave, pending.addresses, old)
         for address in pending.addresses.tolist():
-            self._written[address] = [*self._written.get(address, ())[1 - WRITTEN :], (time, pending)]
+            self._written[address] = [
+                *self._written.get(address, ())[1 - WRITTEN :],
+                (time, pending.wave, pending.since),
+            ]
 
 
 def units(addresses: Array, size: int) -> list[Array]:
