@@ -28,6 +28,7 @@ from tilewright.air.library.operands import one_array
 from tilewright.air.library.tile_model import (
     BYTES_PER_NS,
     JOIN_NS,
+    LOADED_PARTS,
     SUM_BYTES,
     Division,
     TileCost,
@@ -80,8 +81,10 @@ What they choose takes 0.3 % longer than the best, of aligned rows 1.3 %, on ave
 """
 MOST_OF_GRID = 1 << 16
 """Blocks in the second and third dimension of a grid."""
-JOINERS = 4
-"""Groups of lanes that add up parts of a tile."""
+FEW_SHARES = 6
+"""Up to so many parts of a tile are added up by one group of lanes."""
+JOINERS, JOINER_LANES = 4, 512
+"""Groups that add up more, each some of them, and the most lanes of all: what each loads takes registers."""
 COPY_WAVES, COPY_TURNS = 4, 4
 """Of a block that copies a matrix: each lane copies so many fours."""
 
@@ -302,9 +305,14 @@ def _whole_kernel(work: Work) -> None:
 
 
 def _join(work: Work) -> None:
-    """Add up the parts of tiles: groups of lanes have some of the parts each."""
-    division, tiles = work.division, replace(work.tiles, groups=JOINERS)
-    fours = tiles.columns
+    """Add up the parts of tiles: of many parts, groups of lanes have some each."""
+    groups = min(JOINERS, JOINER_LANES // work.tiles.threads)
+    either(work.division.shares > FEW_SHARES, lambda: _join_by(work, groups), lambda: _join_by(work, 1))
+
+
+def _join_by(work: Work, groups: int) -> None:
+    division, tiles = work.division, replace(work.tiles, groups=groups)
+    fours, at_a_time = tiles.columns, LOADED_PARTS // groups if tiles.threads * groups >= JOINER_LANES else LOADED_PARTS
 
     @launch((division.left, tiles.rows // VECTOR), waves=waves_of(tiles))
     def _(left: Any, number: Any) -> None:
@@ -313,9 +321,9 @@ def _join(work: Work) -> None:
         count, part = division.parts_of(left)
 
         def load(turn: Any) -> list[Vector]:
-            which = part(turn * JOINERS + block.group)
+            which = part(turn * groups + block.group)
             return [block.kept(work.parts, which, number * fours + place) for place in range(fours)]
 
-        own = cdiv(math.maximum(as_index(count) - block.group, 0), JOINERS)
-        sums = sum_of_parts(own, load, [broadcast(0.0, VECTOR) for _ in range(fours)])
+        own = cdiv(math.maximum(as_index(count) - block.group, 0), groups)
+        sums = sum_of_parts(own, load, [broadcast(0.0, VECTOR) for _ in range(fours)], at_a_time)
         block.write_rows(block.joined(sums), number)

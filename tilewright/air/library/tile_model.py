@@ -285,15 +285,17 @@ class Division:
         return cdiv(self.steps, self.each), lambda share: as_index(share) * self.left + left
 
 
-def sum_of_parts(count: Any, load: Callable[[Any], Sequence[Any]], zeros: Sequence[Any]) -> list[Any]:
+def sum_of_parts(
+    count: Any, load: Callable[[Any], Sequence[Any]], zeros: Sequence[Any], at_a_time: int = LOADED_PARTS
+) -> list[Any]:
     """The sums of what several parts of a tile have; `load` gives what the one with a number has.
 
-    Some are loaded before the first of them is there, so that a GPU does not wait for each.
+    So many are loaded before the first of them is there, so that a GPU does not wait for each.
     """
     results: Any = zeros
     nothing = [ssa_of(zero) for zero in zeros]
-    for first, sums, results in sequential(0, count, LOADED_PARTS, iter_args=list(zeros)):  # noqa: B007
-        numbers = [first + place for place in range(LOADED_PARTS)]
+    for first, sums, results in sequential(0, count, at_a_time, iter_args=list(zeros)):  # noqa: B007
+        numbers = [first + place for place in range(at_a_time)]
         loaded = [load(math.minimum(number, as_index(count) - 1)) for number in numbers]
         for number, values in zip(numbers, loaded, strict=True):
             there = (number < count).ssa
