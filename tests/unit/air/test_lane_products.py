@@ -39,7 +39,7 @@ def few_multiprocessors(monkeypatch) -> None:
     """So few that products of tests have tiles left over, and sharing them costs nothing."""
     monkeypatch.setattr(tile_model, "MULTIPROCESSORS", 2)
     monkeypatch.setattr(tile_model, "JOIN_NS", 1)
-    monkeypatch.setattr(tile_model, "BYTES_PER_NS", 1 << 40)
+    monkeypatch.setattr(tile_model, "JOINED_BYTES_PER_NS", 1 << 40)
 
 
 def drawn(*shape: int) -> np.ndarray:
@@ -107,7 +107,7 @@ CHOICES = {
     # A is as deep as whole steps, and stays where it is
     (2949, 2169, 560): ("large", VECTOR, 3),
     (2238, 98, 4374): ("narrow", PAIR, 14),
-    (4300, 4890, 786): ("large", VECTOR, 32),
+    (4300, 4890, 786): ("large", VECTOR, 22),
     (129, 5000, 333): ("small", PAIR, 1),
     (777, 1555, 2222): ("narrow", PAIR, 5),
     (2000, 126, 2222): ("small", PAIR, 6),
@@ -150,8 +150,8 @@ def test_kernels_are_few_and_load_as_much_at_once_as_rows_allow(tmp_path: Path) 
     options = ["--target", "sm_90", "--wave-size", "32", "--entry", "lane_product", "-o", str(tmp_path / "out")]
     assert main(["air", "compile", str(source), *options]) == 0
     kernels = [path.read_text() for path in (tmp_path / "out").glob("*.ptx")]
-    # three of aligned rows with large tiles, one with others; those of LOOSE; one that joins each tile, one that copies
-    assert len(kernels) == (len(COSTS) + 2) + len(LOOSE) + len(NAMES) + 1
+    # three of aligned rows with large tiles, one with others; those of LOOSE; two that join each tile, one that copies
+    assert len(kernels) == (len(COSTS) + 2) + len(LOOSE) + 2 * len(NAMES) + 1
     assert sum("ld.global.v2" in text for text in kernels) == sum(width == PAIR for _, width in LOOSE.values())
     # those of lanes load nothing by itself but bias, which there is none of
     multiply = [text for text in kernels if "fma.rn" in text]

@@ -13,7 +13,7 @@ from gpu_kernels import assembled, compiled, kernel, needs_ptxas
 
 from tilewright.air import library
 from tilewright.air.functions import Jit
-from tilewright.air.library import Schedule, tensor_cores
+from tilewright.air.library import Schedule, tensor_cores, tile_model
 from tilewright.air.library.schedules import HEIGHTS
 from tilewright.air.library.tensor_block import TensorBlock
 from tilewright.air.library.tensor_cores import tensor_product
@@ -180,10 +180,11 @@ def checked_product(
     broken: str | None,
     schedule: Schedule = FEW_STAGES,
     layouts: tuple[str, str] = ("row", "row"),
-    rows: int = 64,
-    depth: int = 400,
+    shape: tuple[int, int, int] = (64, 64, 400),
 ) -> None:
     """A product of several steps under the watch for races, with late stores, and with something left out."""
+    # one block does all steps of a tile
+    monkeypatch.setattr(tile_model, "JOIN_NS", 1 << 30)
     if broken in WAITS:
         leave_out(monkeypatch, "_wait", WAITS[broken])
     if broken == "brought":
@@ -197,10 +198,11 @@ def checked_product(
         # places are given back while products that read them are on their way
         wait = TensorBlock._wait_for_products
         monkeypatch.setattr(TensorBlock, "_wait_for_products", lambda self, left: wait(self, left and left + 2))
+    m, n, k = shape
     a, b, c = (
-        drawn(1, rows, depth, dtype=np.float16),
-        drawn(1, depth, 64, dtype=np.float16),
-        np.zeros((1, rows, 64), np.float32),
+        drawn(1, m, k, dtype=np.float16),
+        drawn(1, k, n, dtype=np.float16),
+        np.zeros((1, m, n), np.float32),
     )
     if broken == "read":
         # boxes are filled again while the engine reads them
@@ -222,7 +224,7 @@ del WATCHED["eight"]  # it takes a minute
 def test_products_on_tensor_cores_have_no_races(monkeypatch, schedule: Schedule) -> None:
     # whoever shares the depth waits for the others, which takes the emulator long
     shares = schedule.given_cluster is not None and schedule.given_cluster.deep > 1
-    checked_product(monkeypatch, None, schedule, depth=200 if shares else 400)
+    checked_product(monkeypatch, None, schedule, shape=(64, 64, 200 if shares else 400))
 
 
 @pytest.mark.parametrize("broken", ["read", "seen"])
@@ -256,10 +258,10 @@ def test_sums_that_blocks_exchange_are_there_and_not_overwritten(monkeypatch, br
     # three tiles, one after the other
     schedule = Schedule(rows=64, blocks=2, cluster=(1, 1, 2))
     if broken is None:
-        checked_product(monkeypatch, broken, schedule, rows=190)
+        checked_product(monkeypatch, broken, schedule, shape=(190, 64, 400))
         return
     with pytest.raises(Fault, match="data race"):
-        checked_product(monkeypatch, broken, schedule, rows=190)
+        checked_product(monkeypatch, broken, schedule, shape=(190, 64, 400))
 
 
 MMA = """%l = gpu.thread_id x %c0 = arith.constant 0 : index %c1 = arith.constant 1 : index

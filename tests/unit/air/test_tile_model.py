@@ -35,7 +35,7 @@ def few_multiprocessors(monkeypatch) -> None:
     """So few that products of tests have tiles left over, and sharing them costs nothing."""
     monkeypatch.setattr(tile_model, "MULTIPROCESSORS", 2)
     monkeypatch.setattr(tile_model, "JOIN_NS", 1)
-    monkeypatch.setattr(tile_model, "BYTES_PER_NS", 1 << 40)
+    monkeypatch.setattr(tile_model, "JOINED_BYTES_PER_NS", 1 << 40)
 
 
 def drawn(*shape: int, dtype: Any = np.float32) -> np.ndarray:

@@ -26,8 +26,6 @@ from tilewright.air.library.finishing import Finish
 from tilewright.air.library.lane_block import VECTOR, Problem, ProductBlock, Tiles, waves_of
 from tilewright.air.library.operands import one_array
 from tilewright.air.library.tile_model import (
-    BYTES_PER_NS,
-    JOIN_NS,
     LOADED_PARTS,
     SUM_BYTES,
     Division,
@@ -51,9 +49,9 @@ from tilewright.iron.builders.scalars import ScalarValue, as_index
 LARGE, SMALL = Tiles(128, 128, 8, 16, 8, resident=2), Tiles(64, 64, 16, 8, 8, 2, resident=3)
 DEEP, NARROW = Tiles(64, 64, 8, 8, 8, 4), Tiles(128, 112, 8, 16, 7, resident=2)
 COSTS = {
-    TileCost(128, 128, LARGE.step, 1400, 835, 2000, LARGE.resident, near_sums=True): LARGE,
-    TileCost(64, 64, SMALL.step, 2290, 1065, 2500, SMALL.resident, near_sums=True): SMALL,
-    TileCost(64, 64, DEEP.step, 960, 960, 2000, DEEP.resident, near_sums=True): DEEP,
+    TileCost(128, 128, LARGE.step, 1400, 835, 2000, LARGE.resident): LARGE,
+    TileCost(64, 64, SMALL.step, 2290, 1065, 2500, SMALL.resident): SMALL,
+    TileCost(64, 64, DEEP.step, 960, 960, 2000, DEEP.resident): DEEP,
 }
 """Of rows that begin at multiples of 16 bytes."""
 PAIR = 2
@@ -63,7 +61,7 @@ PAIR = 2
 def _loose(tiles: Tiles, step_ns: int, alone_ns: int, fixed_ns: int) -> TileCost:
     """What tiles take where rows begin anywhere, as it was found from whole products."""
     sizes = tiles.m, tiles.n, tiles.step
-    return TileCost(*sizes, step_ns, alone_ns, fixed_ns, tiles.resident, crowded=True, near_sums=True)
+    return TileCost(*sizes, step_ns, alone_ns, fixed_ns, tiles.resident, crowded=True)
 
 
 LOOSE = {
@@ -85,6 +83,8 @@ FEW_SHARES = 6
 """Up to so many parts of a tile are added up by one group of lanes."""
 JOINERS, JOINER_LANES = 4, 512
 """Groups that add up more, each some of them, and the most lanes of all: what each loads takes registers."""
+COPY_NS, COPIED_BYTES_PER_NS = 4000, 3000
+"""To start a kernel that copies matrices, and what it reads and writes at."""
 COPY_WAVES, COPY_TURNS = 4, 4
 """Of a block that copies a matrix: each lane copies so many fours."""
 
@@ -206,7 +206,7 @@ def _copy_ns(sizes: tuple[Any, Any, Any], batch: Any, lengths: tuple[Any, Any, A
     """What it takes to copy matrices that have other rows."""
     (m, n, k), (depth, row_a, row_b) = (as_index(size) for size in sizes), lengths
     copied = math.where(row_a != k, m * row_a, 0) + math.where((depth != k) | (row_b != n), depth * row_b, 0)
-    return math.where(copied > 0, copied * batch * SUM_BYTES // BYTES_PER_NS + JOIN_NS, 0)
+    return math.where(copied > 0, copied * batch * SUM_BYTES // COPIED_BYTES_PER_NS + COPY_NS, 0)
 
 
 def _copied(given: Sequence[Array], shapes: Sequence[tuple[Any, Any]]) -> list[Array]:

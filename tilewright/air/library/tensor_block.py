@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, UnitAttr, VectorType, i16, i32, i64
 
 from tilewright.air.dtypes import f32, ui8, value_type
-from tilewright.air.levels import sequential, yield_
+from tilewright.air.levels import cdiv, sequential, yield_
 from tilewright.air.library.assembly import (
     ALIGNMENT,
     cluster_pointer,
@@ -152,6 +152,14 @@ class TensorTile:
         a, b = (row // across if self.a_across else a_rows), (row if self.b_across else COLUMNS) // down
         return (row, a), (row, b)
 
+    def edges(self, limits: tuple[Any, Any]) -> list[tuple[int, Any]]:
+        """The same where so many rows and columns of C end; what lies across the depth is copied as elsewhere."""
+        found = list[tuple[int, Any]]()
+        for (row, rows), limit, across in zip(self.boxes, limits, (self.a_across, self.b_across), strict=True):
+            rest = as_index(limit) % rows
+            found.append((row, rows if across else math.where(rest > 0, rest, rows)))
+        return found
+
 
 @dataclass(frozen=True)
 class TileWork:
@@ -161,6 +169,28 @@ class TileWork:
     column: Any
     matrix: Any
     item: Item
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What a block has copied of tiles of A or B, in each step of a tile of C."""
+
+    number: int
+    """0 is A, 1 is B."""
+    across: bool
+    step: int
+    """From one part to the next."""
+    first: Any
+    """Where in the matrix the first part begins."""
+    own: Any
+    """How far behind the tile's beginning is what this block has of it."""
+    matrix: Any
+    there: Sequence[Any]
+    """How much there is of each part."""
+    blocks: Any
+    """A mask of those that it comes to, unless it is this one alone."""
+    bytes: Any
+    """That come to this block, from all that share the tile."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +224,8 @@ class TileWriter(Protocol):
     def end(self) -> None: ...
 
 
+EDGES, C_MAP = 2, 4
+"""Numbers of descriptions: of A and B by what is left at their ends, and of C; before them are those of A and B."""
 WAVES = COPIER + GROUP_WAVES
 """Of a block: those that give registers away are four, of which one copies."""
 
@@ -204,8 +236,17 @@ class TensorBlock:
     Sums of parts of tiles are left in `parts`, as each lane has them.
     """
 
-    def __init__(self, tile: TensorTile, maps: Sequence[Value], items: tuple[Any, Any, Any], parts: FlatArray):
-        self.tile, self.items, self.parts = tile, items, parts
+    def __init__(
+        self,
+        tile: TensorTile,
+        maps: Sequence[Value],
+        limits: tuple[Any, Any],
+        items: tuple[Any, Any, Any],
+        parts: FlatArray,
+    ):
+        """`maps` are of A and B, of both with boxes as high as what is left at their ends, and of C if it has one;
+        `limits` are rows and columns of C."""
+        self.tile, self.items, self.parts, self.limits = tile, items, parts, limits
         self.shared = near_address(shared(tile.bytes, ui8))
         self.maps = maps
         self.row: Any = 0
@@ -309,42 +350,64 @@ class TensorBlock:
     def _copy(self, work: TileWork, turn: Turn) -> Turn:
         """One lane has all tiles copied, as soon as their places are empty."""
         tile, results = self.tile, list[Any]()
-        row, column, matrix = (as_index(place).astype(i32) for place in (work.row, work.column, work.matrix))
+        left, right = self._brought(0, work.row, work.matrix), self._brought(1, work.column, work.matrix)
+        size = (left.bytes + right.bytes).astype(i32)
         for step, now, results in sequential(work.item.first, work.item.last, iter_args=turn.carried):  # noqa: B007
             now = Turn(*now)
             self._wait(self._place(tile.empty, now.stage, 8), 1 - now.parity)
             full = self._place(tile.full, now.stage, 8)
-            size = constant(tile.stage_bytes, i32)
             build(copies.MBarrierArriveExpectTxOp, addr=near_pointer(full), txcount=size, predicate=None)
             depth, start = (step * tile.element.row).astype(i32), self._place(0, now.stage, tile.stage_bytes)
-            self._bring(1, start, (column, depth, matrix), full)
-            self._bring(0, start + tile.b_bytes, (row, depth, matrix), full)
+            self._bring(right, start, depth, full)
+            self._bring(left, start + tile.b_bytes, depth, full)
             yield_(now.next(tile.stages).carried)
         return Turn(*results)
 
-    def _bring(self, number: int, to: ScalarValue, first: tuple[Any, Any, Any], full: Any) -> None:
-        """A tile of A or B; of one that blocks of a cluster share, the part that this one copies to all of them."""
-        tile, (at, depth, matrix), blocks = self.tile, first, None
+    def _brought(self, number: int, at: Any, matrix: Any) -> Brought:
+        """What there is to copy of a tile of A or B in each step, and how much of it comes to this block."""
+        tile, at, limit = self.tile, as_index(at), as_index(self.limits[number])
         across, extent = ((tile.a_across, tile.a_rows), (tile.b_across, COLUMNS))[number]
         rows, row = tile.boxes[number][1], tile.element.row
+        inside = math.minimum(math.maximum(limit - at, 0), extent)
         # parts as wide as a row, or as high as the engine copies
         step = row if across else rows
+        come = cdiv(inside, row) * tile.part_bytes if across else inside * ROW_BYTES
         count, place, sharing = self._sharing[number]
-        if count > 1:
-            own, blocks = rows if across else extent // count, sharing
-            skipped = place.astype(i32) * own
-            at, depth = (at, depth + skipped) if across else (at + skipped, depth)
-            to, extent = to + place.astype(i64) * (own * ROW_BYTES), extent if across else own
-        for part in range(extent // step):
-            begin = at + part * step if part else at
+        blocks = sharing if count > 1 else None
+        own = 0 if count == 1 else place * (rows if across else extent // count)
+        parts = extent // step if across else extent // count // step
+        first = at if count == 1 or across else at + own
+        there = [math.minimum(math.maximum(limit - first - part * step, 0), step) for part in range(parts)]
+        return Brought(number, across, step, first, own, matrix.astype(i32), there, blocks, come)
+
+    def _bring(self, brought: Brought, to: ScalarValue, depth: Any, full: Any) -> None:
+        """A tile of A or B; of one that blocks of a cluster share, the part that this one copies to all of them.
+
+        What is beyond the matrix is left out, but for what is beside it in a box: rows that are not there cost the
+        cache several times as much as those that are. So sums of what is beyond are of anything, and not stored.
+        """
+        if brought.blocks is not None:
+            to = to + (brought.own * ROW_BYTES).astype(i64)
+            depth = depth + brought.own.astype(i32) if brought.across else depth
+        step, number = brought.step, brought.number
+
+        def copy(part: int, described: int) -> None:
+            begin = (brought.first + part * step if part else brought.first).astype(i32)
             build(
                 copies.CpAsyncBulkTensorGlobalToSharedClusterOp,
                 dst_mem=cluster_pointer(to + part * step * ROW_BYTES if part else to),
-                tma_descriptor=self.map(number),
-                coordinates=[begin, depth, matrix] if across else [depth, begin, matrix],
+                tma_descriptor=self.map(described),
+                coordinates=[begin, depth, brought.matrix] if brought.across else [depth, begin, brought.matrix],
                 mbar=near_pointer(full),
-                multicast_mask=blocks,
+                multicast_mask=brought.blocks,
             )
+
+        for part, there in enumerate(brought.there):
+            with if_(there > 0 if brought.across else there == step, hasElse=not brought.across) as is_whole:
+                copy(part, number)
+            if not brought.across:
+                with else_(is_whole), if_(there > 0, hasElse=False):
+                    copy(part, EDGES + number)
 
     @property
     def _sharing(self) -> tuple[tuple[int, Any, Any], tuple[int, Any, Any]]:

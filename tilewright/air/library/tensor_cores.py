@@ -99,8 +99,9 @@ def tensor_product(
 
         def multiply(number: int) -> None:
             tile = tiles[number]
-            maps = [describe(it.matrices, box, element) for it, box in zip((left, right), tile.boxes, strict=True)]
-            replace(work, rows=tile.rows, cluster=tile.cluster).multiply(tile, [*maps, *result], writer)
+            boxes = [*tile.boxes, *tile.edges((m, n))]
+            maps = [describe(it.matrices, box, element) for it, box in zip((left, right) * 2, boxes, strict=True)]
+            replace(work, rows=tile.rows, cluster=tile.cluster).multiply(tile, [*maps, *result], (m, n), writer)
 
         one_of(best, len(tiles), multiply)
         with if_(work.division.parts > 0, hasElse=False):
@@ -189,15 +190,14 @@ class TensorWork:
         row, column = row * self.cluster.down + below, column * self.cluster.across + beside
         return TileWork(row * self.rows, column * COLUMNS, matrix, item)
 
-    def multiply(self, tile: TensorTile, maps: Sequence[Value], writer: TileWriter) -> None:
-        """`maps` are of A and B, and of C where the engine stores it."""
+    def multiply(self, tile: TensorTile, maps: Sequence[Value], limits: tuple[Any, Any], writer: TileWriter) -> None:
         count, parts = tile.cluster.blocks, self.parts
         total = self.division.items * count
         blocks = math.minimum(total, self.schedule.most_blocks(tile.cluster))
 
         @launch(blocks, waves=WAVES, cluster=count if count > 1 else None)
         def _(block: Any) -> None:
-            TensorBlock(tile, maps, (block, total, blocks), parts).run(self.item, self.place, writer)
+            TensorBlock(tile, maps, limits, (block, total, blocks), parts).run(self.item, self.place, writer)
 
     def join(self, writer: LaneWriter) -> None:
         """Add up the parts of tiles, some rows in each block."""

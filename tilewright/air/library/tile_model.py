@@ -8,7 +8,7 @@ sums in memory, from where another kernel adds them up:
     rounds = tiles / slots, rounded down
     time = rounds * (fixed + steps * step)
          + rounds of (left * shares) blocks * (fixed + steps / shares * step)
-         + (shares > 1) * (join + sums written and read again)
+         + (shares > 1) * (join + shares * share + sums written and read again)
 
 where `step` is `alone` as long as no multiprocessor has two blocks, and in between with less than all that it can have;
 it is no less than what is shared by all that are at work allows. The shares that are looked at are those with which
@@ -35,12 +35,8 @@ from tilewright.iron.builders.scalars import ScalarValue, as_index, constant
 from tilewright.iron.builders.types import is_integer
 
 MULTIPROCESSORS = 132
-JOIN_NS = 4000
-"""To start another kernel and to wait for the last block of the one before."""
-BYTES_PER_NS = 3000
-"""Of memory, there and back, with many blocks at it."""
-NEAR_BYTES_PER_NS = 6000
-"""Of the L2 cache."""
+JOIN_NS, SHARE_NS, JOINED_BYTES_PER_NS = 2500, 70, 5000
+"""To start the kernel that adds up parts of tiles, for each part of one, and what all parts are written and read at."""
 SUM_BYTES = 2 * 4
 """Of an f32, written and read."""
 MOST_SHARES = 32
@@ -81,8 +77,6 @@ class TileCost:
     crowded: bool = False
     """Whether blocks behind whole rounds are not alone, however few: both slots of a multiprocessor become free
     together, and the next two blocks take them."""
-    near_sums: bool = False
-    """Whether sums of parts are still in the L2 cache when they are read."""
     shared_ps: Any = 0
     """Of what all multiprocessors share: a step takes so long for each that is at work, if that is longer."""
     latency_ns: Any = 0
@@ -91,6 +85,9 @@ class TileCost:
     """Once, however many tiles there are."""
     can_share: bool = True
     """Whether several blocks may share the depth of a tile, each with sums of its own in memory."""
+    busy_percent: int = 0
+    """Of the time that all multiprocessors would take if none ever waited: it takes no less than that, since a GPU
+    that is busy all the time lowers its clock."""
 
     @property
     def slots(self) -> int:
@@ -104,10 +101,13 @@ def time_ns(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any, shares: Any
     blocks = left * shares
     step = _together(cost, _behind_ns(cost, blocks, rounds), math.minimum(blocks, cost.slots))
     behind = cdiv(blocks, cost.slots) * (cdiv(steps, shares) * step + cost.fixed_ns)
-    rate = NEAR_BYTES_PER_NS if cost.near_sums else BYTES_PER_NS
-    joined = JOIN_NS + blocks * (cost.rows * cost.columns * SUM_BYTES // rate)
+    joined = JOIN_NS + as_index(shares) * SHARE_NS
+    joined = joined + blocks * (cost.rows * cost.columns * SUM_BYTES) // JOINED_BYTES_PER_NS
     whole = rounds * (steps * _together(cost, cost.step_ns, cost.slots) + cost.fixed_ns)
-    return whole + behind + math.where(as_index(shares) > 1, joined, 0) + cost.start_ns
+    total = whole + behind
+    if cost.busy_percent:
+        total = math.maximum(total, tiles * steps * (cost.step_ns * cost.busy_percent) // (100 * cost.slots))
+    return total + math.where(as_index(shares) > 1, joined, 0) + cost.start_ns
 
 
 def _behind_ns(cost: TileCost, blocks: Any, rounds: Any) -> Any:

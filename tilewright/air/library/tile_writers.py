@@ -16,6 +16,7 @@ from tilewright.air.library.assembly import ALIGNMENT, elected, near_address, ne
 from tilewright.air.library.finishing import Finish
 from tilewright.air.library.operands import CHUNK_BYTES, ROW_BYTES
 from tilewright.air.library.tensor_block import (
+    C_MAP,
     COPIER,
     GROUP_COLUMNS,
     GROUP_WAVES,
@@ -46,8 +47,6 @@ BOXES = GROUP_WAVES
 """That a group of waves fills together, and each of them has one stored."""
 PLACES = 2
 """For boxes of a group: one is filled while the engine stores the others."""
-C_MAP = 2
-"""The number of the description of C: those before are of A and B."""
 
 
 def own_column(work: TileWork, half: int) -> Any:
