@@ -58,10 +58,25 @@ def meet_launches(lets_begin: bool = True) -> None:
     blocks, those of a launch that begins early come to lie beside those that still run, and two on one multiprocessor
     while others have none.
     """
+    if lets_begin:
+        let_next_launch_begin()
+    wait_for_last_launch()
+
+
+def let_next_launch_begin() -> None:
+    """As soon as all blocks have come here."""
+    _launches(GridDepAction.LAUNCH_DEPENDENTS)
+
+
+def wait_for_last_launch() -> None:
+    """Until it has ended; what it has written is seen by the whole launch then, and by lanes that this one tells."""
+    _launches(GridDepAction.WAIT)
+
+
+def _launches(action: GridDepAction) -> None:
     if current().target.begins_early:
-        for action in (GridDepAction.LAUNCH_DEPENDENTS,) * lets_begin + (GridDepAction.WAIT,):
-            fields: dict[str, Any] = {"kind": GridDepActionAttr(action)}
-            build(GridDepControlOp, **fields)
+        fields: dict[str, Any] = {"kind": GridDepActionAttr(action)}
+        build(GridDepControlOp, **fields)
 
 
 def elected() -> ScalarValue:

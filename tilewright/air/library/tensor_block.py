@@ -21,9 +21,10 @@ from tilewright.air.library.assembly import (
     ALIGNMENT,
     cluster_pointer,
     elected,
-    meet_launches,
+    let_next_launch_begin,
     near_address,
     near_pointer,
+    wait_for_last_launch,
 )
 from tilewright.air.library.operands import ROW_BYTES, Element, descriptor_pointer
 from tilewright.air.library.schedules import ALONE, Cluster
@@ -170,6 +171,16 @@ class TileWork:
     matrix: Any
     item: Item
 
+    @property
+    def carried(self) -> list[Any]:
+        """What is copied is known by."""
+        return [as_index(place) for place in (self.row, self.column, self.matrix, self.item.first, self.item.last)]
+
+    def of(self, carried: Sequence[Any]) -> TileWork:
+        """Another one, by that."""
+        row, column, matrix, first, last = carried
+        return TileWork(row, column, matrix, replace(self.item, first=first, last=last))
+
 
 @dataclass(frozen=True)
 class Brought:
@@ -264,17 +275,17 @@ class TensorBlock:
         writer.begin(self)
         with if_(wave() == COPIER, hasElse=False):
             self._prepare()
-        meet_launches()
+        let_next_launch_begin()
         self._meet()
         if self._is_shared:
             self._end_exchange()
         with if_(wave() >= COPIER) as parts:
             self._take_registers(matrices.SetMaxRegisterAction.DECREASE, FEW_REGISTERS)
             with if_((wave() == COPIER) & elected(), hasElse=self._is_shared) as copies_tiles:
-                self._each(lambda number, turn: self._copied(place_of(item_of(number)), turn))
+                self._copy_all(lambda number: place_of(item_of(number)))
             if self._is_shared:
                 with else_(copies_tiles):
-                    self._each(lambda number, turn: self._copied(None, turn))
+                    self._each(lambda number, turn: self._exchanging(turn))
         with else_(parts):
             self._take_registers(matrices.SetMaxRegisterAction.INCREASE, MANY_REGISTERS)
             self._each(lambda number, turn: self._compute(item_of(number), place_of, turn, writer))
@@ -290,14 +301,26 @@ class TensorBlock:
         """Whether blocks share the depth of a tile."""
         return self.tile.cluster.deep > 1
 
-    def _copied(self, work: TileWork | None, turn: Turn) -> Turn:
-        """Copy what a tile of C is made of, if there is one; all of a cluster meet where sums are exchanged."""
-        after = turn if work is None else self._copy(work, turn)
+    def _copy_all(self, work_of: Callable[[Any], TileWork]) -> None:
+        """Copy what tiles of C are made of. Where the next one is, is found before it is needed.
+
+        Others need not wait for the launch before this one: they write nothing before something was copied.
+        """
+        begin, end, step = self.items
+        work = work_of(begin)
+        wait_for_last_launch()
+        carried = [as_index(0), as_index(0), *work.carried]
+        for number, now, _ in sequential(begin, end, step, iter_args=carried):
+            turn = self._exchanging(self._copy(work.of(now[2:]), Turn(*now[:2])))
+            yield_([*turn.carried, *work_of(number + step).carried])
+
+    def _exchanging(self, turn: Turn) -> Turn:
+        """All of a cluster meet where sums are exchanged, if blocks share the depth of a tile."""
         if self._is_shared:
             self._begin_exchange()
             self._meet()
             self._end_exchange()
-        return after
+        return turn
 
     def _begin_exchange(self) -> None:
         """Wait until all of the cluster have read what was brought for the tile before."""
