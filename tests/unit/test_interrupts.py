@@ -131,8 +131,9 @@ again(lambda: tw.txn.decode(stream))
 """,
     "a report": """
 import tempfile
+folder = tempfile.TemporaryDirectory()
 result = tw.BareDevice(DEVICES[DeviceName.npu2_1col]).run(binary(loopback(64)), arrays())
-again(lambda: result.report(tempfile.mkdtemp() + "/report.html"))
+again(lambda: result.report(folder.name + "/report.html"))
 """,
     "what the first run makes": """
 from tilewright.native.host import host_object

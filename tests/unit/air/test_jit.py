@@ -157,7 +157,7 @@ def too_many(x):
 
 
 def shapes(x):
-    air.load(x[0:4, 0:4]) + air.load(x[0, 0:8])  # here
+    _ = air.load(x[0:4, 0:4]) + air.load(x[0, 0:8])  # here
 
 
 def large(x):

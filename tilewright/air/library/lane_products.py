@@ -86,7 +86,7 @@ JOINERS, JOINER_LANES = 4, 512
 COPY_NS, COPIED_BYTES_PER_NS = 4000, 3000
 """To start a kernel that copies matrices, and what it reads and writes at."""
 COPY_WAVES, COPY_TURNS = 4, 4
-"""Of a block that copies a matrix: each lane copies so many fours."""
+"""Of a block that copies a matrix: each wave copies a part of a row, each lane so many fours."""
 
 
 @jit
@@ -211,27 +211,28 @@ def _copy_ns(sizes: tuple[Any, Any, Any], batch: Any, lengths: tuple[Any, Any, A
 
 def _copied(given: Sequence[Array], shapes: Sequence[tuple[Any, Any]]) -> list[Array]:
     """Matrices of these shapes: copies of those that have others. What is new in longer rows, and more, is zero."""
-    batch, each = given[0].shape[0], COPY_WAVES * current().lanes
-    made, blocks = list[Array](), list[Any]()
+    batch, lanes = given[0].shape[0], current().lanes
+    made, parts, blocks = list[Array](), list[Any](), list[Any]()
     for source, (rows, row) in zip(given, shapes, strict=True):
         is_copied = (source.shape[1] != rows) | (source.shape[2] != row)
         made.append(_made_or_given(is_copied, (batch, rows, row), source))
-        blocks.append(math.where(is_copied, cdiv(rows * row, VECTOR * each * COPY_TURNS), 0))
+        parts.append(cdiv(row, VECTOR * lanes * COPY_TURNS))
+        blocks.append(math.where(is_copied, cdiv(rows, COPY_WAVES) * parts[-1], 0))
 
-    def copy(source: Array, target: Array, block: Any, matrix: Any) -> None:
+    def copy(source: Array, target: Array, block: Any, parts: Any, matrix: Any) -> None:
         (_, rows, row), (_, old_rows, old_row) = target.shape, source.shape
-        for turn in range(COPY_TURNS):
-            number = (block * COPY_TURNS + turn) * each + wave() * current().lanes + lane()
-            # a matrix has more fours than 32 bits hold
-            fours = as_index(row) // VECTOR
-            y, four = number // fours, number % fours
-            with if_(y < rows, hasElse=False):
-                elements = list[ScalarValue]()
-                for place in range(VECTOR):
-                    column = four * VECTOR + place
-                    keys = matrix, math.minimum(y, old_rows - 1), math.minimum(column, old_row - 1)
-                    elements.append(math.where((y < old_rows) & (column < old_row), source[keys], 0.0))
-                vstore(vector(elements), target, (matrix, y, four * VECTOR), alignment=16)
+        below, part = quotient(block, parts)
+        y = below * COPY_WAVES + wave()
+        old_y, has_row = math.minimum(y, old_rows - 1), y < old_rows
+        with if_(y < rows, hasElse=False):
+            for turn in range(COPY_TURNS):
+                first = ((part * COPY_TURNS + turn) * lanes + lane()) * VECTOR
+                with if_(first < row, hasElse=False):
+                    columns = [first + place for place in range(VECTOR)]
+                    elements = [source[matrix, old_y, math.minimum(column, old_row - 1)] for column in columns]
+                    there = [has_row & (column < old_row) for column in columns]
+                    kept = [math.where(*each, 0.0) for each in zip(there, elements, strict=True)]
+                    vstore(vector(kept), target, (matrix, y, first), alignment=16)
 
     with if_(blocks[0] + blocks[1] > 0, hasElse=False):
 
@@ -239,9 +240,9 @@ def _copied(given: Sequence[Array], shapes: Sequence[tuple[Any, Any]]) -> list[A
         def _(block: Any, matrix: Any) -> None:
             meet_launches(lets_begin=False)
             with if_(block < blocks[0]) as is_first:
-                copy(given[0], made[0], block, matrix)
+                copy(given[0], made[0], block, parts[0], matrix)
             with else_(is_first):
-                copy(given[1], made[1], block - blocks[0], matrix)
+                copy(given[1], made[1], block - blocks[0], parts[1], matrix)
 
     return made
 
