@@ -7,7 +7,8 @@
 Names behind DIR say which are built or run. `bf16-persistent-engine_stores` is a product whose `library.Schedule` has
 these choices; such variants are measured at a few sizes. Times are medians of samples that are taken in turn, ours and
 theirs. Both are in CUDA graphs, so that what starts kernels is the GPU and not Python. `build` takes mlir-air's plain
-matmul along if the environment's UPSTREAM names the folder that holds it (mlir-air's test/gpu). The table of ratios
+matmul along if the environment's UPSTREAM names the folder that holds it (mlir-air's test/gpu). `lot=another:40` among
+the names lets `run` take 40 products of each type that are drawn from this seed, and no others. The table of ratios
 comes last, with what is wanted of each.
 """
 
@@ -48,6 +49,7 @@ TILE_DEPTHS = 512, 2048, 4096
 """Of products of one and two rounds of tiles of some rows: what a step takes, and what a tile takes besides."""
 RANDOM_SIZES = 5
 """Of each type, drawn by lot from a seed."""
+LOT = "lot="
 SAMPLES = 15
 RANKS = 2, 4, 8
 PLAIN = {"plain": 2, "plain-O0": 0}
@@ -254,7 +256,9 @@ def wanted_ratio(kind: str, m: int, n: int, k: int) -> float | None:
 
 def sizes_of(kind: str) -> list[tuple[int, int, int]]:
     """Fixed ones, and some by lot; rows of fp8 are multiples of 16 elements, which cuBLASLt wants."""
-    draw = random.Random(kind.partition("-")[0])
+    base, lot = kind.partition("-")[0], next((name for name in sys.argv if name.startswith(LOT)), None)
+    seed, _, count = (lot or "").removeprefix(LOT).partition(":")
+    draw = random.Random(f"{seed} {base}" if lot else base)
     granule = 16 if kind.startswith("fp8") else 1
     rows = re.search("rows=([0-9]+)", kind)
     if rows:
@@ -262,8 +266,9 @@ def sizes_of(kind: str) -> list[tuple[int, int, int]]:
     fixed = VARIANT_SIZES if "-" in kind else SIZES if kind.startswith("f32") else TENSOR_SIZES
     drawn = [
         tuple(max(granule, draw.randrange(64, 5000) // granule * granule) for _ in range(3))
-        for _ in range(0 if "-" in kind else RANDOM_SIZES)
+        for _ in range(int(count) if lot else 0 if "-" in kind else RANDOM_SIZES)
     ]
+    fixed = [] if lot else fixed
     rounded = [tuple(size // granule * granule for size in sizes) for sizes in fixed]
     return [(m, n, k) for m, n, k in [*rounded, *drawn]]
 
@@ -287,7 +292,7 @@ def run(folder: Path) -> None:
         ("add", partial(elementwise, folder, device)),
         ("all_gather_line", partial(collectives, folder)),
     ]
-    chosen = sys.argv[3:]
+    chosen = [name for name in sys.argv[3:] if not name.startswith(LOT)]
     for name, measure in parts:
         if (folder / name).is_dir() and (not chosen or name in chosen):
             try:

@@ -19,6 +19,7 @@ from tilewright.air.library.tensor_block import TensorBlock
 from tilewright.air.library.tensor_cores import tensor_product
 from tilewright.air.library.tile_writers import EngineWriter
 from tilewright.errors import ArgumentError
+from tilewright.gpu.emulator.copy_engine import CopyEngine
 from tilewright.ir.run_errors import Fault
 
 HOPPER: dict[str, Any] = {"chip": "sm_90a"}
@@ -214,6 +215,32 @@ def checked_product(
     program = Jit(tensor_product.function, settings={"check": "races", "reorder": "on"}, **HOPPER)
     program(turned(a, layouts[0]), turned(b, layouts[1]), np.zeros(1, np.float32), c, 1.0, **constants)
     assert np.allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("layouts", [("row", "column"), ("column", "row")], ids=["along the depth", "across it"])
+@pytest.mark.parametrize("cluster", [1, (1, 2), (2, 1), (2, 2), (1, 1, 2)], ids=str)
+@pytest.mark.parametrize("m, n, k", [(130, 200, 72), (64, 136, 64), (1, 8, 200), (200, 128, 8)])
+def test_rows_that_c_has_not_are_not_copied(
+    monkeypatch, tmp_path: Path, layouts: tuple[str, str], cluster, m: int, n: int, k: int
+) -> None:
+    """Each row of a box along the depth has something in it, and each box across it that begins within the depth."""
+    seen, box_data = tmp_path / "seen", CopyEngine._box_data
+
+    def noted(self, about, places, *rest):
+        there = self._box(about, places, rest[-1])[1]
+        with seen.open("a") as file:  # kernels run in a process of their own
+            along = there.any(axis=-1).all()
+            file.write(str(int(along if layouts[0] == "row" else there.any() or places[1] >= k)))
+        return box_data(self, about, places, *rest)
+
+    monkeypatch.setattr(CopyEngine, "_box_data", noted)
+    a, b = drawn(m, k, dtype=BF16), drawn(k, n, dtype=BF16)
+    given = (turned(it[None], layout)[0] for it, layout in zip((a, b), layouts, strict=True))
+    found = library.matmul(
+        *given, layouts=layouts, out_dtype=np.float32, schedule=Schedule(rows=64, cluster=cluster), **HOPPER
+    )
+    assert np.allclose(found, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-4, atol=1e-3)
+    assert set(seen.read_text()) == {"1"}
 
 
 WATCHED = {"few": FEW_STAGES, "clusters": CLUSTERS, **SCHEDULES}

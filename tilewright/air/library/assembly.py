@@ -69,7 +69,7 @@ def let_next_launch_begin() -> None:
 
 
 def wait_for_last_launch() -> None:
-    """Until it has ended; what it has written is seen by the whole launch then, and by lanes that this one tells."""
+    """Until it has ended, and what it has written is seen."""
     _launches(GridDepAction.WAIT)
 
 

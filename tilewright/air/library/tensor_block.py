@@ -288,6 +288,7 @@ class TensorBlock:
                     self._each(lambda number, turn: self._exchanging(turn))
         with else_(parts):
             self._take_registers(matrices.SetMaxRegisterAction.INCREASE, MANY_REGISTERS)
+            wait_for_last_launch()
             self._each(lambda number, turn: self._compute(item_of(number), place_of, turn, writer))
             writer.end()
         # memory of a block has to stay while others copy to it and arrive at its barriers
@@ -302,10 +303,7 @@ class TensorBlock:
         return self.tile.cluster.deep > 1
 
     def _copy_all(self, work_of: Callable[[Any], TileWork]) -> None:
-        """Copy what tiles of C are made of. Where the next one is, is found before it is needed.
-
-        Others need not wait for the launch before this one: they write nothing before something was copied.
-        """
+        """Copy what tiles of C are made of. Where the next one is, is found before it is needed."""
         begin, end, step = self.items
         work = work_of(begin)
         wait_for_last_launch()
