@@ -266,7 +266,7 @@ def sizes_of(kind: str) -> list[tuple[int, int, int]]:
     fixed = VARIANT_SIZES if "-" in kind else SIZES if kind.startswith("f32") else TENSOR_SIZES
     drawn = [
         tuple(max(granule, draw.randrange(64, 5000) // granule * granule) for _ in range(3))
-        for _ in range(int(count) if lot else 0 if "-" in kind else RANDOM_SIZES)
+        for _ in range(int(count or RANDOM_SIZES) if lot else 0 if "-" in kind else RANDOM_SIZES)
     ]
     fixed = [] if lot else fixed
     rounded = [tuple(size // granule * granule for size in sizes) for sizes in fixed]

@@ -59,7 +59,9 @@ def test_lanes_share_tiles(few_multiprocessors, monkeypatch, cost, batch: int, m
 
 
 @pytest.mark.parametrize("layouts", [("row", "row"), ("row", "column"), ("column", "row")])
-@pytest.mark.parametrize("n, k", [(n, k) for n in (24, 26, 27) for k in (20, 22, 21)])
+@pytest.mark.parametrize(
+    "n, k", [*((n, k) for n in (24, 26, 27) for k in (20, 22, 21)), (1, 3), (3, 1), (5, 131), (131, 6)]
+)
 def test_rows_of_each_matrix_have_any_length(n: int, k: int, layouts: tuple[str, str]) -> None:
     """Multiples of four, even, and odd; arrays that begin in the midst of others; accesses that nothing orders."""
     batch, m = 2, 19

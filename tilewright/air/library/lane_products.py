@@ -81,12 +81,14 @@ MOST_OF_GRID = 1 << 16
 """Blocks in the second and third dimension of a grid."""
 FEW_SHARES = 6
 """Up to so many parts of a tile are added up by one group of lanes."""
-JOINERS, JOINER_LANES = 4, 512
-"""Groups that add up more, each some of them, and the most lanes of all: what each loads takes registers."""
+JOINERS = 4
+"""Groups that add up more, each some of them."""
+MANY_LANES = 512
+"""Of a block, each of which has registers for one part at a time."""
 COPY_NS, COPIED_BYTES_PER_NS = 4000, 3000
 """To start a kernel that copies matrices, and what it reads and writes at."""
 COPY_WAVES, COPY_TURNS = 4, 4
-"""Of a block that copies a matrix: each wave copies a part of a row, each lane so many fours."""
+"""Of a block that copies a matrix: each lane copies so many fours of a row."""
 
 
 @jit
@@ -211,22 +213,27 @@ def _copy_ns(sizes: tuple[Any, Any, Any], batch: Any, lengths: tuple[Any, Any, A
 
 def _copied(given: Sequence[Array], shapes: Sequence[tuple[Any, Any]]) -> list[Array]:
     """Matrices of these shapes: copies of those that have others. What is new in longer rows, and more, is zero."""
-    batch, lanes = given[0].shape[0], current().lanes
-    made, parts, blocks = list[Array](), list[Any](), list[Any]()
+    batch, threads = given[0].shape[0], COPY_WAVES * current().lanes
+    made, spans, parts, blocks = list[Array](), list[Any](), list[Any](), list[Any]()
     for source, (rows, row) in zip(given, shapes, strict=True):
         is_copied = (source.shape[1] != rows) | (source.shape[2] != row)
         made.append(_made_or_given(is_copied, (batch, rows, row), source))
-        parts.append(cdiv(row, VECTOR * lanes * COPY_TURNS))
-        blocks.append(math.where(is_copied, cdiv(rows, COPY_WAVES) * parts[-1], 0))
+        fours = cdiv(row, VECTOR)
+        # so many lanes take a row, a wave if it is long; others take those behind it
+        spans.append(_span(fours, current().lanes))
+        parts.append(cdiv(fours, spans[-1] * COPY_TURNS))
+        blocks.append(math.where(is_copied, cdiv(rows, threads // spans[-1]) * parts[-1], 0))
 
-    def copy(source: Array, target: Array, block: Any, parts: Any, matrix: Any) -> None:
+    def copy(number: int, block: Any, matrix: Any) -> None:
+        source, target, span = given[number], made[number], spans[number]
         (_, rows, row), (_, old_rows, old_row) = target.shape, source.shape
-        below, part = quotient(block, parts)
-        y = below * COPY_WAVES + wave()
+        below, part = quotient(block, parts[number])
+        beside, own = quotient(wave() * current().lanes + lane(), span)
+        y = below * (threads // span) + beside
         old_y, has_row = math.minimum(y, old_rows - 1), y < old_rows
         with if_(y < rows, hasElse=False):
             for turn in range(COPY_TURNS):
-                first = ((part * COPY_TURNS + turn) * lanes + lane()) * VECTOR
+                first = ((part * COPY_TURNS + turn) * span + own) * VECTOR
                 with if_(first < row, hasElse=False):
                     columns = [first + place for place in range(VECTOR)]
                     elements = [source[matrix, old_y, math.minimum(column, old_row - 1)] for column in columns]
@@ -240,11 +247,20 @@ def _copied(given: Sequence[Array], shapes: Sequence[tuple[Any, Any]]) -> list[A
         def _(block: Any, matrix: Any) -> None:
             meet_launches(lets_begin=False)
             with if_(block < blocks[0]) as is_first:
-                copy(given[0], made[0], block, parts[0], matrix)
+                copy(0, block, matrix)
             with else_(is_first):
-                copy(given[1], made[1], block - blocks[0], parts[1], matrix)
+                copy(1, block - blocks[0], matrix)
 
     return made
+
+
+def _span(fours: Any, lanes: int) -> Any:
+    """Lanes that take a row of so many fours: the least power of two that is enough, or a wave of so many."""
+    found, power = as_index(lanes), lanes // 2
+    while power:
+        found = math.where(as_index(fours) <= power, power, found)
+        power //= 2
+    return found
 
 
 def _made_or_given(is_made: Any, shape: tuple[Any, Any, Any], given: Array) -> Array:
@@ -307,13 +323,12 @@ def _whole_kernel(work: Work) -> None:
 
 def _join(work: Work) -> None:
     """Add up the parts of tiles: of many parts, groups of lanes have some each."""
-    groups = min(JOINERS, JOINER_LANES // work.tiles.threads)
-    either(work.division.shares > FEW_SHARES, lambda: _join_by(work, groups), lambda: _join_by(work, 1))
+    either(work.division.shares > FEW_SHARES, lambda: _join_by(work, JOINERS), lambda: _join_by(work, 1))
 
 
 def _join_by(work: Work, groups: int) -> None:
     division, tiles = work.division, replace(work.tiles, groups=groups)
-    fours, at_a_time = tiles.columns, LOADED_PARTS // groups if tiles.threads * groups >= JOINER_LANES else LOADED_PARTS
+    fours, at_a_time = tiles.columns, 1 if tiles.threads * groups >= MANY_LANES else LOADED_PARTS
 
     @launch((division.left, tiles.rows // VECTOR), waves=waves_of(tiles))
     def _(left: Any, number: Any) -> None:

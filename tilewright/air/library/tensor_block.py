@@ -153,13 +153,11 @@ class TensorTile:
         a, b = (row // across if self.a_across else a_rows), (row if self.b_across else COLUMNS) // down
         return (row, a), (row, b)
 
-    def edges(self, limits: tuple[Any, Any]) -> list[tuple[int, Any]]:
-        """The same where so many rows and columns of C end; what lies across the depth is copied as elsewhere."""
-        found = list[tuple[int, Any]]()
-        for (row, rows), limit, across in zip(self.boxes, limits, (self.a_across, self.b_across), strict=True):
-            rest = as_index(limit) % rows
-            found.append((row, rows if across else math.where(rest > 0, rest, rows)))
-        return found
+    def edge(self, number: int, limit: Any) -> tuple[int, Any]:
+        """The last box of A or B along the depth, where so many rows or columns of C end."""
+        row, rows = self.boxes[number]
+        rest = as_index(limit) % rows
+        return row, math.where(rest > 0, rest, rows)
 
 
 @dataclass(frozen=True)
@@ -173,11 +171,11 @@ class TileWork:
 
     @property
     def carried(self) -> list[Any]:
-        """What is copied is known by."""
+        """What says where it is, and which steps it has."""
         return [as_index(place) for place in (self.row, self.column, self.matrix, self.item.first, self.item.last)]
 
     def of(self, carried: Sequence[Any]) -> TileWork:
-        """Another one, by that."""
+        """The one that these say."""
         row, column, matrix, first, last = carried
         return TileWork(row, column, matrix, replace(self.item, first=first, last=last))
 

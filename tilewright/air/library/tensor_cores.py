@@ -99,9 +99,13 @@ def tensor_product(
 
         def multiply(number: int) -> None:
             tile = tiles[number]
-            boxes = [*tile.boxes, *tile.edges((m, n))]
-            maps = [describe(it.matrices, box, element) for it, box in zip((left, right) * 2, boxes, strict=True)]
-            replace(work, rows=tile.rows, cluster=tile.cluster).multiply(tile, [*maps, *result], (m, n), writer)
+            maps = [describe(it.matrices, box, element) for it, box in zip((left, right), tile.boxes, strict=True)]
+            # boxes across the depth are all as high as a step
+            edges = [
+                maps[number] if it.across else describe(it.matrices, tile.edge(number, limit), element)
+                for number, (it, limit) in enumerate(((left, m), (right, n)))
+            ]
+            replace(work, rows=tile.rows, cluster=tile.cluster).multiply(tile, [*maps, *edges, *result], (m, n), writer)
 
         one_of(best, len(tiles), multiply)
         with if_(work.division.parts > 0, hasElse=False):

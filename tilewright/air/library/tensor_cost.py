@@ -45,6 +45,8 @@ class TensorRates:
     """How much later clusters of so many blocks begin and end."""
     exchange_row_ps: int
     """Of sums, among blocks that share the depth of a tile."""
+    busy_percent: int
+    """Of what tensor cores take by themselves, the least that a product takes."""
 
 
 TENSOR = TensorRates(
@@ -58,11 +60,10 @@ TENSOR = TensorRates(
     tile_row_ps=7500,
     cluster_ns={1: 0, 2: 400, 4: 500, 8: 500},
     exchange_row_ps=10_000,
+    busy_percent=106,
 )
 ROW_FS = {16: 14000, SECTOR_BYTES: 8000, ROW_BYTES: 5050}
 """What the cache takes for 128 bytes of a row, by what the bytes from row to row are a multiple of."""
-BUSY_PERCENT = 106
-"""Of the time that tensor cores take by themselves, what long products take at least."""
 
 
 @dataclass(frozen=True)
@@ -111,5 +112,5 @@ def tensor_cost(tile: TensorTile, reading: Reading) -> TileCost:
         latency_ns=reading.latency_ns,
         start_ns=TENSOR.cluster_ns[blocks],
         can_share=deep == 1,
-        busy_percent=BUSY_PERCENT,
+        busy_percent=TENSOR.busy_percent,
     )
