@@ -169,7 +169,13 @@ class ProductBlock:
             behind = count * tiles.step + self.first
             totals = self._rounds(self.first, behind, totals, whole=True)
             totals = self._rounds(behind, self.last, totals, whole=False)
+        totals = [self.problem.finish.scaled(total) for total in self._ordered(totals)]
         (write or self.write)(totals if tiles.groups == 1 else self.joined(totals))
+
+    def _ordered(self, totals: Sequence[Vector]) -> list[Vector]:
+        """Sums of every other row are computed backwards: those with their columns in turn, or back again."""
+        across = len(self.tiles.pieces)
+        return [_backwards(total) if number // across % 2 else total for number, total in enumerate(totals)]
 
     @property
     def _is_deep(self) -> bool:
@@ -309,7 +315,11 @@ class ProductBlock:
                 self.b_room[turn, row, column] = value
 
     def _multiplied(self, turn: Any, totals: Sequence[Vector]) -> list[Any]:
-        """The products of one tile with another, added to what there is."""
+        """The products of one tile with another, added to what there is.
+
+        They go along a row of sums and back along the next one: a GPU reads two registers of each bank in two cycles,
+        and has the last element of B still at hand where it turns.
+        """
         tiles = self.tiles
         results: Any = ()
         for depth, sums, results in sequential(0, tiles.k, iter_args=list(totals)):  # noqa: B007
@@ -320,16 +330,18 @@ class ProductBlock:
                 vload(self.b_room, (turn, depth, place), width, alignment=4 * width)
                 for place, (_, width) in zip(self.columns, tiles.pieces, strict=True)
             ]
-            products = list[Vector]()
-            for factor in (row[number] for row in rows for number in range(VECTOR)):
+            ways = columns, [_backwards(column) for column in columns]
+            products, across = list(sums), len(columns)
+            for number, factor in enumerate(row[number] for row in rows for number in range(VECTOR)):
                 copies = {width: broadcast(factor, width) for _, width in tiles.pieces}
-                for column in columns:
-                    products.append(copies[column.width].fma(column, sums[len(products)]))
+                for place in range(across)[:: -1 if number % 2 else 1]:
+                    column, total = ways[number % 2][place], number * across + place
+                    products[total] = copies[column.width].fma(column, sums[total])
             yield_(products)
         return list(results)
 
     def keep(self, totals: Sequence[Vector], parts: FlatArray, part: Any) -> None:
-        """Leave sums of a part of a tile in memory, each lane its own."""
+        """Leave scaled sums of a part of a tile in memory, each lane its own."""
         with if_(self.group == 0, hasElse=False):
             for place, total in enumerate(_resized(totals, [VECTOR])):
                 vstore(total, parts, (part, place, self.thread, 0), alignment=16)
@@ -339,7 +351,7 @@ class ProductBlock:
         return vload(parts, (part, place, self.thread, 0), VECTOR, alignment=16)
 
     def write(self, totals: Sequence[Vector]) -> None:
-        """Bring sums of a tile to C."""
+        """Bring scaled sums of a tile to C."""
         count = VECTOR * len(self.tiles.pieces)
         for number in range(self.tiles.rows // VECTOR):
             self.write_rows(totals[number * count : (number + 1) * count], number)
@@ -361,17 +373,16 @@ class ProductBlock:
         finish, (m, n, _) = self.problem.finish, self.problem.sizes
         is_first = self.group == 0
         for column, total in zip(self.columns, sums, strict=True):
-            value = total if finish.scale is None else total * finish.scale
             place = self.c_number, row, self.column0 + column
             if self.exact:
-                vstore(value, finish.c, place, alignment=4 * total.width)
+                vstore(total, finish.c, place, alignment=4 * total.width)
                 continue
             with if_((row < m) & (place[2] < n) & is_first, hasElse=False):
-                vstore(value, finish.c, place, alignment=4 * total.width)
+                vstore(total, finish.c, place, alignment=4 * total.width)
 
     def _store_lines(self, rows: Sequence[Sequence[Vector]], first: Any) -> None:
         """Through memory of the block, so that neighbours are stored by neighbouring lanes, one element each."""
-        tiles, finish, (m, n, _) = self.tiles, self.problem.finish, self.problem.sizes
+        tiles, finish, (m, n, _) = self.tiles, self.problem.finish.of_scaled, self.problem.sizes
         with if_(self.group == 0, hasElse=False):
             for row, sums in enumerate(rows):
                 for column, total in zip(self.columns, sums, strict=True):
@@ -391,6 +402,10 @@ class ProductBlock:
 
 def _chosen(condition: ScalarValue, yes: Vector, no: Vector) -> Vector:
     return Vector(build(arith.SelectOp, results=[yes.type], cond=condition, lhs=yes, rhs=no).results[0])
+
+
+def _backwards(given: Vector) -> Vector:
+    return vector([given[number] for number in reversed(range(given.width))])
 
 
 def _one_vector(parts: Sequence[Any]) -> Any:
