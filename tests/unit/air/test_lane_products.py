@@ -1,4 +1,4 @@
-"""Products on lanes: rows of any length are loaded as they lie or copied, tiles are shared, and the model chooses."""
+"""Products on lanes: rows of any length are loaded as they lie, tiles are shared, and the model chooses."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from tilewright.air.dtypes import i64 as wide
 from tilewright.air.functions import Jit
 from tilewright.air.library import lane_products, tile_model
 from tilewright.air.library.lane_block import VECTOR, Tiles
-from tilewright.air.library.lane_products import COSTS, DEEP, LARGE, LOOSE, NARROW, PAIR, SMALL, lane_product
+from tilewright.air.library.lane_products import COSTS, TILES, lane_product
 from tilewright.air.library.tile_model import best_of
 from tilewright.cli.main import main
 from tilewright.iron.builders.scalars import as_index
 
 SIZES = [
     pytest.param(1, 130, 72, 140, id="tiles with rests, fours"),
-    pytest.param(1, 131, 71, 139, id="rows of odd lengths, copied"),
-    pytest.param(1, 131, 98, 70, id="pairs"),
-    pytest.param(2, 70, 132, 36, id="two matrices"),
+    pytest.param(1, 131, 71, 139, id="rows of odd lengths"),
+    pytest.param(2, 70, 132, 36, id="two matrices, fours"),
     pytest.param(1, 256, 128, 64, id="whole tiles"),
     pytest.param(1, 3, 5, 300, id="one tile, shared by all"),
-    pytest.param(2, 3, 226, 42, id="two matrices, pairs"),
+    pytest.param(2, 3, 226, 5, id="two matrices, less than a step deep"),
 ]
-NAMES = {LARGE: "large", SMALL: "small", DEEP: "deep", NARROW: "narrow"}
+NAMES = "large", "half", "small", "tiny"
 STACK, ROW = np.zeros((1, 4, 4), np.float32), np.zeros(4, np.float32)
 PLAIN = {"has_bias": False, "function": None, "layouts": ("row", "row")}
 RACES = {"check": "races"}
@@ -47,11 +46,10 @@ def drawn(*shape: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("batch, m, n, k", SIZES)
-@pytest.mark.parametrize("cost", LOOSE, ids=[f"{NAMES[tiles]}, {width} at once" for tiles, width in LOOSE.values()])
-def test_lanes_share_tiles(few_multiprocessors, monkeypatch, cost, batch: int, m: int, n: int, k: int) -> None:
-    tiles, _ = LOOSE[cost]
-    monkeypatch.setattr(lane_products, "COSTS", {cost: tiles})
-    monkeypatch.setattr(lane_products, "LOOSE", {cost: LOOSE[cost]})
+@pytest.mark.parametrize("tile", range(len(TILES)), ids=NAMES)
+def test_lanes_share_tiles(few_multiprocessors, monkeypatch, tile: int, batch: int, m: int, n: int, k: int) -> None:
+    monkeypatch.setattr(lane_products, "TILES", [TILES[tile]])
+    monkeypatch.setattr(lane_products, "COSTS", {width: [costs[tile]] for width, costs in COSTS.items()})
     a, b, bias = drawn(batch, m, k), drawn(batch, k, n), drawn(n)
     exact = a @ b
     assert np.allclose(library.matmul(a, b, settings=RACES), exact, atol=1e-4)
@@ -84,52 +82,44 @@ def test_what_is_beside_a_matrix_does_not_count(k: int) -> None:
     assert np.allclose(found[:, 4:], (a @ b)[:, 4:], atol=1e-4)
 
 
-@pytest.mark.parametrize("columns", range(1, 9))
-def test_lanes_divide_the_columns_of_a_tile(columns: int) -> None:
-    tiles = Tiles(128, 16 * columns, 8, 16, columns)
-    taken = [
-        first + lane * width + place for first, width in tiles.pieces for lane in range(16) for place in range(width)
-    ]
-    assert sorted(taken) == list(range(tiles.n))
-    # vectors begin at multiples of their width
-    assert all(first % width == 0 for first, width in tiles.pieces)
+@pytest.mark.parametrize("tiles", TILES, ids=NAMES)
+@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize("layout", ["row", "column"])
+@pytest.mark.parametrize("at_once", [1, VECTOR])
+def test_lanes_copy_each_element_of_a_tile_once(tiles: Tiles, lanes: int, layout: str, at_once: int) -> None:
+    """What `_slots` relies on: as many lanes as divide rows, or fours of them, and no more than there are."""
+    assert tiles.threads % lanes == 0
+    for height, width in ((tiles.m, tiles.k), (tiles.k, tiles.n)):
+        if at_once > 1 and (layout == "column" or (height, width) == (tiles.m, tiles.k)):
+            continue
+        inner, outer = (width // at_once, height) if layout == "row" else (height, width)
+        assert tiles.threads % inner == 0 and outer % (tiles.threads // inner) == 0
 
 
 CHOICES = {
-    (1024, 1024, 1024): ("small", VECTOR, 1),
+    (1024, 1024, 1024): ("half", VECTOR, 3),
     (2048, 2048, 2048): ("large", VECTOR, 1),
-    (4096, 4096, 4096): ("large", VECTOR, 1),
-    (8192, 8192, 8192): ("large", VECTOR, 5),
-    (1000, 1112, 776): ("large", VECTOR, 3),
-    (3072, 512, 2000): ("small", VECTOR, 1),
-    (256, 256, 4096): ("small", VECTOR, 16),
-    (4097, 4095, 4099): ("large", VECTOR, 1),
-    # the last 96 blocks would be two on a multiprocessor
-    (4578, 4091, 375): ("large", VECTOR, 2),
-    # A is as deep as whole steps, and stays where it is
-    (2949, 2169, 560): ("large", VECTOR, 3),
-    (2238, 98, 4374): ("narrow", PAIR, 14),
-    (4300, 4890, 786): ("large", VECTOR, 22),
-    (129, 5000, 333): ("small", PAIR, 1),
-    (777, 1555, 2222): ("narrow", PAIR, 5),
-    (2000, 126, 2222): ("small", PAIR, 6),
+    (4096, 4096, 4096): ("half", VECTOR, 11),
+    (8192, 8192, 8192): ("half", VECTOR, 1),
+    (1000, 1112, 776): ("half", VECTOR, 5),
+    (3072, 512, 2000): ("half", VECTOR, 2),
+    (256, 256, 4096): ("small", VECTOR, 24),
+    (4097, 4095, 4099): ("large", 1, 1),
+    (4277, 597, 3107): ("large", 1, 3),
+    (2238, 98, 4374): ("half", 1, 11),
+    (330, 3650, 134): ("small", 1, 1),
+    (244, 292, 284): ("tiny", VECTOR, 3),
 }
 
 
 def test_the_model_chooses_kernels() -> None:
-    ways = [*LOOSE.values()]
     found = np.zeros((len(CHOICES), 2), np.int64)
 
     @jit
     def ask(found):
         chosen = list[tuple[Any, Any]]()
         for m, n, k in CHOICES:
-            sizes = as_index(m), as_index(n), as_index(k)
-            if n % VECTOR or k % VECTOR:
-                besides = [lane_products._copy_ns(sizes, 1, lane_products._lengths(sizes, *way)) for way in ways]
-                chosen.append(best_of([*LOOSE], sizes, 1, besides))
-            else:
-                chosen.append(best_of([*COSTS], sizes, 1))
+            chosen.append(best_of(COSTS[1 if n % VECTOR else VECTOR], (as_index(m), as_index(n), as_index(k)), 1))
 
         @launch(1)
         def _(_):
@@ -138,11 +128,10 @@ def test_the_model_chooses_kernels() -> None:
                     found[place, column] = value.astype(wide)
 
     ask(found)
-    said = {}
-    for (sizes, _), (number, shares) in zip(CHOICES.items(), found.tolist(), strict=True):
-        is_aligned = sizes[1] % VECTOR == 0 and sizes[2] % VECTOR == 0
-        tiles, width = ([*COSTS.values()][number], VECTOR) if is_aligned else ways[number]
-        said[sizes] = NAMES[tiles], width, shares
+    said = {
+        sizes: (NAMES[number], 1 if sizes[1] % VECTOR else VECTOR, shares)
+        for sizes, (number, shares) in zip(CHOICES, found.tolist(), strict=True)
+    }
     assert said == CHOICES
 
 
@@ -152,12 +141,12 @@ def test_kernels_are_few_and_load_as_much_at_once_as_rows_allow(tmp_path: Path) 
     options = ["--target", "sm_90", "--wave-size", "32", "--entry", "lane_product", "-o", str(tmp_path / "out")]
     assert main(["air", "compile", str(source), *options]) == 0
     kernels = [path.read_text() for path in (tmp_path / "out").glob("*.ptx")]
-    # three of aligned rows with large tiles, one with others; those of LOOSE; two that join each tile, one that copies
-    assert len(kernels) == (len(COSTS) + 2) + len(LOOSE) + 2 * len(NAMES) + 1
-    assert sum("ld.global.v2" in text for text in kernels) == sum(width == PAIR for _, width in LOOSE.values())
-    # those of lanes load nothing by itself but bias, which there is none of
+    # of each tile, for rows of B that are multiples of four and for others; and two that add up its parts
+    assert len(kernels) == 4 * len(TILES)
     multiply = [text for text in kernels if "fma.rn" in text]
-    assert len(multiply) == len(COSTS) + 2 + len(LOOSE) and not any("ld.global.b32" in text for text in multiply)
+    assert len(multiply) == 2 * len(TILES) and sum("ld.global.v4" in text for text in multiply) == len(TILES)
+    # nothing is kept in memory of a lane
+    assert not any(".local" in text for text in kernels)
 
 
 @pytest.mark.parametrize("chip, begins_early", [("sm_90", True), ("sm_80", False)])

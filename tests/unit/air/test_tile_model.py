@@ -11,7 +11,7 @@ import pytest
 
 from tilewright.air import jit, launch, library
 from tilewright.air.dtypes import i64 as wide
-from tilewright.air.library import lane_products, tile_model
+from tilewright.air.library import tile_model
 from tilewright.air.library.operands import ELEMENTS
 from tilewright.air.library.schedules import HEIGHTS
 from tilewright.air.library.tensor_block import TensorTile
@@ -40,17 +40,6 @@ def few_multiprocessors(monkeypatch) -> None:
 
 def drawn(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.random.default_rng(1).standard_normal(shape).astype(dtype)
-
-
-@pytest.mark.parametrize("batch, m, n, k", SIZES)
-@pytest.mark.parametrize("tiles", lane_products.COSTS.values(), ids=["large", "small", "deep"])
-def test_lanes_share_tiles(few_multiprocessors, monkeypatch, tiles, batch: int, m: int, n: int, k: int) -> None:
-    alone = {cost: known for cost, known in lane_products.COSTS.items() if known is tiles}
-    monkeypatch.setattr(lane_products, "COSTS", alone)
-    a, b, bias = drawn(batch, m, k), drawn(batch, k, n), drawn(n)
-    exact = a @ b
-    assert np.allclose(library.matmul(a, b), exact, atol=1e-4)
-    assert np.allclose(library.matmul(a, b, bias, "relu", 0.5), np.maximum(0.5 * exact + bias, 0), atol=1e-4)
 
 
 @pytest.mark.parametrize("cluster", [1, 2, (2, 1), (2, 2), (1, 1, 4)], ids=str)

@@ -35,7 +35,7 @@ JOINED = 8
 
 @dataclass(frozen=True)
 class Tiles:
-    """Rows, columns and depth of a block's tile; rows and columns of a lane's."""
+    """Rows, columns and depth of a block's tile; rows and columns of a lane's: multiples of four."""
 
     m: int
     n: int
@@ -53,25 +53,14 @@ class Tiles:
         return self.m // self.rows * (self.n // self.columns)
 
     @property
+    def across(self) -> int:
+        """Fours in a row of a lane's."""
+        return self.columns // VECTOR
+
+    @property
     def vectors(self) -> int:
         """Fours that a lane adds up."""
-        return self.rows * self.columns // VECTOR
-
-    @property
-    def pieces(self) -> list[tuple[int, int]]:
-        """A lane's columns as vectors of 4, 2 and 1: where in the tile those of all lanes begin, and the width."""
-        found, first = list[tuple[int, int]](), 0
-        for width in [VECTOR] * (self.columns // VECTOR) + [part for part in (2, 1) if self.columns & part]:
-            found.append((first, width))
-            first += self.n // self.columns * width
-        return found
-
-    @property
-    def b_rows(self) -> int:
-        """Rows of room for a tile of B: those behind its own take what lanes copy for which there is no four of it."""
-        fours = self.n // VECTOR
-        slots = -(-self.k * fours // self.threads)
-        return -(-slots * self.threads // fours)
+        return self.rows * self.across
 
     @property
     def step(self) -> int:
@@ -93,14 +82,11 @@ class Problem:
     finish: Finish
     layouts: tuple[str, str]
     sizes: tuple[Any, Any, Any]
-    is_deep: bool = False
-    """Whether A and B are as deep as whole steps, copies where need be; rows of C begin anywhere then."""
 
     @property
-    def can_use_vectors(self) -> bool:
-        """Whether rows are loaded four elements at a time: they hold f32."""
-        arrays = self.a, self.b, self.finish.c
-        return all(array.dtype == f32 for array in arrays) and self.layouts == ("row", "row")
+    def has_rows_of_f32(self) -> bool:
+        """Whether rows of B and C are moved four elements at a time where they begin at multiples of 16 bytes."""
+        return self.b.dtype == self.finish.c.dtype == f32 and self.layouts[1] == "row"
 
 
 def waves_of(tiles: Tiles) -> int:
@@ -115,7 +101,6 @@ class ProductBlock:
         self,
         problem: Problem,
         tiles: Tiles,
-        exact: bool,
         width: int,
         x: Any,
         y: Any,
@@ -124,10 +109,10 @@ class ProductBlock:
     ):
         """A tile by its column and row among tiles and the numbers of A, B and C in their stacks.
 
-        Rows of A and B are multiples of `width`, elements that are loaded at once; if that is 1, fours are not stored
-        at once either. `depth` is where the tile begins and ends, all of it unless given.
+        `width` elements of B are loaded at once: one, or four of rows that are multiples of four. Those of A are turned
+        round, and loaded one by one. `depth` is where the tile begins and ends, all of it unless given.
         """
-        self.problem, self.tiles, self.exact, self.width = problem, tiles, exact, width
+        self.problem, self.tiles, self.width = problem, tiles, width
         self.first, self.last = (0, problem.sizes[2]) if depth is None else depth
         self.a_number, self.b_number, self.c_number = matrices
         self.row0, self.column0 = y * tiles.m, x * tiles.n
@@ -139,75 +124,48 @@ class ProductBlock:
         self.line_room = shared((tiles.m * VECTOR // tiles.rows, tiles.strides[1]))
 
     def _own_place(self) -> tuple[Any, list[Any]]:
-        """Which rows and columns of the tile are the lane's: where the first of its rows and its pieces begin.
+        """Which rows and columns of the tile are the lane's: where the first of its rows and its fours begin.
 
-        Groups of four rows, and pieces, are as far apart as all lanes reach.
+        Groups of four rows, and of four columns, are as far apart as all lanes reach.
         """
         tiles, lanes = self.tiles, current().lanes
         lane_columns = lanes // LANE_ROWS
-        across = tiles.n // tiles.columns // lane_columns
+        apart = tiles.n // tiles.columns
+        across = apart // lane_columns
         row = self.wave // across * LANE_ROWS + lane() // lane_columns
-        column = self.wave % across * lane_columns + lane() % lane_columns
-        return row * VECTOR, [column * width + first if first else column * width for first, width in tiles.pieces]
+        column = (self.wave % across * lane_columns + lane() % lane_columns) * VECTOR
+        firsts = [place * apart * VECTOR for place in range(tiles.across)]
+        return row * VECTOR, [column + first if first else column for first in firsts]
 
     def run(self, write: Callable[[Sequence[Vector]], None] | None = None) -> None:
         """Compute the tile, and `write` its sums, to C unless given."""
         tiles = self.tiles
-        rows = tiles.k, tiles.b_rows
-        self.a_room, self.b_room = (
-            shared((tiles.groups * 2, *shape)) for shape in zip(rows, tiles.strides, strict=True)
-        )
-        self._place(self._fetched(self.first + self._own_depth, self._is_deep), self._own_room)
+        self.a_room, self.b_room = (shared((tiles.groups * 2, tiles.k, stride)) for stride in tiles.strides)
+        # what is less than a step deep comes first: all others are whole, and their loads need not look where they end
+        steps = (as_index(self.last) - self.first - 1) // tiles.step
+        self._place(self._fetched(steps, whole=False), self._room(0))
         barrier()
-        totals = [broadcast(0.0, width) for _ in range(tiles.rows) for _, width in tiles.pieces]
-        if self._is_deep or (tiles.groups > 1 and self.width == 1):
-            # elements one by one, of two places in a loop, take too many registers of small tiles
-            totals = self._rounds(self.first, self.last, totals, whole=self._is_deep)
-        else:
-            # the next tile is whole, so that its loads need not look where the depth ends
-            count = math.maximum((as_index(self.last) - self.first) // tiles.step - 1, 0)
-            behind = count * tiles.step + self.first
-            totals = self._rounds(self.first, behind, totals, whole=True)
-            totals = self._rounds(behind, self.last, totals, whole=False)
-        totals = [self.problem.finish.scaled(total) for total in self._ordered(totals)]
-        (write or self.write)(totals if tiles.groups == 1 else self.joined(totals))
-
-    def _ordered(self, totals: Sequence[Vector]) -> list[Vector]:
-        """Sums of every other row are computed backwards: those with their columns in turn, or back again."""
-        across = len(self.tiles.pieces)
-        return [_backwards(total) if number // across % 2 else total for number, total in enumerate(totals)]
-
-    @property
-    def _is_deep(self) -> bool:
-        """Whether all tiles of A and B are whole, as far as their depth goes."""
-        return self.exact or self.problem.is_deep
-
-    @property
-    def _own_depth(self) -> Any:
-        """Groups take turns in depth."""
-        return self.group * self.tiles.k if self.tiles.groups > 1 else 0
-
-    @property
-    def _own_room(self) -> Any:
-        """The first of two rooms of its group."""
-        return self.group * 2 if self.tiles.groups > 1 else 0
-
-    def _rounds(self, first: Any, last: Any, totals: Sequence[Vector], whole: bool) -> list[Vector]:
-        """Multiply tiles of some depths, each while the next one is fetched."""
-        tiles, room0, end = self.tiles, self._own_room, self.problem.sizes[2] - 1
-        results: Any = ()
-        for at, before, results in sequential(first, last, tiles.step, iter_args=list(totals)):  # noqa: B007
-            turn = (at // tiles.step - self.first // tiles.step) % 2
-            following = at + tiles.step
-            if self._is_deep or not whole:
-                # behind the last tile it is fetched once more, and not used
-                following = math.minimum(following, end // tiles.step * tiles.step)
-            fetched = self._fetched(following + self._own_depth, whole)
-            sums = self._multiplied(turn + room0, before)
-            self._place(fetched, 1 - turn + room0)
+        zeros, sums = [broadcast(0.0, VECTOR) for _ in range(tiles.vectors)], list[Vector]()
+        for step, before, sums in sequential(0, steps, iter_args=zeros):  # noqa: B007
+            fetched = self._fetched(step, whole=True)
+            after = self._multiplied(self._room(step), before)
+            self._place(fetched, self._room(step + 1))
             barrier()
-            yield_(sums)
-        return list(results)
+            yield_(after)
+        sums = self._in_turn(self._multiplied(self._room(steps), sums))
+        # what is multiplied here need not be stored from where it was added up: in the banks of fours of B
+        sums = [self.problem.finish.scaled(total) for total in sums]
+        (write or self.write)(self.joined(sums) if tiles.groups > 1 else sums)
+
+    def _room(self, step: Any) -> Any:
+        """Which of the two rooms of its group has what is multiplied in a step."""
+        room = as_index(step) % 2
+        return room + self.group * 2 if self.tiles.groups > 1 else room
+
+    def _in_turn(self, sums: Sequence[Vector]) -> list[Vector]:
+        """Sums of every other row are added up backwards: those with their columns in turn, or back again."""
+        across = self.tiles.across
+        return [_backwards(total) if number // across % 2 else total for number, total in enumerate(sums)]
 
     def joined(self, totals: list[Vector]) -> list[Vector]:
         """What all groups have come to, for the first one."""
@@ -228,86 +186,63 @@ class ProductBlock:
                 barrier()
         return totals
 
-    def _slots(self, height: int, width: int, by_rows: bool) -> list[tuple[Any, Any]]:
-        """Rows and columns of what the lane copies of a tile: fours of a row, or elements.
+    def _slots(self, height: int, width: int, layout: str, at_once: int) -> list[tuple[Any, Any]]:
+        """Rows and columns of what the lane copies of a tile, so many elements of a row each.
 
         Neighbours in memory, which are those of a row or of a column, go to neighbouring lanes.
         """
-        four = VECTOR if self.width > 1 else 1
-        width //= four
-        inner = width if by_rows else height
-        numbers = [self.thread + first for first in range(0, width * height, self.tiles.threads)]
-        places = [(number // inner, number % inner)[:: 1 if by_rows else -1] for number in numbers]
-        return [(row, column * four) for row, column in places]
+        by_rows = layout == "row"
+        inner, outer = (width // at_once, height) if by_rows else (height, width // at_once)
+        beside = self.tiles.threads // inner
+        line, place = self.thread // inner, self.thread % inner
+        places = [(line + first if first else line, place) for first in range(0, outer, beside)]
+        return [(row, column * at_once) for row, column in (place[:: 1 if by_rows else -1] for place in places)]
 
     @property
     def _left_slots(self) -> list[tuple[Any, Any]]:
-        return self._slots(self.tiles.m, self.tiles.k, self.problem.layouts[0] == "row")
+        return self._slots(self.tiles.m, self.tiles.k, self.problem.layouts[0], 1)
 
     @property
     def _right_slots(self) -> list[tuple[Any, Any]]:
-        return self._slots(self.tiles.k, self.tiles.n, self.problem.layouts[1] == "row")
+        return self._slots(self.tiles.k, self.tiles.n, self.problem.layouts[1], self.width)
 
-    def _fetched(self, at: Any, whole: bool) -> tuple[list[Any], list[Any]]:
-        """The tiles that begin at depth `at`, in registers; zeros beyond the last one unless they are `whole`.
+    def _fetched(self, step: Any, whole: bool) -> tuple[list[Any], list[Any]]:
+        """The tiles of a step, in registers; zeros behind the end of the depth unless they are `whole`.
 
         What is beyond the matrices in the other dimension is not stored: it may be anything, and is their last
         elements. So all lanes load, without a branch, and their loads are under way together.
         """
+        at = as_index(step) * self.tiles.step + self.first
+        if self.tiles.groups > 1:
+            # groups take turns in depth
+            at = at + self.group * self.tiles.k
         left = [self._left(row, column, at, whole) for row, column in self._left_slots]
         return left, [self._right(row, column, at, whole) for row, column in self._right_slots]
 
     def _left(self, row: Any, column: Any, at: Any, whole: bool) -> Any:
         """What the lane copies of a tile of A for one of its slots."""
-        problem, width, parts = self.problem, self.width, list[Any]()
-        # rows of a copy of A are longer
-        m, _, k = problem.sizes
-        end = problem.a.shape[2] if width > 1 else k
-        for behind in self._parts:
-            depth = column + at + behind if behind else column + at
-            there = None if whole else depth < end
-            depth = depth if whole else math.minimum(depth, end - width)
-            place = self.row0 + row if self.exact else math.minimum(self.row0 + row, m - 1)
-            parts.append(self._piece(problem.a, problem.layouts[0], (self.a_number, place, depth), there))
-        return _one_vector(parts)
+        m, _, k = self.problem.sizes
+        depth = column + at
+        place = math.minimum(self.row0 + row, m - 1), depth if whole else math.minimum(depth, k - 1)
+        found = _element(self.problem.a, self.problem.layouts[0], (self.a_number, *place))
+        return found if whole else math.where(depth < k, found, 0.0)
 
     def _right(self, row: Any, column: Any, at: Any, whole: bool) -> Any:
         """The same of B."""
-        problem, tiles, width, parts = self.problem, self.tiles, self.width, list[Any]()
-        (_, n, k), row = problem.sizes, row if tiles.b_rows == tiles.k else math.minimum(row, tiles.k - 1)
-        there = None if whole else row + at < k
-        depth = row + at if whole else math.minimum(row + at, k - 1)
-        # rows of a copy of B are longer
-        end = problem.b.shape[2] if width > 1 else n
-        for behind in self._parts:
-            place = self.column0 + column
-            place = place if self.exact else math.minimum(place, end - width)
-            if behind:
-                place = place + math.where(place < end - width, behind, 0)
-            parts.append(self._piece(problem.b, problem.layouts[1], (self.b_number, depth, place), there))
-        return _one_vector(parts)
-
-    @property
-    def _parts(self) -> range:
-        """Where in a slot begins what is loaded at once."""
-        return range(0, VECTOR if self.width > 1 else 1, self.width)
-
-    def _piece(self, array: Array, layout: str, place: tuple[Any, Any, Any], there: Any) -> Any:
-        """Elements of a row of a matrix, or zeros."""
+        _, n, k = self.problem.sizes
+        depth = row + at
+        line, beside = depth if whole else math.minimum(depth, k - 1), self.column0 + column
+        place = self.b_number, line, math.minimum(beside, n - self.width)
         if self.width > 1:
-            found = vload(array, place, self.width, alignment=4 * self.width)
-            return found if there is None else _chosen(there, found, broadcast(0.0, self.width))
-        number, row, column = place
-        element = array[(number, row, column) if layout == "row" else (number, column, row)]
-        element = element if element.type == value_type(f32) else element.astype(f32)
-        return element if there is None else math.where(there, element, 0.0)
+            four = vload(self.problem.b, place, VECTOR, alignment=16)
+            return four if whole else _chosen(depth < k, four, broadcast(0.0, VECTOR))
+        found = _element(self.problem.b, self.problem.layouts[1], place)
+        return found if whole else math.where(depth < k, found, 0.0)
 
     def _place(self, fetched: tuple[list[Any], list[Any]], turn: Any) -> None:
         """From registers to one of the two places in memory of the block."""
         for (row, column), value in zip(self._left_slots, fetched[0], strict=True):
-            for number in range(VECTOR if self.width > 1 else 1):
-                element = value[number] if self.width > 1 else value
-                self.a_room[turn, column + number if number else column, row] = element
+            self.a_room[turn, column, row] = value
         for (row, column), value in zip(self._right_slots, fetched[1], strict=True):
             if self.width > 1:
                 vstore(value, self.b_room, (turn, row, column), alignment=16)
@@ -326,44 +261,38 @@ class ProductBlock:
             apart = tiles.m // (tiles.rows // VECTOR)
             places = [self.y + group * apart if group else self.y for group in range(tiles.rows // VECTOR)]
             rows = [vload(self.a_room, (turn, depth, place), VECTOR, alignment=16) for place in places]
-            columns = [
-                vload(self.b_room, (turn, depth, place), width, alignment=4 * width)
-                for place, (_, width) in zip(self.columns, tiles.pieces, strict=True)
-            ]
-            ways = columns, [_backwards(column) for column in columns]
-            products, across = list(sums), len(columns)
+            columns = [vload(self.b_room, (turn, depth, place), VECTOR, alignment=16) for place in self.columns]
+            ways, products = (columns, [_backwards(column) for column in columns]), list(sums)
             for number, factor in enumerate(row[number] for row in rows for number in range(VECTOR)):
-                copies = {width: broadcast(factor, width) for _, width in tiles.pieces}
-                for place in range(across)[:: -1 if number % 2 else 1]:
-                    column, total = ways[number % 2][place], number * across + place
-                    products[total] = copies[column.width].fma(column, sums[total])
+                copies = broadcast(factor, VECTOR)
+                for place in range(tiles.across)[:: -1 if number % 2 else 1]:
+                    total = number * tiles.across + place
+                    products[total] = copies.fma(ways[number % 2][place], sums[total])
             yield_(products)
         return list(results)
 
-    def keep(self, totals: Sequence[Vector], parts: FlatArray, part: Any) -> None:
+    def keep(self, sums: Sequence[Vector], parts: FlatArray, part: Any) -> None:
         """Leave scaled sums of a part of a tile in memory, each lane its own."""
         with if_(self.group == 0, hasElse=False):
-            for place, total in enumerate(_resized(totals, [VECTOR])):
+            for place, total in enumerate(sums):
                 vstore(total, parts, (part, place, self.thread, 0), alignment=16)
 
     def kept(self, parts: FlatArray, part: Any, place: Any) -> Vector:
         """A four of them."""
         return vload(parts, (part, place, self.thread, 0), VECTOR, alignment=16)
 
-    def write(self, totals: Sequence[Vector]) -> None:
+    def write(self, sums: Sequence[Vector]) -> None:
         """Bring scaled sums of a tile to C."""
-        count = VECTOR * len(self.tiles.pieces)
+        count = VECTOR * self.tiles.across
         for number in range(self.tiles.rows // VECTOR):
-            self.write_rows(totals[number * count : (number + 1) * count], number)
+            self.write_rows(sums[number * count : (number + 1) * count], number)
 
     def write_rows(self, sums: Sequence[Vector], number: Any) -> None:
         """Four rows of each lane's, which has groups of four that are as far apart as all lanes reach."""
         tiles, finish = self.tiles, self.problem.finish
-        first = self.row0 + number * (tiles.m * VECTOR // tiles.rows)
-        sums, across = _resized(sums, [width for _, width in tiles.pieces]), len(tiles.pieces)
+        first, across = self.row0 + number * (tiles.m * VECTOR // tiles.rows), tiles.across
         rows = [sums[row * across : (row + 1) * across] for row in range(VECTOR)]
-        fours = self.width == VECTOR and not self.problem.is_deep
-        if fours and finish.bias is None and finish.function is None:
+        if self.width == VECTOR and finish.bias is None and finish.function is None:
             for row, part in enumerate(rows):
                 self._store_fours(part, first + self.y + row)
         else:
@@ -374,11 +303,8 @@ class ProductBlock:
         is_first = self.group == 0
         for column, total in zip(self.columns, sums, strict=True):
             place = self.c_number, row, self.column0 + column
-            if self.exact:
-                vstore(total, finish.c, place, alignment=4 * total.width)
-                continue
             with if_((row < m) & (place[2] < n) & is_first, hasElse=False):
-                vstore(total, finish.c, place, alignment=4 * total.width)
+                vstore(total, finish.c, place, alignment=16)
 
     def _store_lines(self, rows: Sequence[Sequence[Vector]], first: Any) -> None:
         """Through memory of the block, so that neighbours are stored by neighbouring lanes, one element each."""
@@ -386,18 +312,23 @@ class ProductBlock:
         with if_(self.group == 0, hasElse=False):
             for row, sums in enumerate(rows):
                 for column, total in zip(self.columns, sums, strict=True):
-                    vstore(total, self.line_room, (self.y + row, column), alignment=4 * total.width)
+                    vstore(total, self.line_room, (self.y + row, column), alignment=16)
         barrier()
-        lanes, wide = tiles.threads * tiles.groups, _power_of_two(tiles.n)
-        for place in sequential(0, tiles.m * VECTOR // tiles.rows * wide, lanes):
+        lanes = tiles.threads * tiles.groups
+        for place in sequential(0, tiles.m * VECTOR // tiles.rows * tiles.n, lanes):
             number = place + (self.group * tiles.threads + self.thread)
-            # a power of two divides at once
-            line, across = number // wide, number % wide
+            line, across = number // tiles.n, number % tiles.n
             row, column = first + line, self.column0 + across
-            there = (row < m) & (column < n)
-            with if_(there if wide == tiles.n else there & (across < tiles.n), hasElse=False):
+            with if_((row < m) & (column < n), hasElse=False):
                 finish.c[self.c_number, row, column] = finish.value(self.line_room[line, across], column)
         barrier()
+
+
+def _element(array: Array, layout: str, place: tuple[Any, Any, Any]) -> ScalarValue:
+    """Of a matrix in a stack, by its row and column, as sums are added up."""
+    number, row, column = place
+    element = array[(number, row, column) if layout == "row" else (number, column, row)]
+    return element if element.type == value_type(f32) else element.astype(f32)
 
 
 def _chosen(condition: ScalarValue, yes: Vector, no: Vector) -> Vector:
@@ -406,26 +337,3 @@ def _chosen(condition: ScalarValue, yes: Vector, no: Vector) -> Vector:
 
 def _backwards(given: Vector) -> Vector:
     return vector([given[number] for number in reversed(range(given.width))])
-
-
-def _one_vector(parts: Sequence[Any]) -> Any:
-    """What was loaded part by part."""
-    return parts[0] if len(parts) == 1 else _resized(parts, [VECTOR])[0]
-
-
-def _resized(given: Sequence[Vector], widths: Sequence[int]) -> list[Vector]:
-    """The same elements in vectors of these widths, in turn."""
-    if [part.width for part in given] == [*widths] * (len(given) // len(widths)):
-        return list(given)
-    elements = [part[number] for part in given for number in range(part.width)]
-    found = list[Vector]()
-    while elements:
-        width = widths[len(found) % len(widths)]
-        found.append(vector(elements[:width]))
-        elements = elements[width:]
-    return found
-
-
-def _power_of_two(number: int) -> int:
-    """The next one."""
-    return 1 << (number - 1).bit_length()

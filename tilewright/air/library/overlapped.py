@@ -90,14 +90,13 @@ def _both(parts: Sequence[Numbers], factors: Sequence[Numbers]) -> tuple[Numbers
 
 def _variants(problem: Problem, emit: Callable[[Tiles, int], None]) -> None:
     """The kernels of a product; which one runs is decided when the sizes are known."""
-    m, n, k = problem.sizes
+    m, n, _ = problem.sizes
     large = (as_index(m) >= LARGE_ROWS) & (as_index(n) >= LARGE_ROWS)
-    if not problem.can_use_vectors:
+    if not problem.has_rows_of_f32:
         either(large, lambda: emit(LARGE, 1), lambda: emit(SMALL, 1))
         return
-    aligned = (as_index(n) % VECTOR == 0) & (as_index(k) % VECTOR == 0)
     either(
-        aligned,
+        as_index(n) % VECTOR == 0,
         lambda: either(large, lambda: emit(LARGE, VECTOR), lambda: emit(SMALL, VECTOR)),
         lambda: emit(SMALL, 1),
     )
@@ -143,7 +142,7 @@ def _multiply_and_bring(
         with else_(brings):
             number = block - COPIERS
             matrices = step % 2, me, owner
-            ProductBlock(problem, tiles, False, width, number % across, number // across, matrices).run()
+            ProductBlock(problem, tiles, width, number % across, number // across, matrices).run()
 
 
 @jit
@@ -180,4 +179,4 @@ def _multiply_and_send(problem: Problem, tiles: Tiles, width: int, room: Symmetr
         # ranks begin with different ones, so that no heap gets all at once
         target = (me + 1 + step) % ranks
         theirs = replace(problem, finish=replace(problem.finish, c=peer(room, target)))
-        ProductBlock(theirs, tiles, False, width, x, y, (me * ranks + target, me, me)).run()
+        ProductBlock(theirs, tiles, width, x, y, (me * ranks + target, me, me)).run()
