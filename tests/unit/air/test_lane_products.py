@@ -89,9 +89,10 @@ def test_what_is_beside_a_matrix_does_not_count(k: int) -> None:
 def test_lanes_copy_each_element_of_a_tile_once(tiles: Tiles, lanes: int, layout: str, at_once: int) -> None:
     """What `_slots` relies on: as many lanes as divide rows, or fours of them, and no more than there are."""
     assert tiles.threads % lanes == 0
-    for height, width in ((tiles.m, tiles.k), (tiles.k, tiles.n)):
-        if at_once > 1 and (layout == "column" or (height, width) == (tiles.m, tiles.k)):
-            continue
+    loaded = [(tiles.k, tiles.n)] if layout == "row" or at_once == 1 else []
+    if at_once == 1 or (tiles.has_fours_of_a and layout == "row"):
+        loaded.append((tiles.m, tiles.k))
+    for height, width in loaded:
         inner, outer = (width // at_once, height) if layout == "row" else (height, width)
         assert tiles.threads % inner == 0 and outer % (tiles.threads // inner) == 0
 
@@ -99,9 +100,9 @@ def test_lanes_copy_each_element_of_a_tile_once(tiles: Tiles, lanes: int, layout
 CHOICES = {
     (1024, 1024, 1024): ("half", VECTOR, 3),
     (2048, 2048, 2048): ("large", VECTOR, 1),
-    (4096, 4096, 4096): ("half", VECTOR, 11),
-    (8192, 8192, 8192): ("half", VECTOR, 1),
-    (1000, 1112, 776): ("half", VECTOR, 5),
+    (4096, 4096, 4096): ("large", VECTOR, 1),
+    (8192, 8192, 8192): ("large", VECTOR, 5),
+    (1000, 1112, 776): ("large", VECTOR, 3),
     (3072, 512, 2000): ("half", VECTOR, 2),
     (256, 256, 4096): ("small", VECTOR, 24),
     (4097, 4095, 4099): ("large", 1, 1),
@@ -112,6 +113,10 @@ CHOICES = {
 }
 
 
+def width_of(n: int, k: int) -> int:
+    return 1 if n % VECTOR or k % VECTOR else VECTOR
+
+
 def test_the_model_chooses_kernels() -> None:
     found = np.zeros((len(CHOICES), 2), np.int64)
 
@@ -119,7 +124,7 @@ def test_the_model_chooses_kernels() -> None:
     def ask(found):
         chosen = list[tuple[Any, Any]]()
         for m, n, k in CHOICES:
-            chosen.append(best_of(COSTS[1 if n % VECTOR else VECTOR], (as_index(m), as_index(n), as_index(k)), 1))
+            chosen.append(best_of(COSTS[width_of(n, k)], (as_index(m), as_index(n), as_index(k)), 1))
 
         @launch(1)
         def _(_):
@@ -129,7 +134,7 @@ def test_the_model_chooses_kernels() -> None:
 
     ask(found)
     said = {
-        sizes: (NAMES[number], 1 if sizes[1] % VECTOR else VECTOR, shares)
+        sizes: (NAMES[number], width_of(*sizes[1:]), shares)
         for sizes, (number, shares) in zip(CHOICES, found.tolist(), strict=True)
     }
     assert said == CHOICES

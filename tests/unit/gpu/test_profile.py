@@ -121,7 +121,7 @@ def test_columns_of_memory_of_a_block_meet_in_banks(padded: int, turns: int) -> 
     "chip, computed_in, more",
     [
         # on lanes, groups and blocks that share the depth add up their sums, and all are scaled
-        pytest.param("sm_90", "f32", 16 * 128 * 128, id="lanes"),
+        pytest.param("sm_90", "f32", 4 * 128 * 128, id="lanes"),
         pytest.param("sm_90a", "matrix f16", 0, id="tensor cores"),
         pytest.param("gfx942", "matrix f32", 0, id="mfma"),
     ],

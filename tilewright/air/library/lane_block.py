@@ -21,8 +21,8 @@ from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.dialects import arith
 from tilewright.iron import math
-from tilewright.iron.builders.control import if_, yield_
-from tilewright.iron.builders.operations import build
+from tilewright.iron.builders.control import if_, make_if, yield_
+from tilewright.iron.builders.operations import InsertionPoint, build
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 
 VECTOR = 4
@@ -46,6 +46,8 @@ class Tiles:
     """So many groups of lanes share the depth, and add up in the end: they keep a GPU busy that has few tiles."""
     resident: int = 1
     """Blocks that a multiprocessor has at a time."""
+    has_fours_of_a: bool = False
+    """Whether four elements of A are loaded at once, too, where they are of B."""
 
     @property
     def threads(self) -> int:
@@ -85,8 +87,9 @@ class Problem:
 
     @property
     def has_rows_of_f32(self) -> bool:
-        """Whether rows of B and C are moved four elements at a time where they begin at multiples of 16 bytes."""
-        return self.b.dtype == self.finish.c.dtype == f32 and self.layouts[1] == "row"
+        """Whether four elements of a row are moved at once where rows begin at multiples of 16 bytes."""
+        arrays = self.a, self.b, self.finish.c
+        return all(array.dtype == f32 for array in arrays) and self.layouts == ("row", "row")
 
 
 def waves_of(tiles: Tiles) -> int:
@@ -109,10 +112,11 @@ class ProductBlock:
     ):
         """A tile by its column and row among tiles and the numbers of A, B and C in their stacks.
 
-        `width` elements of B are loaded at once: one, or four of rows that are multiples of four. Those of A are turned
-        round, and loaded one by one. `depth` is where the tile begins and ends, all of it unless given.
+        `width` elements of B are loaded at once: one, or four if rows of A and B are multiples of four. Those of A are
+        turned round, and mostly loaded one by one. `depth` is where the tile begins and ends, all of it unless given.
         """
         self.problem, self.tiles, self.width = problem, tiles, width
+        self.a_width = width if tiles.has_fours_of_a else 1
         self.first, self.last = (0, problem.sizes[2]) if depth is None else depth
         self.a_number, self.b_number, self.c_number = matrices
         self.row0, self.column0 = y * tiles.m, x * tiles.n
@@ -145,17 +149,39 @@ class ProductBlock:
         steps = (as_index(self.last) - self.first - 1) // tiles.step
         self._place(self._fetched(steps, whole=False), self._room(0))
         barrier()
-        zeros, sums = [broadcast(0.0, VECTOR) for _ in range(tiles.vectors)], list[Vector]()
-        for step, before, sums in sequential(0, steps, iter_args=zeros):  # noqa: B007
-            fetched = self._fetched(step, whole=True)
-            after = self._multiplied(self._room(step), before)
-            self._place(fetched, self._room(step + 1))
-            barrier()
-            yield_(after)
-        sums = self._in_turn(self._multiplied(self._room(steps), sums))
+        zeros = [broadcast(0.0, VECTOR) for _ in range(tiles.vectors)]
+        # the same by other code: which one a GPU's compiler has better registers for was measured
+        sums = self._in_turn((self._all_steps if self.a_width > 1 else self._steps_and_last)(steps, zeros))
         # what is multiplied here need not be stored from where it was added up: in the banks of fours of B
         sums = [self.problem.finish.scaled(total) for total in sums]
         (write or self.write)(self.joined(sums) if tiles.groups > 1 else sums)
+
+    def _steps_and_last(self, steps: Any, zeros: Sequence[Vector]) -> list[Vector]:
+        """Multiply what is there in each step while the next is fetched, and what is there in the end."""
+        sums = list[Vector]()
+        for step, before, sums in sequential(0, steps, iter_args=list(zeros)):  # noqa: B007
+            yield_(self._stepped(step, step, before))
+        return self._multiplied(self._room(steps), sums)
+
+    def _all_steps(self, steps: Any, zeros: Sequence[Vector]) -> list[Vector]:
+        """The last step fetches what the one before it did, if there is one, and does not use it."""
+        sums = list[Vector]()
+        choice = make_if(steps > 0, True, [zero.type for zero in zeros])
+        with InsertionPoint(choice.thenRegion.blocks[0]):
+            for step, before, sums in sequential(0, steps + 1, iter_args=list(zeros)):  # noqa: B007
+                yield_(self._stepped(step, math.minimum(step, steps - 1), before))
+            yield_(sums)
+        with InsertionPoint(choice.elseRegion.blocks[0]):
+            yield_(self._multiplied(self._room(0), zeros))
+        return [Vector(result) for result in choice.op.results]
+
+    def _stepped(self, step: Any, following: Any, sums: Sequence[Vector]) -> list[Vector]:
+        """Sums with the products of a step, while what comes next is fetched."""
+        fetched = self._fetched(following, whole=True)
+        sums = self._multiplied(self._room(step), sums)
+        self._place(fetched, self._room(step + 1))
+        barrier()
+        return sums
 
     def _room(self, step: Any) -> Any:
         """Which of the two rooms of its group has what is multiplied in a step."""
@@ -200,7 +226,7 @@ class ProductBlock:
 
     @property
     def _left_slots(self) -> list[tuple[Any, Any]]:
-        return self._slots(self.tiles.m, self.tiles.k, self.problem.layouts[0], 1)
+        return self._slots(self.tiles.m, self.tiles.k, self.problem.layouts[0], self.a_width)
 
     @property
     def _right_slots(self) -> list[tuple[Any, Any]]:
@@ -223,26 +249,24 @@ class ProductBlock:
         """What the lane copies of a tile of A for one of its slots."""
         m, _, k = self.problem.sizes
         depth = column + at
-        place = math.minimum(self.row0 + row, m - 1), depth if whole else math.minimum(depth, k - 1)
-        found = _element(self.problem.a, self.problem.layouts[0], (self.a_number, *place))
-        return found if whole else math.where(depth < k, found, 0.0)
+        place = math.minimum(self.row0 + row, m - 1), depth if whole else math.minimum(depth, k - self.a_width)
+        there = None if whole else depth < k
+        return _piece(self.problem.a, self.problem.layouts[0], (self.a_number, *place), self.a_width, there)
 
     def _right(self, row: Any, column: Any, at: Any, whole: bool) -> Any:
         """The same of B."""
         _, n, k = self.problem.sizes
         depth = row + at
-        line, beside = depth if whole else math.minimum(depth, k - 1), self.column0 + column
-        place = self.b_number, line, math.minimum(beside, n - self.width)
-        if self.width > 1:
-            four = vload(self.problem.b, place, VECTOR, alignment=16)
-            return four if whole else _chosen(depth < k, four, broadcast(0.0, VECTOR))
-        found = _element(self.problem.b, self.problem.layouts[1], place)
-        return found if whole else math.where(depth < k, found, 0.0)
+        place = depth if whole else math.minimum(depth, k - 1), math.minimum(self.column0 + column, n - self.width)
+        there = None if whole else depth < k
+        return _piece(self.problem.b, self.problem.layouts[1], (self.b_number, *place), self.width, there)
 
     def _place(self, fetched: tuple[list[Any], list[Any]], turn: Any) -> None:
         """From registers to one of the two places in memory of the block."""
         for (row, column), value in zip(self._left_slots, fetched[0], strict=True):
-            self.a_room[turn, column, row] = value
+            for number in range(self.a_width):
+                element = value[number] if self.a_width > 1 else value
+                self.a_room[turn, column + number if number else column, row] = element
         for (row, column), value in zip(self._right_slots, fetched[1], strict=True):
             if self.width > 1:
                 vstore(value, self.b_room, (turn, row, column), alignment=16)
@@ -324,11 +348,15 @@ class ProductBlock:
         barrier()
 
 
-def _element(array: Array, layout: str, place: tuple[Any, Any, Any]) -> ScalarValue:
-    """Of a matrix in a stack, by its row and column, as sums are added up."""
+def _piece(array: Array, layout: str, place: tuple[Any, Any, Any], width: int, there: Any) -> Any:
+    """Elements of a row of a matrix in a stack, as they are added up: zeros unless they are `there`."""
+    if width > 1:
+        four = vload(array, place, VECTOR, alignment=16)
+        return four if there is None else _chosen(there, four, broadcast(0.0, VECTOR))
     number, row, column = place
     element = array[(number, row, column) if layout == "row" else (number, column, row)]
-    return element if element.type == value_type(f32) else element.astype(f32)
+    element = element if element.type == value_type(f32) else element.astype(f32)
+    return element if there is None else math.where(there, element, 0.0)
 
 
 def _chosen(condition: ScalarValue, yes: Vector, no: Vector) -> Vector:

@@ -90,13 +90,13 @@ def _both(parts: Sequence[Numbers], factors: Sequence[Numbers]) -> tuple[Numbers
 
 def _variants(problem: Problem, emit: Callable[[Tiles, int], None]) -> None:
     """The kernels of a product; which one runs is decided when the sizes are known."""
-    m, n, _ = problem.sizes
+    m, n, k = problem.sizes
     large = (as_index(m) >= LARGE_ROWS) & (as_index(n) >= LARGE_ROWS)
     if not problem.has_rows_of_f32:
         either(large, lambda: emit(LARGE, 1), lambda: emit(SMALL, 1))
         return
     either(
-        as_index(n) % VECTOR == 0,
+        (as_index(n) % VECTOR == 0) & (as_index(k) % VECTOR == 0),
         lambda: either(large, lambda: emit(LARGE, VECTOR), lambda: emit(SMALL, VECTOR)),
         lambda: emit(SMALL, 1),
     )
