@@ -43,6 +43,8 @@ from tilewright.passes.air.hierarchies import find_target
 from tilewright.support.collector import unhurried_collector
 from tilewright.support.tracebacks import at_user_line, user_facing
 
+MOST_BUILDS = 32
+"""That a function keeps, those used last: of a large one each takes tens of megabytes."""
 OPTIONS = (
     *("ranks", "backend", "chip", "wave_size", "heap_bytes", "seed", "settings", "timeout", "check", "show"),
     "profile",
@@ -174,7 +176,10 @@ class Jit:
         key = (kinds, known, target.chip, lanes, backend == "emulator")
         try:
             with self._lock:
-                build = self._builds.setdefault(key, _Build())
+                # those used last are the last ones
+                build = self._builds[key] = self._builds.pop(key, None) or _Build()
+                for old in list(self._builds)[:-MOST_BUILDS]:
+                    del self._builds[old]
         except TypeError:
             raise ArgumentError(f"what {self.function.__name__} knows when it is traced has to be hashable") from None
         with build.lock:

@@ -10,6 +10,7 @@ import pytest
 
 import tilewright as tw
 from tilewright import air
+from tilewright.air import functions
 
 TRACES: list[str] = []
 
@@ -32,6 +33,18 @@ def test_one_build_serves_all_sizes() -> None:
     assert len(TRACES) == 1
     fill(np.zeros(10, np.float32), 2.5, size=128)
     fill(np.zeros(10, np.int32), 2)
+    assert len(TRACES) == 3
+
+
+def test_builds_that_were_used_last_are_kept(monkeypatch) -> None:
+    monkeypatch.setattr(functions, "MOST_BUILDS", 2)
+    fill(np.zeros(1, np.float32), 0.0)
+    TRACES.clear()
+    x = np.zeros(300, np.float32)
+    for number, size in enumerate((64, 128, 64, 256, 64, 128), 1):
+        fill(x, np.float32(number), size=size)
+        assert (x == number).all()
+    # 128 went when 256 came, since 64 had been used after it
     assert len(TRACES) == 3
 
 

@@ -16,7 +16,7 @@ from tilewright.air.library.operands import ELEMENTS
 from tilewright.air.library.schedules import HEIGHTS
 from tilewright.air.library.tensor_block import TensorTile
 from tilewright.air.library.tensor_cost import Reading, tensor_cost
-from tilewright.air.library.tile_model import Division, Item, TileCost, choose
+from tilewright.air.library.tile_model import Division, Item, TileCost, best_of
 from tilewright.errors import ArgumentError
 from tilewright.iron import math
 from tilewright.iron.builders.scalars import as_index
@@ -102,15 +102,14 @@ def chosen(costs: Sequence[TileCost], m: int, n: int, k: int) -> tuple[int, int]
 
     @jit
     def ask(found, m, n, k):
-        def emit(cost, shares):
-            @launch(1)
-            def _(_):
-                found[0], found[1] = cost.rows, as_index(shares).astype(wide)
+        best, shares = best_of(costs, (m, n, k), 1)
 
-        choose(costs, (m, n, k), 1, emit)
+        @launch(1)
+        def _(_):
+            found[0], found[1] = best.astype(wide), shares.astype(wide)
 
     ask(found, m, n, k)
-    return int(found[0]), int(found[1])
+    return costs[int(found[0])].rows, int(found[1])
 
 
 @pytest.mark.parametrize(

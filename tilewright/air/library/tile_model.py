@@ -144,19 +144,12 @@ def shared_best(cost: TileCost, sizes: tuple[Any, Any, Any], batch: Any) -> tupl
     return least, best
 
 
-def best_of(
-    costs: Sequence[TileCost], sizes: tuple[Any, Any, Any], batch: Any, besides: Sequence[Any] = ()
-) -> tuple[ScalarValue, ScalarValue]:
-    """The number of the best tile, and among how many blocks tiles that are left are shared with it.
-
-    `besides` says how many ns more each takes, if any does.
-    """
+def best_of(costs: Sequence[TileCost], sizes: tuple[Any, Any, Any], batch: Any) -> tuple[ScalarValue, ScalarValue]:
+    """The number of the best tile, and among how many blocks tiles that are left are shared with it."""
     least, among = shared_best(costs[0], sizes, batch)
-    least = least + besides[0] if besides else least
     best = as_index(0)
     for number, cost in enumerate(costs[1:], 1):
         time, shares = shared_best(cost, sizes, batch)
-        time = time + besides[number] if besides else time
         better = time < least
         best, among = math.where(better, number, best), math.where(better, shares, among)
         least = math.minimum(time, least)
@@ -180,14 +173,6 @@ def one_of(number: Any, count: int, emit: Callable[[int], None], first: int = 0)
         emit(first)
     with else_(chosen):
         one_of(number, count, emit, first + 1)
-
-
-def choose(
-    costs: Sequence[TileCost], sizes: tuple[Any, Any, Any], batch: Any, emit: Callable[[TileCost, Any], None]
-) -> None:
-    """Build the choice among tiles, made when the sizes are known; `emit` builds what runs with one, and its shares."""
-    best, shares = best_of(costs, sizes, batch)
-    one_of(best, len(costs), lambda number: emit(costs[number], shares))
 
 
 @dataclass(frozen=True)
