@@ -149,6 +149,8 @@ def fill_level(
         with InsertionPoint.at_block_terminator(block):
             ids = [cast(ScalarValue, value_of(argument)) for argument in block.args[: len(extents)]]
             body(level._entered(opened, ids))
+        for check in opened.checks:
+            check()
     finally:
         trace.levels.pop()
     pass_captures(op, block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -21,9 +22,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
-from tilewright.air.dtypes import as_dtype, f32
+from tilewright.air.dtypes import DType, as_dtype, f32
 from tilewright.air.levels import rank_number, world_size
-from tilewright.air.tiles import Buffer, Tile, cooperative_copy, load, store_tile
+from tilewright.air.streams import Stream
+from tilewright.air.tiles import Buffer, Tile, as_tile, cooperative_copy, load, store_tile
 from tilewright.air.trace import at_start, call_runtime, current, declared
 from tilewright.dialects import llvm, scf
 from tilewright.dialects import memref as ops
@@ -82,11 +84,14 @@ def dma(target: Any, source: Any) -> None:
 
 @user_facing
 class Channel:
-    """A channel between ranks, or an array of them; `put` sends and `get` receives, in herds of ranks.
+    """A channel, or an array of them; `put` sends and `get` receives.
+
+    In programs of ranks it is between herds of ranks. In others it is between what a block does, outside of herds and
+    in them: a stream, of which more or less may be got at a time than was put.
 
     `name` is its name in the program, `size` the shape of an array of channels, `broadcast_shape` that of the receiving
-    ends where one message goes to several. `channel_type` is that of `air.channel`, `protocol` is "line" or "ordered",
-    and `depth` how many messages may be on their way.
+    ends where one message goes to several. `channel_type` is that of `air.channel`. Between ranks `protocol` is "line"
+    or "ordered", and `depth` how many messages may be on their way.
     """
 
     def __init__(
@@ -94,7 +99,7 @@ class Channel:
         name: str,
         size: Sequence[int] | None = None,
         broadcast_shape: Sequence[int] | None = None,
-        channel_type: str = SYMMETRIC,
+        channel_type: str | None = None,
         protocol: str | None = None,
         depth: int | None = None,
     ):
@@ -111,12 +116,61 @@ class Channel:
             )
 
     def put(self, source: Any, indices: Any = ()) -> None:
-        """Send a part of an array, `source`, through the channel at `indices`; waits while that is full."""
-        self._end(ChannelPutOp, "src", source, indices)
+        """Send `source` through the channel at `indices`: a part of an array, within a block also a tile or a buffer.
+
+        Between ranks it waits while the channel is full.
+        """
+        if self._is_of_ranks:
+            self._end(ChannelPutOp, "src", source, indices)
+        else:
+            keys = self._keys(indices, self.size)
+            given = as_tile(source)
+            part = given if isinstance(given, Tile) else region_of(given, "a channel's `put`")
+            self._stream(given.dtype).put(part, _number(keys, self.size))
 
     def get(self, target: Any, indices: Any = ()) -> None:
-        """Receive the next message of the channel at `indices` into a part of an array, `target`."""
-        self._end(ChannelGetOp, "dst", target, indices)
+        """Receive what is next in the channel at `indices` into `target`, a part of an array or a buffer."""
+        if self._is_of_ranks:
+            self._end(ChannelGetOp, "dst", target, indices)
+        else:
+            ends = self._ends
+            keys = self._keys(indices, ends)
+            from_ = [0 if size == 1 else key for key, size in zip(keys, self.size, strict=True)]
+            into = target if isinstance(target, Buffer) else region_of(target, "a channel's `get`")
+            self._stream(into.dtype).get(into, _number(from_, self.size), _number(keys, ends))
+
+    @property
+    def _ends(self) -> list[int]:
+        return self.size if self.broadcast_shape is None else self.broadcast_shape
+
+    @property
+    def _is_of_ranks(self) -> bool:
+        """Whether messages go through symmetric heaps; elsewhere there is nobody to send them to."""
+        trace = current()
+        return self.channel_type == SYMMETRIC or trace.inner("rank") is not None or not trace.is_kernel
+
+    def _stream(self, dtype: DType) -> Stream:
+        launch = current().inner("launch")
+        assert launch is not None, "it is a kernel"
+        made = launch.made.setdefault("streams", {})
+        key = self.name, dtype
+        if key not in made:
+            made[key] = Stream(self.name, dtype, prod(self.size), prod(self._ends))
+        return made[key]
+
+    def _keys(self, indices: Any, sizes: Sequence[int]) -> list[Any]:
+        """An index for each dimension; a single channel needs none."""
+        keys = list(indices) if is_list(indices) else [] if indices is None else [indices]
+        if not keys and prod(sizes) == 1:
+            keys = [0] * len(sizes)
+        if len(keys) != len(self.size):
+            refuse(f"{self!r} has {len(self.size)} dimensions, and {len(keys)} indices are given")
+        for key, size in zip(keys, sizes, strict=True):
+            if not is_integer(key) and not isinstance(key, ScalarValue):
+                refuse(f"an index of a channel is a whole number, not {key!r}")
+            if is_integer(key) and not 0 <= key < size:
+                refuse(f"index {key} is outside of a dimension of {size}, of {self!r}")
+        return keys
 
     def _end(self, op_class: Any, side: str, given: Any, indices: Any) -> None:
         if isinstance(given, Buffer | Tile):
@@ -138,7 +192,7 @@ class Channel:
         if self.depth is not None:
             extra["buffer_resources"] = IntegerAttr(self.depth, i64)
         properties: dict[str, Any] = {"sym_name": self.name, "size": _numbers(self.size)}
-        return build(ChannelOp, attributes=extra, channel_type=StringAttr(self.channel_type), **properties)
+        return build(ChannelOp, attributes=extra, channel_type=StringAttr(self.channel_type or SYMMETRIC), **properties)
 
     def __repr__(self) -> str:
         return f"<channel {self.name}{self.size}>"
@@ -157,6 +211,14 @@ def _sizes(what: str, given: Any) -> list[int] | None:
     if not is_list(given) or not all(is_integer(size) and size > 0 for size in given):
         refuse(f"{what} of a channel is a list of numbers above 0, not {given!r}", (None, f"such as `{what}=[4]`"))
     return [int(size) for size in given]
+
+
+def _number(keys: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Which channel of a bundle it is."""
+    number: Any = 0
+    for key, size in zip(keys, sizes, strict=True):
+        number = key if is_integer(number) and number == 0 else key + number * size
+    return number
 
 
 def _bundle_index(key: Any) -> SSAValue:

@@ -386,15 +386,16 @@ def shared(shape: Any, dtype: Any = f32) -> Array:
     home = current().inner("segment", "launch")
     if home is None:
         refuse("memory of a block is for blocks", (None, "allocate it in a function under `@air.launch(...)`"))
-    return _allocated(home, shape_of(shape), as_dtype(dtype), MemorySpace.L2)
+    return allocated(home, shape_of(shape), as_dtype(dtype), MemorySpace.L2)
 
 
 def private(shape: Any, dtype: Any = f32) -> Array:
     """An array of a known `shape` and a `dtype` that each lane has for itself; small ones become registers."""
-    return _allocated(in_herd("memory of a lane"), shape_of(shape), as_dtype(dtype), MemorySpace.L1)
+    return allocated(in_herd("memory of a lane"), shape_of(shape), as_dtype(dtype), MemorySpace.L1)
 
 
-def _allocated(home: OpenLevel, shape: Shape, dtype: DType, space: MemorySpace) -> Array:
+def allocated(home: OpenLevel, shape: Shape, dtype: DType, space: MemorySpace) -> Array:
+    """An array that a level has for as long as it runs."""
     type = buffer_type(shape, dtype, _space(space))
     made = at_start(home.block, lambda: build(ops.AllocOp, results=[type]).results[0])
     return Array(made, dtype, shape)
@@ -593,8 +594,16 @@ def cooperative_copy(target: Array, source: Region, fill: Any = 0) -> None:
     if prod(shape) != product_of(target.shape):
         refuse(f"a part of {' x '.join(map(str, shape))} does not fill {target!r}")
     barrier()
-    if is_integer(count) and prod(shape) <= MOST_UNROLLED * count:
-        layout = TileLayout(shape, count)
+    copy_elements(Region.whole(target), source, number, count, fill)
+    barrier()
+
+
+def copy_elements(target: Region, source: Region, number: ScalarValue, count: Any, fill: Any = 0) -> None:
+    """Copy a part of an array to one that has as many elements, of which lane `number` of `count` copies some."""
+    shape = source.shape
+    total = product_of(shape)
+    if is_integer(count) and is_integer(total) and total <= MOST_UNROLLED * count:
+        layout = TileLayout(source.known_shape(), count)
         for slot in range(layout.slots):
             indices = layout.indices(slot, number)
             there = layout.is_there(slot, number)
@@ -604,13 +613,18 @@ def cooperative_copy(target: Array, source: Region, fill: Any = 0) -> None:
                 with if_(there, hasElse=False):
                     _copy_element(target, source, indices, fill)
     else:
-        for place in for_(number, prod(shape), count):
+        for place in for_(number, total, count):
             _copy_element(target, source, _split_value(place, shape), fill)
-    barrier()
 
 
-def _copy_element(target: Array, source: Region, indices: Sequence[Any], fill: Any) -> None:
+def _copy_element(target: Region, source: Region, indices: Sequence[Any], fill: Any) -> None:
     value = guarded_load(source.array, source.keys(indices), inside(source, indices), fill)
     # leading dimensions of one element need not be written
-    keys = [0] * (target.ndim - len(indices)) + list(indices)[-target.ndim :]
-    target.set_element(keys, value)
+    rank = len(target.shape)
+    own = [0] * (rank - len(indices)) + list(indices)[-rank:]
+    condition = inside(target, own)
+    if condition is None:
+        target.array.set_element(target.keys(own), value)
+    else:
+        with if_(condition, hasElse=False):
+            target.array.set_element(target.keys(own), value)

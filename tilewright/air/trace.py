@@ -47,6 +47,8 @@ class OpenLevel:
     lane: ScalarValue | None = None
     made: dict[str, Any] = field(default_factory=dict[str, Any])
     """What is made once in a body, by name."""
+    checks: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    """Done when the body is built."""
 
 
 @dataclass

@@ -304,9 +304,10 @@ class InsertionPoint(metaclass=_Current):
 
     def __init__(self, where: Any):
         """At the end of a block, or before an operation."""
-        # upstream takes handles of blocks and of operations alike
-        where = getattr(where, "block", where)
-        where = getattr(where, "op", where)
+        if not isinstance(where, Operation):
+            # upstream takes handles of blocks and of operations alike
+            where = getattr(where, "block", where)
+            where = getattr(where, "op", where)
         self.before: Operation | None = where if isinstance(where, Operation) else None
         found = self.before.parent if self.before is not None else where
         if not isinstance(found, Block):
