@@ -122,8 +122,8 @@ def test_waves_of_a_herd_send_to_each_other(chip: str) -> None:
     assert np.array_equal(in_segment(body).compile(chip, **RACES)(given), np.roll(stamped, (1, 1), (0, 1)))
 
 
-def test_a_broadcast_reaches_all_ends() -> None:
-    source, result = air.tensor([2, 32], air.f32), air.tensor([2, 4, 32], air.f32)
+def test_a_broadcast_of_all_waves_reaches_all_ends() -> None:
+    source, result = air.tensor([2, 300], air.f32), air.tensor([2, 4, 300], air.f32)
     rows = air.channel("rows", size=[2, 1], broadcast_shape=[2, 4])
 
     def body() -> None:
@@ -132,11 +132,11 @@ def test_a_broadcast_reaches_all_ends() -> None:
 
         @air.herd((2, 4))
         def _(x, y):
-            part = air.alloc([32])
+            part = air.alloc([300])
             rows.get(part, indices=[x, y])
             result[x, y, :] = part[:] + y.astype(air.f32)
 
-    given = numbers(2, 32, dtype=np.float32)
+    given = numbers(2, 300, dtype=np.float32)
     assert np.array_equal(
         in_segment(body).compile(**RACES)(given), given[:, None] + np.arange(4, dtype=np.float32)[:, None]
     )
