@@ -93,6 +93,8 @@ class Stream:
             # how long they are is known when all of the launch is
             type = buffer_type([rows, rows], dtype)
             self._alloc = build(gpu.AllocOp, results=[type], dynamic_sizes=[rows, as_index(0)])
+        with InsertionPoint(launch.op.next_op or launch.op.parent):
+            build(gpu.DeallocOp, memref=self._alloc.memref)
         self._room = Array(self._alloc.memref, dtype, (rows, rows))
         self._most: list[Size] = [0] * puts
         self._written, self._taken = at_start(launch.block, lambda: (_zeros(launch, puts), _zeros(launch, gets)))

@@ -215,6 +215,23 @@ def test_launches_have_channels_of_their_own_and_types_streams_of_their_own() ->
     assert np.array_equal(a, c) and np.array_equal(b, d) and a[1] == b[1] == 1
 
 
+def test_room_for_a_launch_is_given_back() -> None:
+    @air.jit
+    def again(a, b):
+        c = air.channel("c")
+        for _ in air.sequential(50):
+
+            @air.launch(air.cdiv(a.shape[0], 1024))
+            def _(block):
+                c.put(a[block * 1024 : (block + 1) * 1024])
+                c.get(b[block * 1024 : (block + 1) * 1024])
+
+    a = numbers(10000, dtype=np.float32)
+    b = np.zeros_like(a)
+    again.options(settings={"memory": "200000"})(a, b)
+    assert np.array_equal(a, b)
+
+
 def never_put(c: Any, d: Any, a: Any) -> None:
     c.get(a)
 
