@@ -12,6 +12,7 @@ from tilewright.support.lazy import lazy_names, listed_names
 if TYPE_CHECKING:
     from tilewright.air import library as library
     from tilewright.air import ops as ops
+    from tilewright.air import types as types
     from tilewright.air.arrays import Array as Array
     from tilewright.air.arrays import Region as Region
     from tilewright.air.atomics import atomic_add as atomic_add
@@ -28,24 +29,14 @@ if TYPE_CHECKING:
     from tilewright.air.atomics import atomic_xor as atomic_xor
     from tilewright.air.atomics import fence as fence
     from tilewright.air.atomics import wait_until as wait_until
-    from tilewright.air.dtypes import DType as DType
-    from tilewright.air.dtypes import bf16 as bf16
-    from tilewright.air.dtypes import f16 as f16
-    from tilewright.air.dtypes import f32 as f32
-    from tilewright.air.dtypes import f64 as f64
-    from tilewright.air.dtypes import i8 as i8
-    from tilewright.air.dtypes import i16 as i16
-    from tilewright.air.dtypes import i32 as i32
-    from tilewright.air.dtypes import i64 as i64
-    from tilewright.air.dtypes import ui8 as ui8
-    from tilewright.air.dtypes import ui16 as ui16
-    from tilewright.air.dtypes import ui32 as ui32
-    from tilewright.air.dtypes import ui64 as ui64
     from tilewright.air.escapes import inline_asm as inline_asm
     from tilewright.air.escapes import intrinsic as intrinsic
     from tilewright.air.escapes import print_line as print_line
+    from tilewright.air.extern_kernels import ExternKernel as ExternKernel
+    from tilewright.air.extern_kernels import extern as extern
     from tilewright.air.functions import Jit as Jit
     from tilewright.air.functions import jit as jit
+    from tilewright.air.levels import Scope as Scope
     from tilewright.air.levels import cdiv as cdiv
     from tilewright.air.levels import herd as herd
     from tilewright.air.levels import launch as launch
@@ -56,6 +47,7 @@ if TYPE_CHECKING:
     from tilewright.air.levels import world_size as world_size
     from tilewright.air.levels import yield_ as yield_
     from tilewright.air.messages import Channel as Channel
+    from tilewright.air.messages import Token as Token
     from tilewright.air.messages import array as array
     from tilewright.air.messages import channel as channel
     from tilewright.air.messages import copy as copy
@@ -63,6 +55,10 @@ if TYPE_CHECKING:
     from tilewright.air.messages import fill as fill
     from tilewright.air.messages import peer as peer
     from tilewright.air.messages import symmetric as symmetric
+    from tilewright.air.messages import wait as wait
+    from tilewright.air.micro_tiles import MicroTile as MicroTile
+    from tilewright.air.micro_tiles import PackedShape as PackedShape
+    from tilewright.air.micro_tiles import micro_tile as micro_tile
     from tilewright.air.ops import clip as clip
     from tilewright.air.ops import exp as exp
     from tilewright.air.ops import fma as fma
@@ -97,6 +93,19 @@ if TYPE_CHECKING:
     from tilewright.air.tiles import shared as shared
     from tilewright.air.tiles import store as store
     from tilewright.air.tiles import zeros as zeros
+    from tilewright.air.types import DType as DType
+    from tilewright.air.types import bf16 as bf16
+    from tilewright.air.types import f16 as f16
+    from tilewright.air.types import f32 as f32
+    from tilewright.air.types import f64 as f64
+    from tilewright.air.types import i8 as i8
+    from tilewright.air.types import i16 as i16
+    from tilewright.air.types import i32 as i32
+    from tilewright.air.types import i64 as i64
+    from tilewright.air.types import ui8 as ui8
+    from tilewright.air.types import ui16 as ui16
+    from tilewright.air.types import ui32 as ui32
+    from tilewright.air.types import ui64 as ui64
     from tilewright.air.vectors import Vector as Vector
     from tilewright.air.vectors import broadcast as broadcast
     from tilewright.air.vectors import vector as vector
@@ -116,24 +125,26 @@ _HOMES = {
         atomic_add atomic_and atomic_cas atomic_exchange atomic_load atomic_max atomic_min atomic_or atomic_store
         atomic_sub atomic_wait atomic_xor fence wait_until
     """,
-    "dtypes": "DType bf16 f16 f32 f64 i8 i16 i32 i64 ui8 ui16 ui32 ui64",
     "escapes": "inline_asm intrinsic print_line",
+    "extern_kernels": "ExternKernel extern",
     "functions": "Jit jit",
     "waves": "barrier lane lanes shuffle wave",
-    "levels": "cdiv herd launch rank rank_number segment sequential world_size yield_",
-    "messages": "Channel array channel copy dma fill peer symmetric",
+    "levels": "Scope cdiv herd launch rank rank_number segment sequential world_size yield_",
+    "messages": "Channel Token array channel copy dma fill peer symmetric wait",
+    "micro_tiles": "MicroTile PackedShape micro_tile",
     "ops": "clip exp fma log maximum minimum rsqrt sqrt tanh where",
     "program": "AirProgram ArgumentError RankReport RunResult compile lanes_of split_passes",
     "tensors": "CompiledKernel Symbol Tensor symbol tensor",
     "tile_products": "dot",
     "tiles": "Buffer Tile alloc arange dealloc full load private shared store zeros",
+    "types": "DType bf16 f16 f32 f64 i8 i16 i32 i64 ui8 ui16 ui32 ui64",
     "vectors": "Vector broadcast vector vload vstore",
 }
 """Names by the module that they come from."""
 _NAMES = {
     **{name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names.split()},
     **{name: f"tilewright.iron.builders.control:{name}" for name in ("else_", "if_")},
-    **{name: f"{__name__}.{name}" for name in ("library", "ops")},
+    **{name: f"{__name__}.{name}" for name in ("library", "ops", "types")},
 }
 
 _FOR_COMMANDS = {"lanes_of", "split_passes"}

@@ -231,11 +231,12 @@ def traced(
     target: GpuTarget,
     lanes: int,
     backend: str,
+    kernels: Mapping[str, Callable[..., Any]] | None = None,
 ) -> AirProgram:
-    """The program that a function becomes for arguments of these kinds."""
+    """The program that a function becomes for arguments of these kinds; `kernels` stand in for those of others."""
     code = inspect.unwrap(function).__code__
     place = FileLineColLoc(StringAttr(code.co_filename), IntAttr(code.co_firstlineno), IntAttr(1))
-    with tracing(target, lanes, backend) as trace:
+    with tracing(target, lanes, backend, kernels) as trace:
         with at(place):
             name: Any = {"sym_name": function.__name__}
             type = FunctionType.from_lists([kind.type for kind in kinds], [])

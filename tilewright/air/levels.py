@@ -7,7 +7,8 @@ to it: operations of these levels see nothing else.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from itertools import product
 from math import prod
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current, is_tracing
-from tilewright.device.gpu_targets import MOST_CLUSTERED
+from tilewright.air.trace import OpenLevel, TileLanes, call_runtime, current, in_herd, is_tracing
+from tilewright.device.gpu_targets import GPU_TARGETS, MOST_CLUSTERED
 from tilewright.dialects import arith
 from tilewright.dialects._syntax import INDEX
 from tilewright.dialects.air.hierarchy import Hierarchy
@@ -35,7 +36,7 @@ from tilewright.iron.builders.types import is_integer, is_list
 from tilewright.support.tracebacks import user_facing
 
 if TYPE_CHECKING:
-    from tilewright.air.tensors import CompiledKernel, Declared, TensorProgram
+    from tilewright.air.tensors import BuiltLaunch, CompiledKernel, Declared, TensorProgram
 
 Size = Any
 """A whole number of Python, or one of the program."""
@@ -49,7 +50,7 @@ def cdiv(size: Size, by: Size) -> Size:
 
 
 class Scope:
-    """Memory of a level, for `air.alloc`."""
+    """Memory for `air.alloc`, of a `kind`: "shared" by the waves of the level `owner`, or "private" to each."""
 
     def __init__(self, kind: str, owner: LevelContext):
         self.kind, self.owner = kind, owner
@@ -197,6 +198,21 @@ def _claimed() -> Declared:
     return claimed()
 
 
+AUTO = "auto"
+"""A target: that of the backend."""
+
+
+def checked_chip(chip: str | None) -> str | None:
+    """A GPU that is known by such a name, or none."""
+    if chip is not None and chip not in GPU_TARGETS:
+        is_npu = chip.startswith("npu")
+        refuse(
+            f"{chip!r} is {'an NPU' if is_npu else 'unknown'}, and a launch here is for a GPU",
+            (None, f'give "{AUTO}" for that of the backend, or one of {", ".join(GPU_TARGETS)}'),
+        )
+    return chip
+
+
 MOST_RESIDENT = 32
 """Blocks that a multiprocessor takes at most."""
 
@@ -264,32 +280,56 @@ class LaunchContext(LevelContext):
         self._program = TensorProgram(self.name or "kernel", self._declared, build)
         return body
 
-    def _over_tensors(self) -> TensorProgram:
+    def _over_tensors(self, kernels: Any = None) -> TensorProgram:
         if self._program is None:
             refuse(
                 "this launch is no program by itself, which is one over tensors, with a body",
                 (None, "declare `air.tensor(shape, dtype)` before the launch"),
                 at=self._location,
             )
-        return self._program
+        from tilewright.air.extern_kernels import checked_kernels
+
+        return replace(self._program, kernels=checked_kernels(kernels))
 
     @property
     def search_space(self) -> dict[str, int]:
         """The values of the symbols that were declared for it."""
         return self._over_tensors().search_space
 
-    def mlir(self, target: str | None = None, **options: Any) -> str:
-        """What it becomes for the chip `target`, as text; `options` are those of `@air.jit`."""
-        return self._over_tensors().mlir(self._options(target, options))
+    def mlir(
+        self, target: str | None = None, kernels: Mapping[str, Callable[..., Any]] | None = None, **options: Any
+    ) -> str:
+        """What it becomes for the chip `target`, as text; `kernels` and `options` are as in `compile`."""
+        return self._over_tensors(kernels).mlir(self._options(target, options))
 
-    def compile(self, target: str | None = None, **options: Any) -> CompiledKernel:
-        """A function of arrays, for the chip `target`; `options` are those of `@air.jit`."""
+    def build(
+        self, target: str | None = None, kernels: Mapping[str, Callable[..., Any]] | None = None, **options: Any
+    ) -> BuiltLaunch:
+        """What it becomes for the chip `target`, the launch's own from then on, to be printed or compiled.
+
+        `kernels` and `options` are as in `compile`.
+        """
+        from tilewright.air.tensors import BuiltLaunch
+
+        built = BuiltLaunch(self._over_tensors(kernels), self._options(target, options))
+        self.target = built.target
+        return built
+
+    def compile(
+        self, target: str | None = None, kernels: Mapping[str, Callable[..., Any]] | None = None, **options: Any
+    ) -> CompiledKernel:
+        """A function of arrays, for the chip `target`, or by default ("auto") for that of the backend.
+
+        `kernels` are functions that stand in for those of object files (`air.extern`), by name; `options` are those of
+        `@air.jit`.
+        """
         from tilewright.air.tensors import CompiledKernel
 
-        return CompiledKernel(self._over_tensors(), self._options(target, options))
+        return CompiledKernel(self._over_tensors(kernels), self._options(target, options))
 
     def _options(self, target: str | None, options: dict[str, Any]) -> dict[str, Any]:
-        return {**options, "chip": target or options.get("chip") or self.target}
+        chip = target or options.get("chip") or self.target
+        return {**options, "chip": None if chip == AUTO else checked_chip(chip)}
 
     def _emit(self, body: Callable[..., Any]) -> None:
         self._check(body, len(self.counts) if self._has_grid else 0)
@@ -379,16 +419,26 @@ BLOCK_WAVES = 4
 class HerdContext(LevelContext):
     """Waves of a block, one for each point of a `grid`; where there are more points, waves take several in turn.
 
-    `name` is its name in the program, `shape` how many waves there are.
+    `name` is its name in the program, `shape` how many waves there are, as far as a block has so many.
     """
 
     kind, operation = "herd", HerdOp
 
     def __init__(self, grid: Any, name: str | None = None, shape: Sequence[int] | None = None):
         super().__init__(grid, name)
-        self.shape = None if shape is None else tuple(shape)
+        self.shape = None if shape is None else self._checked_shape(shape)
         self.shares_tiles = False
         """Whether tiles are divided among all waves."""
+
+    def _checked_shape(self, given: Any) -> tuple[int, ...]:
+        """So many waves as take the points of the grid in turns, each as many."""
+        sizes: Any = given if is_list(given) else [given]
+        if len(sizes) != len(self.counts) or not all(
+            is_integer(size) and size >= 1 and (not is_integer(count) or count % size == 0)
+            for size, count in zip(sizes, self.counts, strict=False)
+        ):
+            refuse(f"a shape of {list(sizes)} waves does not divide {list(self.counts)}")
+        return tuple(int(size) for size in sizes)
 
     def private(self) -> Scope:
         """Memory of a wave, divided among its lanes (L1)."""
@@ -433,18 +483,17 @@ class HerdContext(LevelContext):
         outer.body(in_block)
 
     def _emit_turns(self, body: Callable[..., Any], counts: list[int]) -> None:
-        most = min(MOST_WAVES, current().target.max_block_threads // current().lanes)
+        room = current().target.max_block_threads // current().lanes
         physical = list(self.shape or counts)
-        if len(physical) != len(counts) or any(size < 1 or c % size for size, c in zip(physical, counts, strict=False)):
-            refuse(f"a shape of {physical} waves does not divide {counts}", at=self._location)
-        if self.shape is None:
+        if self.shape is None or prod(physical) > room:
             for dimension in range(len(physical)):
-                room = most // (prod(physical) // physical[dimension])
+                most = min(MOST_WAVES, room) // (prod(physical) // physical[dimension])
                 size = physical[dimension]
-                physical[dimension] = max(n for n in range(1, size + 1) if size % n == 0 and n <= max(room, 1))
+                physical[dimension] = max(n for n in range(1, size + 1) if size % n == 0 and n <= max(most, 1))
         turns = [count // size for count, size in zip(counts, physical, strict=True)]
 
         def in_wave(ids: list[ScalarValue]) -> None:
+            in_herd("a turn").grid = tuple(counts)
             self._take_turns(body, ids, turns)
 
         names = list(inspect.signature(body).parameters)
@@ -455,6 +504,7 @@ class HerdContext(LevelContext):
 
         def take(dimension: int, points: list[ScalarValue]) -> None:
             if dimension == len(turns):
+                in_herd("a turn").point = points
                 body(*points)
             elif turns[dimension] == 1:
                 take(dimension + 1, [*points, ids[dimension]])
@@ -559,14 +609,23 @@ launch, segment, herd, rank = LaunchContext, SegmentContext, HerdContext, RankCo
 
 
 def sequential(
-    start: Any, stop: Any = None, step: Any = None, iter_args: Sequence[Any] | None = None
+    start: Any, stop: Any = None, step: Any = None, iter_args: Sequence[Any] | None = None, name: str | None = None
 ) -> Generator[Any]:
-    """A loop of the program from `start` to `stop` by `step`, as Python's `range` has them.
+    """A loop of the program from `start` to `stop` by `step`, as Python's `range` has them; `name` is of its variable.
 
     What is in `iter_args` goes from each turn to the next: `for i, carried, results in ...`, and the body ends with
     `air.yield_([...])`.
     """
-    return for_(start, stop, step, iter_args)
+    if is_integer(step) and step < 1:
+        refuse(f"a loop goes up, and not by {step}", (None, "count what is done, and compute the place from it"))
+    return for_(start, stop, step, iter_args) if name is None else _named(for_(start, stop, step, iter_args), name)
+
+
+def _named(loop: Generator[Any], name: str) -> Generator[Any]:
+    for turn in loop:
+        variable: ScalarValue = turn if isinstance(turn, ScalarValue) else turn[0]
+        variable.ssa.name_hint = name
+        yield turn
 
 
 def yield_(values: Any = ()) -> None:

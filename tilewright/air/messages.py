@@ -22,8 +22,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
+from tilewright.air.block_memory import BlockArray
 from tilewright.air.dtypes import DType, as_dtype, f32
 from tilewright.air.levels import rank_number, world_size
+from tilewright.air.micro_tiles import PackedShape
 from tilewright.air.streams import Stream
 from tilewright.air.tiles import Buffer, Tile, as_tile, cooperative_copy, load, store_tile
 from tilewright.air.trace import at_start, call_runtime, current, declared
@@ -82,6 +84,23 @@ def dma(target: Any, source: Any) -> None:
     build(DmaMemcpyNdOp, **access_lists(into, "dst"), **access_lists(out, "src"))
 
 
+class Token:
+    """Something that was written down and is done: the line behind it may rely on that already."""
+
+
+def wait(*tokens: Token) -> Token:
+    """Say that `tokens` are done, which they are when they are there."""
+    check_tokens(tokens)
+    return Token()
+
+
+def check_tokens(given: Any) -> None:
+    """Refuse to wait for what is no token."""
+    for token in () if given is None else given if is_list(given) else [given]:
+        if not isinstance(token, Token):
+            refuse(f"one waits for tokens, not for {token!r}", (None, "`ops.load` and `ops.store` give some"))
+
+
 @user_facing
 class Channel:
     """A channel, or an array of them; `put` sends and `get` receives.
@@ -115,21 +134,32 @@ class Channel:
                 "a broadcast has as many dimensions as the channels have", (None, "`size=[n, 1]` goes with `[n, n]`")
             )
 
-    def put(self, source: Any, indices: Any = ()) -> None:
+    def put(self, source: Any, indices: Any = (), *, pack: PackedShape | None = None, dependency: Any = None) -> Token:
         """Send `source` through the channel at `indices`: a part of an array, within a block also a tile or a buffer.
 
-        Between ranks it waits while the channel is full.
+        With `pack`, a shape of `air.micro_tile`, a part of an array goes micro tile by micro tile. A `dependency` is a
+        token, or some of them: what it stands for is done by now. Between ranks it waits while the channel is full.
         """
+        check_tokens(dependency)
         if self._is_of_ranks:
+            if pack is not None:
+                refuse("between ranks messages are not packed", (None, "leave `pack` out"))
             self._end(ChannelPutOp, "src", source, indices)
         else:
             keys = self._keys(indices, self.size)
             given = as_tile(source)
             part = given if isinstance(given, Tile) else region_of(given, "a channel's `put`")
+            if pack is not None:
+                part = _packed(part, pack)
             self._stream(given.dtype).put(part, _number(keys, self.size))
+        return Token()
 
-    def get(self, target: Any, indices: Any = ()) -> None:
-        """Receive what is next in the channel at `indices` into `target`, a part of an array or a buffer."""
+    def get(self, target: Any, indices: Any = (), *, dependency: Any = None) -> Token:
+        """Receive what is next in the channel at `indices` into `target`, a part of an array or a buffer.
+
+        A `dependency` is a token, or some of them: what it stands for is done by now.
+        """
+        check_tokens(dependency)
         if self._is_of_ranks:
             self._end(ChannelGetOp, "dst", target, indices)
         else:
@@ -138,6 +168,7 @@ class Channel:
             from_ = [0 if size == 1 else key for key, size in zip(keys, self.size, strict=True)]
             into = target if isinstance(target, Buffer) else region_of(target, "a channel's `get`")
             self._stream(into.dtype).get(into, _number(from_, self.size), _number(keys, ends))
+        return Token()
 
     @property
     def _ends(self) -> list[int]:
@@ -211,6 +242,15 @@ def _sizes(what: str, given: Any) -> list[int] | None:
     if not is_list(given) or not all(is_integer(size) and size > 0 for size in given):
         refuse(f"{what} of a channel is a list of numbers above 0, not {given!r}", (None, f"such as `{what}=[4]`"))
     return [int(size) for size in given]
+
+
+def _packed(part: Any, pack: Any) -> Region:
+    if not isinstance(pack, PackedShape) or not isinstance(part, Region):
+        refuse(
+            f"what is packed is a part of an array, by a shape, and not {part!r} by {pack!r}",
+            (None, "such as `put(b[k : k + 96, :], pack=air.micro_tile(1, 16, 8).b(96, 48))`"),
+        )
+    return pack.walk(part)
 
 
 def _number(keys: Sequence[Any], sizes: Sequence[int]) -> Any:
@@ -358,8 +398,10 @@ def _plain(given: Array) -> SSAValue:
 
 
 def is_shared(given: Any) -> bool:
-    """Whether an array is in memory of the block."""
-    return isinstance(given, Array) and memory_space(ssa_of(given).type) == MemorySpace.L2
+    """Whether the waves of a block share an array."""
+    return isinstance(given, BlockArray) or (
+        isinstance(given, Array) and memory_space(ssa_of(given).type) == MemorySpace.L2
+    )
 
 
 def _copy_in_kernel(target: Any, source: Any, fill: Any = 0) -> None:

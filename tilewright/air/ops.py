@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.air import atomics
-from tilewright.air.messages import copy, move
-from tilewright.air.tile_products import dot
+from tilewright.air import atomics, tile_products
+from tilewright.air.messages import Token, check_tokens, copy, move, wait
 from tilewright.air.tiles import Tile, combine, reduced
 from tilewright.iron import math
+from tilewright.iron.builders.location import refuse
 
 __all__ = [
+    "Token",
     "atomic_add",
     "clip",
     "copy",
@@ -39,20 +40,52 @@ __all__ = [
     "store",
     "sum",
     "tanh",
+    "wait",
     "where",
 ]
 
 atomic_add = atomics.atomic_add
 
 
-def load(target: Any, source: Any, fill: Any = 0) -> None:
-    """Bring a part of an array into a buffer, or into memory of the block; what is outside of the array is `fill`."""
+def load(target: Any, source: Any, fill: Any = 0, *, dependency: Any = None) -> Token:
+    """Bring a part of an array into a buffer, or into memory of the block; what is outside of the array is `fill`.
+
+    A `dependency` is a token, or some of them: what it stands for is done by now.
+    """
+    check_tokens(dependency)
     move(target, source, fill)
+    return Token()
 
 
-def store(source: Any, target: Any) -> None:
-    """Take what a buffer or memory of the block holds to a part of an array, as far as it is in the array."""
+def store(source: Any, target: Any, *, dependency: Any = None) -> Token:
+    """Take what a buffer or memory of the block holds to a part of an array, as far as it is in the array.
+
+    A `dependency` is a token, or some of them: what it stands for is done by now.
+    """
+    check_tokens(dependency)
     move(target, source)
+    return Token()
+
+
+def dot(
+    a: Any,
+    b: Any,
+    acc: Any = None,
+    *,
+    transpose_b: bool = False,
+    precision: str = "f32",
+    dependency: Any = None,
+    kernel: str | None = None,
+) -> Any:
+    """Products of rows of `a` with columns of `b`, as `air.dot` makes them; a token where they are added to `acc`.
+
+    A `dependency` is a token, or some of them; `kernel` names a function of AIE cores that does it there.
+    """
+    check_tokens(dependency)
+    if not isinstance(kernel, str | None):
+        refuse(f"a kernel has a name, and is not {kernel!r}", (None, "leave it out: GPUs need none"))
+    products = tile_products.dot(a, b, acc, transpose_b=transpose_b, precision=precision)
+    return products if acc is None else Token()
 
 
 def _elementwise(name: str, doc: str) -> Any:
@@ -99,9 +132,13 @@ def silu(x: Any) -> Any:
     return x * sigmoid(x)
 
 
+GELU_SQRT_2_OVER_PI, GELU_BETA = 0.7978845608028654, 0.044715
+"""Factors of the polynomial, and of its cube."""
+
+
 def gelu(x: Any) -> Any:
     """`x` by the normal distribution function of it, as the tanh of a polynomial."""
-    return 0.5 * x * (tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)) + 1.0)
+    return 0.5 * x * (tanh(GELU_SQRT_2_OVER_PI * (x + GELU_BETA * x * x * x)) + 1.0)
 
 
 def sum(tile: Tile) -> Any:

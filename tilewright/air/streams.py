@@ -15,22 +15,22 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from tilewright.air.arrays import Array, Region, Size, buffer_type, product_of, short_name
 from tilewright.air.atomics import atomic_load, atomic_store, atomic_wait, fence
+from tilewright.air.block_memory import allocated, before_launch, block_number, launch_memory
 from tilewright.air.dtypes import DType, i32
-from tilewright.air.tiles import Buffer, Tile, allocated, copy_elements, load, store_tile
+from tilewright.air.tiles import Buffer, Tile, copy_elements, load, store_tile
 from tilewright.air.trace import OpenLevel, at_start, current
 from tilewright.air.waves import barrier, thread_numbers
 from tilewright.dialects import memref as ops
 from tilewright.dialects import scf
 from tilewright.dialects.air.hierarchy import Hierarchy
 from tilewright.dialects.air.types import MemorySpace
-from tilewright.dialects.gpu import memory as gpu
 from tilewright.ir.diagnostics import location_of
 from tilewright.iron import math
 from tilewright.iron.builders.arithmetic import constant_of
 from tilewright.iron.builders.control import for_, if_
 from tilewright.iron.builders.handles import ssa_of
 from tilewright.iron.builders.location import refuse, user_location
-from tilewright.iron.builders.operations import InsertionPoint, build, is_inside
+from tilewright.iron.builders.operations import InsertionPoint, is_inside
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.iron.builders.types import is_integer
 from tilewright.support.tracebacks import user_facing
@@ -87,14 +87,11 @@ class Stream:
         self.name, self.dtype, self._puts = name, dtype, puts
         launch = current().inner("launch")
         assert launch is not None, "channels are in kernels"
-        self._launch, self._op = launch, cast(Hierarchy, launch.op)
-        with InsertionPoint(launch.op):
-            rows = as_index(product_of([ScalarValue(extent) for extent in self._op.extents])) * puts
+        self._launch = launch
+        with before_launch(launch) as blocks:
+            rows = blocks * puts
             # how long they are is known when all of the launch is
-            type = buffer_type([rows, rows], dtype)
-            self._alloc = build(gpu.AllocOp, results=[type], dynamic_sizes=[rows, as_index(0)])
-        with InsertionPoint(launch.op.next_op or launch.op.parent):
-            build(gpu.DeallocOp, memref=self._alloc.memref)
+            self._alloc = launch_memory(launch, buffer_type([rows, rows], dtype), [rows, as_index(0)])
         self._room = Array(self._alloc.memref, dtype, (rows, rows))
         self._most: list[Size] = [0] * puts
         self._written, self._taken = at_start(launch.block, lambda: (_zeros(launch, puts), _zeros(launch, gets)))
@@ -130,10 +127,8 @@ class Stream:
         lanes.set(self._taken, end, behind, "relaxed")
 
     def _message(self, number: Any, before: Any, shape: Sequence[Size]) -> Region:
-        block: Any = 0
-        for id, size in zip(self._op.ids, self._op.size_arguments, strict=True):
-            block = ScalarValue(id) + block * ScalarValue(size)
-        return Region.whole(Message(self._room, as_index(block) * self._puts + number, before, shape))
+        row = block_number(self._launch) * self._puts + number
+        return Region.whole(Message(self._room, row, before, shape))
 
     def _check_put(self, number: Any) -> None:
         """Refuse to wait for what nobody puts: what a herd gets is put before it ends, other things before they are
@@ -252,7 +247,7 @@ def _count(shape: Sequence[Size]) -> Any:
 
 def _zeros(launch: OpenLevel, count: int) -> Array:
     """Numbers of a block, all 0 before anything else is done."""
-    made = allocated(launch, (count,), i32, MemorySpace.L2)
+    made = Array(allocated(launch, (count,), i32, MemorySpace.L2), i32, (count,))
     number, lanes = thread_numbers()
     for place in for_(number, count, lanes):
         made[place] = 0

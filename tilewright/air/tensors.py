@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, NoReturn, cast
 
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 
 from tilewright.air.arrays import Array
 from tilewright.air.dtypes import as_dtype
+from tilewright.air.extern_kernels import checked_kernels
 from tilewright.air.functions import ArgumentKind, checked_options, target_of, traced
 from tilewright.air.program import AirProgram
 from tilewright.air.tiles import shape_of
@@ -102,11 +103,15 @@ def _assigned(name: str | None, kind: str) -> str:
 
 @dataclass(frozen=True)
 class TensorProgram:
-    """A launch over what was `declared` before it, under a `name`; `body` builds it."""
+    """A launch over what was `declared` before it, under a `name`; `body` builds it.
+
+    `kernels` are functions that stand in for those of object files.
+    """
 
     name: str
     declared: Declared
     body: Callable[[], Any]
+    kernels: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -132,10 +137,30 @@ class TensorProgram:
         build.__name__ = self.name
         kinds = [ArgumentKind(tensor.dtype, tensor.ndim) for tensor in tensors]
         with _tracing:
-            return traced(build, [tensor.name for tensor in tensors], kinds, {}, *target_of(options))
+            return traced(build, [tensor.name for tensor in tensors], kinds, {}, *target_of(options), self.kernels)
 
     def mlir(self, options: dict[str, Any]) -> str:
         return module_text(self.traced(options).module)
+
+
+@user_facing
+class BuiltLaunch:
+    """A launch over tensors, `program`, with `options`, which is traced when it is printed, as MLIR, or compiled.
+
+    `target` is the GPU that it is for.
+    """
+
+    def __init__(self, program: TensorProgram, options: dict[str, Any]):
+        self._program, self._options = program, options
+        self.target = target_of(options)[0].chip
+
+    def compile(self, kernels: Mapping[str, Callable[..., Any]] | None = None, **options: Any) -> CompiledKernel:
+        """A function of arrays; `kernels` and `options` are added to those that it was built with."""
+        program = replace(self._program, kernels={**self._program.kernels, **checked_kernels(kernels)})
+        return CompiledKernel(program, {**self._options, **options})
+
+    def __str__(self) -> str:
+        return self._program.mlir(self._options)
 
 
 @user_facing
@@ -173,10 +198,9 @@ class CompiledKernel:
         if len(arrays) != len(self.inputs):
             names = ", ".join(tensor.name for tensor in self.inputs)
             raise ArgumentError(f"the kernel takes {len(self.inputs)} arrays ({names}), not {len(arrays)}")
-        for tensor, given in zip(self.inputs, arrays, strict=True):
-            _check_array(tensor, given)
+        given = [_elements(*pair) for pair in zip(self.inputs, arrays, strict=True)]
         made = [np.zeros(tensor.shape, tensor.dtype) for tensor in self.outputs]
-        inputs, outputs = iter(arrays), iter(made)
+        inputs, outputs = iter(given), iter(made)
         arguments = [next(outputs if is_written else inputs) for _, is_written in self._tensors]
         options = {name: self._options[name] for name in ("ranks", "timeout", "show", "check") if name in self._options}
         self._traced.run_job(self._job.with_arguments(arguments), arguments, **options)
@@ -186,9 +210,16 @@ class CompiledKernel:
         """Say that it is not used any more; nothing is kept on the device between calls."""
 
 
-def _check_array(tensor: Tensor, given: Any) -> None:
-    wanted, found = ((getattr(each, "dtype", None), getattr(each, "shape", None)) for each in (tensor, given))
-    if not isinstance(given, np.ndarray) or found != wanted:
-        sizes = " x ".join(map(str, tensor.shape))
-        shown = f"one of {found[0]}, {found[1]}" if isinstance(given, np.ndarray) else repr(cast("object", given))
-        raise ArgumentError(f"{tensor.name} is an array of {tensor.dtype}, {sizes}, and is given {shown}")
+def _elements(tensor: Tensor, given: Any) -> np.ndarray[Any, Any]:
+    """An array for a tensor; one of as many bytes is taken for what they are."""
+    if isinstance(given, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", given)
+        if (array.dtype, array.shape) == (tensor.dtype, tensor.shape):
+            return array
+        if array.dtype == np.uint8 and array.size == tensor.size * tensor.dtype.itemsize:
+            return np.frombuffer(array.tobytes(), tensor.dtype).reshape(tensor.shape)
+        shown = f"one of {array.dtype}, {array.shape}"
+    else:
+        shown = repr(cast("object", given))
+    sizes = " x ".join(map(str, tensor.shape))
+    raise ArgumentError(f"{tensor.name} is an array of {tensor.dtype}, {sizes}, and is given {shown}")

@@ -14,10 +14,12 @@ from typing import Any, TypeAlias
 
 from tilewright.air.arrays import Array, Region, region_of
 from tilewright.air.atomics import fence
+from tilewright.air.block_memory import BlockArray, room_for
 from tilewright.air.dtypes import DType, bf16, f16, f32, f64, i8, value_type
 from tilewright.air.dtypes import i32 as long
 from tilewright.air.matrix_instructions import multiply
 from tilewright.air.messages import is_shared
+from tilewright.air.micro_tiles import check_product
 from tilewright.air.tiles import (
     Buffer,
     Shape,
@@ -27,7 +29,6 @@ from tilewright.air.tiles import (
     combine,
     load,
     reduced,
-    shared,
     store_tile,
     workers_here,
     zeros,
@@ -98,7 +99,7 @@ def lane_part(part: LanePart, lane: ScalarValue) -> Any:
 
 
 def dot(a: Any, b: Any, acc: Any = None, *, transpose_b: bool = False, precision: str = "f32") -> Any:
-    """Products of rows of `a` with columns of `b`, added to a buffer `acc`, or as a tile of their own.
+    """Products of rows of `a` with columns of `b`, added to `acc`, a buffer or memory, or as a tile of their own.
 
     With `transpose_b` they are with rows of `b`. Either may have one dimension, as for NumPy's `dot`; of two such the
     product is a number. Both are tiles, or parts of arrays; waves that have stored to memory of the block have to meet
@@ -109,6 +110,9 @@ def dot(a: Any, b: Any, acc: Any = None, *, transpose_b: bool = False, precision
     """
     if precision not in PRECISIONS:
         refuse(f"there is no precision {precision!r}", (None, f"there is {', '.join(PRECISIONS)}"))
+    check_product(a, b, acc)
+    if isinstance(acc, Array | Region):
+        return _add_to_memory(dot(a, b, transpose_b=transpose_b, precision=precision), acc)
     left, right = operands = _operand(a), _operand(b, transpose_b)
     *outer, depth = left.shape
     other, *inner = right.shape
@@ -134,6 +138,17 @@ def dot(a: Any, b: Any, acc: Any = None, *, transpose_b: bool = False, precision
     else:
         _add_matrix_products(instruction, factors, total, depth)
     return total[:] if acc is None else total
+
+
+def _add_to_memory(products: Any, acc: Array | Region) -> Any:
+    """Add sums that are there to those in memory: of an array that a herd shares, to the part of its point."""
+    region = acc.here() if isinstance(acc, BlockArray) else region_of(acc, "`air.dot`")
+    if not isinstance(products, Tile):
+        refuse("the product of two lines is a number, and `acc` is memory", (None, "leave `acc` out, and store it"))
+    _check_sums(region, products.shape, {products.dtype})
+    total = load(region, like=products).astype(products.dtype) + products
+    store_tile(total.astype(region.dtype), region)
+    return acc
 
 
 def _operand(given: Any, is_turned: bool = False) -> Operand:
@@ -169,9 +184,9 @@ def _is_fraction(dtype: DType) -> bool:
 
 
 def _check_sums(total: Any, shape: Shape, types: set[DType]) -> None:
-    if not isinstance(total, Buffer) or total.shape != shape:
+    if not isinstance(total, Buffer | Region) or total.shape != shape:
         refuse(
-            f"products of {_sizes(shape)} are added to a buffer of that shape, not to {total!r}",
+            f"products of {_sizes(shape)} are added to a buffer of that shape, not to {_shown(total)}",
             (None, f"make it `air.zeros({shape})`, or leave `acc` out"),
         )
     fractions = [dtype for dtype in types if _is_fraction(dtype)]
@@ -180,6 +195,10 @@ def _check_sums(total: Any, shape: Shape, types: set[DType]) -> None:
             f"products of {fractions[0]} are not added to a buffer of {total.dtype}",
             (None, f"make it `air.zeros({shape})`, which is of float32"),
         )
+
+
+def _shown(total: Any) -> str:
+    return f"a part of {_sizes(total.shape)}" if isinstance(total, Region) else repr(total)
 
 
 def _number_of(operands: Sequence[Operand], dtype: DType, acc: Buffer | None) -> Any:
@@ -228,7 +247,7 @@ class Factor:
         # waves that work by themselves have a place each
         if workers.waves == 1 and workers.block_waves > 1:
             room, here = (workers.block_waves, *room), [workers.wave, *here]
-        region = Region.of(shared(room, operand.dtype), here)
+        region = Region.of(room_for(room, operand.dtype), here)
         store_tile(combine(_rounded, stored) if rounds else stored, region)
         return cls(region, is_turned)
 

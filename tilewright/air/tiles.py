@@ -14,21 +14,22 @@ from functools import reduce
 from math import prod
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute
 
-from tilewright.air.arrays import Array, Region, buffer_type, product_of, region_of, stored_number
+from tilewright.air.arrays import Array, Region, product_of, region_of, stored_number
+from tilewright.air.block_memory import BlockArray, allocated, refuse_released, room_for, segment_memory
 from tilewright.air.dtypes import DType, as_dtype, bf16, element_of, f16, f32, value_type
 from tilewright.air.levels import Scope
-from tilewright.air.trace import OpenLevel, TileLanes, at_start, current, in_herd
+from tilewright.air.micro_tiles import PackedShape
+from tilewright.air.trace import OpenLevel, TileLanes, current, in_herd
 from tilewright.air.waves import barrier, shuffle
-from tilewright.dialects import memref as ops
 from tilewright.dialects import scf
-from tilewright.dialects.air.types import MemorySpace
+from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.iron import math
 from tilewright.iron.builders.control import for_, if_, make_if, yield_
+from tilewright.iron.builders.handles import ssa_of
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import InsertionPoint, build
+from tilewright.iron.builders.operations import InsertionPoint
 from tilewright.iron.builders.scalars import ScalarValue, as_index, constant
 from tilewright.iron.builders.types import is_float_type, is_integer, is_list, numpy_type
 from tilewright.support.tracebacks import user_facing
@@ -369,7 +370,7 @@ def _across_waves(kind: str, value: ScalarValue, workers: TileLanes) -> ScalarVa
     """What each wave has come to, through memory of the block."""
     herd = in_herd("a tile")
     assert workers.wave is not None and herd.lane is not None
-    places = shared(workers.waves, as_dtype(numpy_type(value.type)))
+    places = room_for((workers.waves,), as_dtype(numpy_type(value.type)))
     barrier()
     with if_(herd.lane == 0, hasElse=False):
         places[workers.wave] = value
@@ -377,42 +378,37 @@ def _across_waves(kind: str, value: ScalarValue, workers: TileLanes) -> ScalarVa
     return reduce(lambda left, right: _join(kind, left, right), [places[wave] for wave in range(workers.waves)])
 
 
-def _space(space: MemorySpace) -> Attribute:
-    return IntegerAttr(int(space), i64)
-
-
 def shared(shape: Any, dtype: Any = f32) -> Array:
     """An array of a known `shape` and a `dtype` that the waves of a block share, for as long as the block runs."""
     home = current().inner("segment", "launch")
     if home is None:
         refuse("memory of a block is for blocks", (None, "allocate it in a function under `@air.launch(...)`"))
-    return allocated(home, shape_of(shape), as_dtype(dtype), MemorySpace.L2)
+    return _array_of(home, shape_of(shape), as_dtype(dtype), MemorySpace.L2)
 
 
 def private(shape: Any, dtype: Any = f32) -> Array:
     """An array of a known `shape` and a `dtype` that each lane has for itself; small ones become registers."""
-    return allocated(in_herd("memory of a lane"), shape_of(shape), as_dtype(dtype), MemorySpace.L1)
+    return _array_of(in_herd("memory of a lane"), shape_of(shape), as_dtype(dtype), MemorySpace.L1)
 
 
-def allocated(home: OpenLevel, shape: Shape, dtype: DType, space: MemorySpace) -> Array:
-    """An array that a level has for as long as it runs."""
-    type = buffer_type(shape, dtype, _space(space))
-    made = at_start(home.block, lambda: build(ops.AllocOp, results=[type]).results[0])
-    return Array(made, dtype, shape)
+def _array_of(home: OpenLevel, shape: Shape, dtype: DType, space: MemorySpace) -> Array:
+    return Array(allocated(home, shape, dtype, space), dtype, shape)
 
 
 @user_facing
 class Buffer:
     """A place for a tile: `b[:]` is the tile that it holds, `b[:] = ...` lets it hold another one.
 
-    `layout` says which lanes hold what, and `dtype` of which type elements are.
+    `layout` says which lanes hold what, and `dtype` of which type elements are; `packed` is its packed shape, if it has
+    one.
     """
 
-    def __init__(self, layout: TileLayout, dtype: DType):
-        self.layout, self.dtype = layout, dtype
+    def __init__(self, layout: TileLayout, dtype: DType, packed: PackedShape | None = None):
+        self.layout, self.dtype, self.packed = layout, dtype, packed
         self.memory = private(layout.slots, dtype)
         # all elements are the same number so far
         self._is_uniform = True
+        self.is_released = False
 
     def divide(self, layout: TileLayout) -> bool:
         """Let lanes hold what a `layout` of as many elements says from here on, if they do, or if it has made no
@@ -441,7 +437,10 @@ class Buffer:
             self.memory[slot] = tile.slots[slot] if isinstance(tile, Tile) else tile
 
     def _check(self, key: Any) -> None:
+        refuse_released(self)
         keys = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
+        if self.packed is not None and len(keys) == len(self.packed.shape):
+            keys = keys[-len(self.shape) :]  # leading ones are not there
         if any(part is not Ellipsis and (not isinstance(part, slice) or part != slice(None)) for part in keys):
             refuse(
                 "lanes hold their own elements of a tile alone",
@@ -470,19 +469,28 @@ class Buffer:
 def alloc(shape: Any, dtype: Any = f32, scope: Scope | None = None, vector: int | None = None) -> Any:
     """Memory of a `shape` and a `dtype`: a buffer for a tile, or memory of the block, as the `scope` says.
 
-    `scope` is `herd.private()` or `segment.private()`; `vector` is a width for NPUs and means nothing here.
+    `scope` is `herd.private()` or `segment.private()`; memory of a segment that does not fit a block is memory of the
+    device. `vector` is a width for NPUs and means nothing here.
     """
-    if scope is None:
-        return Buffer(layout_of(shape_of(shape)), as_dtype(dtype))
-    if not isinstance(scope, Scope):
+    if scope is not None and not isinstance(scope, Scope):
         refuse(f"the memory to allocate in is `herd.private()` or `segment.private()`, not {scope!r}")
-    return shared(shape, dtype) if scope.kind == "shared" else Buffer(layout_of(shape_of(shape)), as_dtype(dtype))
+    packed = shape if isinstance(shape, PackedShape) else None
+    sizes = shape_of(shape if packed is None else packed.shape)
+    if scope is not None and scope.kind == "shared":
+        return segment_memory(sizes, as_dtype(dtype), packed)
+    if packed is not None and set(packed.lead) <= {1}:
+        sizes = packed.logical
+    return Buffer(layout_of(sizes), as_dtype(dtype), packed)
 
 
 def dealloc(buffer: Any) -> None:
     """Say that a buffer is not used any more; on GPUs it lives as long as its block or lane."""
-    if not isinstance(buffer, Buffer | Array):
-        refuse(f"expected a buffer, not {buffer!r}")
+    is_array = isinstance(buffer, Array) and memory_space(ssa_of(buffer).type) not in (None, MemorySpace.L3)
+    if not is_array and not isinstance(buffer, Buffer | BlockArray):
+        refuse(f"expected a buffer that was allocated, not {buffer!r}")
+    if isinstance(buffer, Buffer | BlockArray):
+        refuse_released(buffer)
+        buffer.is_released = True
 
 
 def full(shape: Any, value: Any, dtype: Any = f32) -> Buffer:

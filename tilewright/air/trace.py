@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -49,6 +49,13 @@ class OpenLevel:
     """What is made once in a body, by name."""
     checks: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """Done when the body is built."""
+    point: Sequence[ScalarValue] = ()
+    """Of a herd, that of its `grid` which a wave is working on."""
+    grid: tuple[int, ...] = ()
+    shared_bytes: int = 0
+    """Of a launch, memory of a block that is allocated so far."""
+    has_segment_memory: bool = False
+    """Of a launch, whether segments in it have allocated memory, which may be more than a block has."""
 
 
 @dataclass
@@ -60,6 +67,8 @@ class TracedProgram:
     lanes: int
     backend: str
     levels: list[OpenLevel] = field(default_factory=list[OpenLevel])
+    kernels: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
+    """What stands in for kernels of object files, by name."""
     symbols: dict[str, Operation] = field(default_factory=dict[str, Operation])
     """What is declared in the module by other than functions."""
 
@@ -100,11 +109,13 @@ def in_herd(what: str) -> OpenLevel:
 
 
 @contextmanager
-def tracing(target: GpuTarget, lanes: int, backend: str) -> Generator[TracedProgram]:
+def tracing(
+    target: GpuTarget, lanes: int, backend: str, kernels: Mapping[str, Callable[..., Any]] | None = None
+) -> Generator[TracedProgram]:
     """Build a new program in the block."""
     module = Module()
     module.op.attributes[GPU_PROGRAM] = UnitAttr()
-    trace = TracedProgram(module, target, lanes, backend)
+    trace = TracedProgram(module, target, lanes, backend, kernels=dict(kernels or {}))
     with setting(_current, trace), building(module):
         yield trace
 

@@ -196,6 +196,25 @@ def test_sizes_and_loops_may_be_open_where_the_host_knows_them() -> None:
         assert np.array_equal(b, 2 * a)
 
 
+def test_a_part_may_go_micro_tile_by_micro_tile() -> None:
+    source, result = air.tensor([2, 24, 16], air.i16), air.tensor([2, 3, 8, 8], air.i16)
+    packed, tiles = air.channel("packed"), air.micro_tile(m=1, k=8, n=8)
+
+    def body() -> None:
+        for number in range(2):
+            packed.put(source[number, :, 8:16], pack=tiles.b(24, 8, lead=()))
+
+        @air.herd(1)
+        def _(_):
+            for number in air.sequential(2):
+                part = air.alloc([3, 8, 8], air.i16)
+                token = packed.get(part, dependency=air.wait())
+                air.ops.store(part, result[number, :, :, :], dependency=token)
+
+    given = numbers(2, 24, 16, dtype=np.int16)
+    assert np.array_equal(in_segment(body).compile(**RACES)(given), given[:, :, 8:].reshape(2, 3, 8, 8))
+
+
 def test_launches_have_channels_of_their_own_and_types_streams_of_their_own() -> None:
     @air.jit
     def mixed(a, b, c, d):
@@ -281,6 +300,18 @@ def no_index(c: Any, d: Any, a: Any) -> None:
     d.put(a, ["x"])
 
 
+def packed_by_a_list(c: Any, d: Any, a: Any) -> None:
+    c.put(a, pack=[2, 4])
+
+
+def packed_line(c: Any, d: Any, a: Any) -> None:
+    c.put(a, pack=air.micro_tile(2, 2, 2).a(2, 4))
+
+
+def waits_for_a_number(c: Any, d: Any, a: Any) -> None:
+    c.put(a, dependency=[3])
+
+
 def until_something(c: Any, d: Any, a: Any) -> None:
     for turn in air.sequential(2):
         for _ in air.sequential(a[turn]):
@@ -299,6 +330,9 @@ def until_something(c: Any, d: Any, a: Any) -> None:
         (without_index, "<channel d[2]> has 1 dimensions, and 0 indices are given"),
         (no_message, "a channel's `put` takes an array or a part of one"),
         (no_index, "an index of a channel is a whole number, not 'x'"),
+        (packed_by_a_list, "what is packed is a part of an array, by a shape"),
+        (packed_line, "a part of 8 has no rows and columns of A alone"),
+        (waits_for_a_number, "one waits for tokens, not for 3"),
         (until_something, "how much a block puts into channel c is not known before the launch"),
     ],
     ids=lambda case: case.__name__ if callable(case) else "",

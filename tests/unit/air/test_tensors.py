@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -64,6 +66,14 @@ def test_a_launch_over_tensors_is_a_function_of_arrays(shape: tuple[int, ...], t
     assert launch.search_space == kernel.search_space == {f"tile_{n}": tile for n in range(len(shape))}
     assert [tensor.name for tensor in (*kernel.inputs, *kernel.outputs)] == ["left", "right", "result"]
     assert kernel.unload() is None
+
+
+def test_bytes_stand_for_elements_of_any_type() -> None:
+    a, b = (drawn(2, 64, 32) * 10).astype(np.int16)
+    kernel = sum_of((64, 32), 16, air.i16).compile(settings=RACES)
+    assert np.array_equal(kernel(np.frombuffer(a.tobytes(), np.uint8), b.view(np.uint8)), a + b)
+    with pytest.raises(ArgumentError, match="left is an array of int16, 64 x 32, and is given one of uint8"):
+        kernel(np.zeros(64 * 32, np.uint8), b)
 
 
 def test_a_launch_says_for_which_gpu() -> None:
@@ -207,6 +217,145 @@ def test_mistakes_in_calls() -> None:
     ):
         with pytest.raises(ArgumentError, match=said):
             kernel(wrong, a)
+
+
+@pytest.mark.parametrize(
+    "target, chip", [(None, "gfx942"), ("auto", "gfx942"), ("sm_90", "sm_90")], ids=["none", "auto", "named"]
+)
+def test_a_launch_is_built_to_be_printed_or_compiled(target: str | None, chip: str) -> None:
+    launch = sum_of((64,), 16)
+    built = launch.build(target)
+    assert str(built) == launch.mlir(chip) and built.target == launch.target == chip
+    a, b = drawn(2, 64)
+    assert np.array_equal(built.compile(settings=RACES)(a, b), a + b)
+
+
+def test_launches_are_for_gpus() -> None:
+    launch = sum_of((64,), 16)
+    for make in (launch.build, launch.compile, launch.mlir):
+        with pytest.raises(CompileError, match=r"test_tensors.py:\d+:\d+: error: 'npu1' is an NPU, and a launch"):
+            make(target="npu1")
+        with pytest.raises(CompileError, match='give "auto" for that of the backend, or one of gfx906, gfx908'):
+            make(target="gfx1")
+
+
+def test_transfers_are_done_when_they_are_written() -> None:
+    """Tokens say an order that is there already; what is none is refused."""
+    x, y = air.tensor([64], air.i32), air.tensor([64], air.i32)
+    further = list[Any]()
+
+    with air.launch() as launch:
+
+        @launch.body
+        def _():
+            with air.herd([range(0, 64, 16)], shape=(2,)) as h:
+
+                @h.body
+                def _(tx):
+                    tile = air.alloc([16], air.i32, scope=h.private())
+                    here = slice(tx * 16, tx * 16 + 16)
+                    loaded = air.ops.load(tile, x[here])
+                    tile[:] = tile[:] + tx
+                    stored = air.ops.store(tile, y[here], dependency=[loaded, air.wait(loaded)])
+                    assert isinstance(air.wait(loaded, stored), air.Token)
+                    for dependency in further:
+                        air.ops.load(tile, x[here], dependency=dependency)
+
+    given = np.arange(64, dtype=np.int32)
+    assert np.array_equal(launch.compile(settings=RACES)(given), given + given // 16)
+    for wrong in (3, [3], "token"):
+        further[:] = [wrong]
+        with pytest.raises(CompileError, match="one waits for tokens, not for"):
+            launch.mlir()
+    with pytest.raises(CompileError, match="one waits for tokens, not for None"):
+        air.wait(None)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "name, known", [("bf16", air.bf16), ("f32", np.float32), ("i8", np.int8), ("ui64", np.uint64)], ids=str
+)
+def test_types_are_those_of_numpy(name: str, known: Any) -> None:
+    """NumPy takes them, dtypes are equal to them both ways, and they have what dtypes have."""
+    dtype, numpys = getattr(air.types, name), np.dtype(known)
+    assert dtype == numpys and numpys == dtype and dtype == known and dtype != np.float16 and numpys != air.f16
+    assert {numpys: 1}[dtype] == {dtype: 1}[numpys] == 1 and dtype is getattr(air, name)
+    array = np.zeros(3, dtype)
+    assert array.dtype == dtype and array.astype(air.f64).astype(dtype).dtype == numpys
+    assert (dtype.itemsize, dtype.np_dtype, str(dtype)) == (numpys.itemsize, numpys.type, str(numpys))
+    assert repr(dtype) == f"air.{name}" and air.types.dtype_of(known) is dtype and isinstance(dtype, air.DType)
+    assert pickle.loads(pickle.dumps(dtype)) == copy(dtype) == dtype
+    assert dtype.is_float == (name[0] in "bf") and dtype.is_unsigned == (name[0] == "u")
+    assert dtype.default_vector_width >= 8 and not hasattr(dtype, "missing")
+
+
+def test_types_have_no_others() -> None:
+    assert air.types.dtype_of(np.complex64) is None
+
+
+def herd_over(x: Any, body: Any, **options: Any) -> Any:
+    """A launch whose herd of four does something with an array and a buffer of its own."""
+    with air.launch() as launch:
+
+        @launch.body
+        def _():
+            with air.herd(4, **options) as h:
+                h.body(lambda at: body(x, air.alloc([64], air.bf16, scope=h.private()), at))
+
+    return launch
+
+
+def free_twice(_x: Any, tile: Any, _at: Any) -> None:
+    air.dealloc(tile)
+    air.dealloc(tile)
+
+
+def read_when_free(_x: Any, tile: Any, _at: Any) -> None:
+    air.dealloc(tile)
+    tile[:] = 1.0
+
+
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        (free_twice, "<Buffer 64 of bfloat16> is used behind its `air.dealloc`"),
+        (read_when_free, "<Buffer 64 of bfloat16> is used behind its `air.dealloc`"),
+        (lambda x, tile, at: air.dealloc(x), "expected a buffer that was allocated, not <Array bfloat16 64>"),
+        (lambda x, tile, at: tile[:] + at, "operands have different types, bf16 and index"),
+        (lambda x, tile, at: next(air.sequential(8, 0, -1)), "a loop goes up, and not by -1"),
+        (lambda x, tile, at: air.ops.dot(tile, tile, acc=x), "the product of two lines is a number"),
+        (lambda x, tile, at: air.ops.dot(tile, tile, kernel=3), "a kernel has a name, and is not 3"),  # pyright: ignore
+    ],
+)
+def test_mistakes_in_herds(body: Any, said: str) -> None:
+    launch = herd_over(air.tensor([64], air.bf16), body)
+    with pytest.raises(CompileError, match=rf"test_tensors.py:\d+:\d+: error: {said}"):
+        launch.mlir()
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2), 8, (0,), "ab"], ids=str)
+def test_shapes_of_herds_divide_their_grids(shape: Any) -> None:
+    launch = herd_over(air.tensor([64], air.bf16), lambda x, tile, at: None, shape=shape)
+    with pytest.raises(CompileError, match=r"a shape of \[.*\] waves does not divide \[4\]"):
+        launch.mlir()
+
+
+def test_loops_name_their_variables() -> None:
+    x, names = air.tensor([64], air.i32), list[Any]()
+
+    with air.launch(1, waves=1) as launch:
+
+        @launch.body
+        def _(_):
+            for at in air.sequential(2, name="half"):
+                names.append(at.ssa.name_hint)
+                x[at * 32] = 1
+            for at, count, _result in air.sequential(2, iter_args=[np.int32(0)], name="third"):
+                names.append(at.ssa.name_hint)
+                x[at + 1] = count
+                air.yield_([count + 2])
+
+    assert np.array_equal(launch.compile(settings=RACES)().nonzero()[0], [0, 2, 32])
+    assert names == ["half", "third"]
 
 
 def test_a_failed_compilation_leaves_tensors_as_they_were() -> None:

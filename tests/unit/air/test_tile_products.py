@@ -32,7 +32,7 @@ EXAMPLES = int(os.environ.get("TILEWRIGHT_PRODUCTS", "16"))
 Shape = tuple[int, int, int]
 
 
-def sum_type(element: str) -> np.dtype[Any]:
+def sum_type(element: str) -> air.DType:
     return LONG_SUMS.get(element, air.i32 if "i" in element else air.f32)
 
 

@@ -316,7 +316,12 @@ class InsertionPoint(metaclass=_Current):
 
     @classmethod
     def at_block_begin(cls, block: Block) -> InsertionPoint:
-        return cls(block if block.first_op is None else block.first_op)
+        return cls.before_op(block.first_op, block)
+
+    @classmethod
+    def before_op(cls, op: Operation | None, block: Block) -> InsertionPoint:
+        """Right before an operation of a block, at the block's end if there is none."""
+        return cls(block if op is None else op)
 
     @classmethod
     def at_block_terminator(cls, block: Block) -> InsertionPoint:

@@ -253,7 +253,10 @@ def _conversion_remedy(left: ScalarValue, right: ScalarValue) -> str:
     a, b = (numpy_type(value.type) for value in (left, right))
     if a is None or b is None:
         return "convert one of them, such as `a.astype(np.int32)`"
-    wider = np.result_type(a, b).name
+    try:
+        wider = np.result_type(a, b).name
+    except TypeError:
+        wider = "bfloat16"  # NumPy knows of nothing that holds them and other numbers
     return f"convert them first, such as `a.astype({'' if wider == 'bfloat16' else 'np.'}{wider})`"
 
 

@@ -87,6 +87,8 @@ def scalar_type(dtype: Any) -> Attribute:
         from tilewright.dialects.aiex.attributes import BlockFloatType
 
         return BlockFloatType(dtype.__name__)
+    # types of `air` say which one of NumPy's they are
+    dtype = getattr(dtype, "np_dtype", dtype)
     # most are in the table as they are given; np.dtype takes much longer
     found = SCALAR_TYPES.get(dtype) if isinstance(dtype, type) else None
     if found is None and isinstance(dtype, type | np.dtype | str):
