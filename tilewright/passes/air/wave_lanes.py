@@ -21,3 +21,8 @@ def wave_fence(emitter: Emitter) -> FenceOp:
     """What lanes of this wave have written before is there for the other lanes after."""
     ordering = IntegerAttr(int(Ordering.acq_rel), i64)
     return emitter.insert(FenceOp.create(properties={"ordering": ordering, "syncscope": StringAttr(WAVE_SCOPE)}))
+
+
+def is_wave_fence(fence: FenceOp) -> bool:
+    """Whether it lets lanes of this wave see what others have written, and no one else."""
+    return fence.syncscope == StringAttr(WAVE_SCOPE) and fence.ordering.value.data == Ordering.acq_rel

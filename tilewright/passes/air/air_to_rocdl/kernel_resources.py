@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
-    FixedBitwidthType,
-    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -32,6 +28,7 @@ from tilewright.dialects.gpu.kernels import CLUSTER_SIZE
 from tilewright.dialects.gpu.launches import LaunchOp
 from tilewright.ir.diagnostics import fail_op
 from tilewright.ir.traversal import all_operations, ops_of
+from tilewright.passes.air.buffer_homes import size_bytes
 from tilewright.rewrite.effects import is_pure
 from tilewright.rewrite.emitter import Emitter
 from tilewright.rewrite.folding.air_views import VIEWS
@@ -208,11 +205,10 @@ def _level_of(op: memref.AllocOp, type: MemRefType) -> int:
 
 
 def _size_bytes(op: memref.AllocOp, type: MemRefType) -> int:
-    element = type.element_type
-    bits = 64 if isinstance(element, IndexType) else element.bitwidth if isinstance(element, FixedBitwidthType) else 0
-    if DYNAMIC_INDEX in type.get_shape() or not bits:
+    size = size_bytes(type)
+    if size is None:
         fail_op(op, f"needs memory of unknown size for {type}", (op, "memory of a block has a known size"))
-    return prod(type.get_shape()) * -(-bits // 8)
+    return size
 
 
 def _check_limit(op: memref.AllocOp, shared_bytes: int, target: GpuTarget) -> None:
