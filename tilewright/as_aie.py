@@ -1,5 +1,7 @@
 """Programs for mlir-aie as they stand: importing this module serves `aie` and everything below it from here.
 
+Programs of mlir-air's Python API find `air.api` and `air.backend` as well: they run on the emulated GPU.
+
 One line in front of the first `import aie` of a program is enough, or `pytest -p tilewright.as_aie`, or nothing at all
 with `tilewright exec PROGRAM.py`. `TILEWRIGHT_AIE=installed` in the environment leaves `aie` to the package that is
 installed. `pyxrt` of XRT is served beside it; `TILEWRIGHT_XRT` says whose, `tilewright` or `installed`, and without it
@@ -55,12 +57,31 @@ ABSENT = {
 
 _aliases = ModuleAliases("aie", TARGETS, ABSENT, "mlir-aie")
 
+AIR_TARGETS = {
+    "air": "tilewright.air",
+    "air.api": "tilewright.air",
+    "air.compiler": "tilewright.air.backend",
+    "air.compiler.util": "tilewright.air.backend.xrt",
+    "air.ir": "tilewright.iron.ir",
+}
+"""The same for mlir-air."""
+_OF_GPUS = "`air.api` is there, for GPUs; MLIR of mlir-air goes through `tilewright opt` and `tilewright air`"
+AIR_ABSENT = {
+    "air.dialects": _OF_GPUS,
+    "air.extras": _OF_GPUS,
+    "air.passmanager": _OF_GPUS,
+}
+_air_aliases = ModuleAliases("air", AIR_TARGETS, AIR_ABSENT, "mlir-air")
+
 
 def serve() -> None:
     """Serve `aie` from here on, unless the environment asks for the installed package; to child processes, too."""
     match os.environ.get(CHOICE, OURS):
         case "" | "tilewright":
             _aliases.start()
+            # a package of that name that is no mlir-air's is the program's own business
+            if "air" not in sys.modules:
+                _air_aliases.start()
             _serve_children(CHILDREN, *_xrt_folders(OURS))
         case "installed":
             if not is_installed("aie"):
@@ -81,6 +102,7 @@ def _xrt_folders(otherwise: str) -> list[Path]:
 def undo() -> None:
     """Serve `aie` no longer; what programs have imported stays what it is."""
     _aliases.stop()
+    _air_aliases.stop()
     _forget_children()
 
 
@@ -90,7 +112,7 @@ def serving() -> Generator[None]:
     before, path = sys.modules.pop(XRT, None), [*map(str, _xrt_folders(OURS)), *sys.path]
     sys.path, kept = path, sys.path
     try:
-        with _aliases.started():
+        with _aliases.started(), _air_aliases.started():
             yield
     finally:
         sys.path = kept

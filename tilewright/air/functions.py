@@ -47,7 +47,7 @@ MOST_BUILDS = 32
 """That a function keeps, those used last: of a large one each takes tens of megabytes."""
 OPTIONS = (
     *("ranks", "backend", "chip", "wave_size", "heap_bytes", "seed", "settings", "timeout", "check", "show"),
-    "profile",
+    *("profile", "opt_level"),
 )
 defaults: ContextVar[Mapping[str, Any]] = ContextVar("defaults", default=MappingProxyType({}))
 """Options of all calls that do not say otherwise, such as `backend`; the command line sets them."""
@@ -157,11 +157,13 @@ class Jit:
         settings = dict(options.get("settings") or {})
         seed = options.get("seed", 0)
         profile = bool(options.get("profile"))
-        key = (backend, target.chip, lanes, options.get("heap_bytes"), tuple(sorted(settings.items())), profile)
+        level = options.get("opt_level", 0)
+        key = (backend, target.chip, lanes, options.get("heap_bytes"), tuple(sorted(settings.items())), profile, level)
         with build.lock:
             if key not in build.jobs:
+                name, heap_bytes = self.function.__name__, options.get("heap_bytes")
                 build.jobs[key] = program.job(
-                    backend, self.function.__name__, target.chip, lanes, options.get("heap_bytes"), 0, settings, profile
+                    backend, name, target.chip, lanes, heap_bytes, 0, settings, profile, level
                 )
             job = build.jobs[key]
         return program, replace(job, options=replace(job.options, seed=seed)) if seed else job

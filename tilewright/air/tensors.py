@@ -178,6 +178,7 @@ class CompiledKernel:
         self._job = self._traced.job(
             *(backend, program.name, target.chip, lanes, options.get("heap_bytes"), options.get("seed", 0)),
             settings=options.get("settings"),
+            opt_level=options.get("opt_level", 0),
         )
         written = written_arguments(self._job.program.module, self._job.program.entry)
         self._tensors = [(tensor, number in written) for number, tensor in enumerate(program.tensors)]

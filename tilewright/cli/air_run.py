@@ -131,8 +131,6 @@ def _run_python(args: Namespace) -> int:
     for option, given in (("--arg", args.arg), ("--out", args.out), ("--entry", args.entry)):
         if given:
             raise usage(f"{option} is for programs in MLIR: a Python program calls its functions itself")
-    if args.opt_level:
-        raise usage("-O is for programs in MLIR")
     if args.launcher == "mpi":
         raise usage("--launcher mpi is for programs in MLIR")
     options = {
@@ -144,6 +142,7 @@ def _run_python(args: Namespace) -> int:
         "seed": args.seed,
         "settings": pairs("--set", args.set),
         "timeout": args.timeout,
+        "opt_level": args.opt_level or None,
     }
     profiles = list[Profile]()
     if args.profile is not None:

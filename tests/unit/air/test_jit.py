@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import EXAMPLES
 
 import tilewright as tw
 from tilewright import air
 from tilewright.air import functions
+from tilewright.cli.main import main
+from tilewright.errors import ArgumentError
+from tilewright.support.lazy import setting
 
 TRACES: list[str] = []
 
@@ -234,3 +238,36 @@ def test_a_fault_in_a_kernel_is_at_the_users_line() -> None:
         reach(np.zeros(64, np.float32))
     file, line, _, _ = str(error.value).split(":", 3)
     assert Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].endswith("# beyond")
+
+
+@air.jit
+def product(a, b, c):
+    @air.launch(1, waves=2)
+    def _(_):
+        total = air.zeros((16, 16))
+        for k in air.sequential(0, a.shape[1], 16):
+            air.dot(air.load(a[:16, k : k + 16]), air.load(b[k : k + 16, :16]), acc=total)
+        c[:16, :16] = total
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_steps_that_make_copies_faster_are_an_option(pinned: bool) -> None:
+    """They take one more turn; those of a function go before those of the command line."""
+    a, b = np.random.default_rng(1).standard_normal((2, 64, 64)).astype(np.float32)[:, :16, :]
+    steps = list[int]()
+    for level in (0, 2):
+        c = np.zeros((16, 16), np.float32)
+        chosen = product.options(opt_level=0) if pinned else product
+        with setting(functions.defaults, {"opt_level": level, "profile": True}):
+            profile = chosen.run(a, b.T.copy(), c).profile
+        assert profile is not None and np.allclose(c, a @ b.T, atol=1e-4)
+        launched = profile.kernels[0].launches
+        steps.append(sum(launched.kinds.values()))
+    assert (steps[0] == steps[1]) is pinned
+
+
+def test_there_are_levels_0_and_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ArgumentError, match="opt_level is 0 or 2, got 1"):
+        fill.options(opt_level=1)(np.zeros(1, np.float32), 0.0)
+    assert main(["air", "run", str(EXAMPLES / "air_matmul.py"), "-O2"]) == 0
+    assert "largest difference" in capsys.readouterr().out

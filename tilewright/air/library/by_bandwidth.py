@@ -47,7 +47,7 @@ REDUCED_ELEMENTS, REDUCED_RANKS = 16, 2
 """The same of what is reduced: elements of a rank, and ranks."""
 
 
-@jit
+@jit(opt_level=0)
 def by_bandwidth(sent: Any, result: Any, root: Any, *, kind: str, operation: str) -> None:
     """Rank `r` has row `r` of `sent`: parts of as many elements as a row of `result` has."""
 

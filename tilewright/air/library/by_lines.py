@@ -35,7 +35,7 @@ MOST_BLOCKS = 32
 WORD_BYTES = 4
 
 
-@jit
+@jit(opt_level=0)
 def by_lines(sent: Any, result: Any, root: Any, *, kind: str, operation: str) -> None:
     """Rank `r` has row `r` of `sent`: parts of as many elements as a row of `result` has."""
     words = _word_count(sent.dtype)

@@ -65,7 +65,7 @@ MANY_LANES = 512
 """Of a block, each of which has registers for one part at a time."""
 
 
-@jit
+@jit(opt_level=0)
 def lane_product(
     a: Any,
     b: Any,

@@ -89,7 +89,7 @@ def matrix_instruction(chip: str, dtype: DType) -> MatrixInstruction | None:
     return instruction_for(chip, ELEMENTS[dtype], SQUARE) if dtype in ELEMENTS else None
 
 
-@jit
+@jit(opt_level=0)
 def matrix_product(
     a: Any,
     b: Any,

@@ -102,7 +102,7 @@ def _variants(problem: Problem, emit: Callable[[Tiles, int], None]) -> None:
     )
 
 
-@jit
+@jit(opt_level=0)
 def all_gather_product(a: Any, b: Any, result: Any) -> None:
     """Row `r` of `a` is the part of rank `r`, `b[r]` its factor."""
 
@@ -145,7 +145,7 @@ def _multiply_and_bring(
             ProductBlock(problem, tiles, width, number % across, number // across, matrices).run()
 
 
-@jit
+@jit(opt_level=0)
 def product_reduce_scatter(a: Any, b: Any, result: Any) -> None:
     """`a` has the parts of all ranks one after the other, `b[r]` is the factor of rank `r`."""
 

@@ -64,7 +64,7 @@ JOINED = 16
 """Rows whose parts a block adds up."""
 
 
-@jit
+@jit(opt_level=0)
 def tensor_product(
     a: Any,
     b: Any,
