@@ -59,14 +59,30 @@ if TYPE_CHECKING:
     from tilewright.air.micro_tiles import MicroTile as MicroTile
     from tilewright.air.micro_tiles import PackedShape as PackedShape
     from tilewright.air.micro_tiles import micro_tile as micro_tile
+    from tilewright.air.ops import argmax as argmax
+    from tilewright.air.ops import argmin as argmin
+    from tilewright.air.ops import ceil as ceil
     from tilewright.air.ops import clip as clip
+    from tilewright.air.ops import cos as cos
+    from tilewright.air.ops import erf as erf
     from tilewright.air.ops import exp as exp
+    from tilewright.air.ops import exp2 as exp2
+    from tilewright.air.ops import floor as floor
     from tilewright.air.ops import fma as fma
+    from tilewright.air.ops import gelu as gelu
     from tilewright.air.ops import log as log
+    from tilewright.air.ops import log2 as log2
+    from tilewright.air.ops import max as max
     from tilewright.air.ops import maximum as maximum
+    from tilewright.air.ops import min as min
     from tilewright.air.ops import minimum as minimum
+    from tilewright.air.ops import relu as relu
     from tilewright.air.ops import rsqrt as rsqrt
+    from tilewright.air.ops import sigmoid as sigmoid
+    from tilewright.air.ops import silu as silu
+    from tilewright.air.ops import sin as sin
     from tilewright.air.ops import sqrt as sqrt
+    from tilewright.air.ops import sum as sum
     from tilewright.air.ops import tanh as tanh
     from tilewright.air.ops import where as where
     from tilewright.air.program import AirProgram as AirProgram
@@ -76,12 +92,17 @@ if TYPE_CHECKING:
     from tilewright.air.program import compile as compile
     from tilewright.air.program import lanes_of as lanes_of
     from tilewright.air.program import split_passes as split_passes
+    from tilewright.air.random import rand as rand
+    from tilewright.air.random import randint as randint
+    from tilewright.air.random import randn as randn
     from tilewright.air.tensors import CompiledKernel as CompiledKernel
     from tilewright.air.tensors import Symbol as Symbol
     from tilewright.air.tensors import Tensor as Tensor
     from tilewright.air.tensors import symbol as symbol
     from tilewright.air.tensors import tensor as tensor
     from tilewright.air.tile_products import dot as dot
+    from tilewright.air.tile_scans import cumsum as cumsum
+    from tilewright.air.tile_scans import scan as scan
     from tilewright.air.tiles import Buffer as Buffer
     from tilewright.air.tiles import Tile as Tile
     from tilewright.air.tiles import alloc as alloc
@@ -132,10 +153,15 @@ _HOMES = {
     "levels": "Scope cdiv herd launch rank rank_number segment sequential world_size yield_",
     "messages": "Channel Token array channel copy dma fill peer symmetric wait",
     "micro_tiles": "MicroTile PackedShape micro_tile",
-    "ops": "clip exp fma log maximum minimum rsqrt sqrt tanh where",
+    "ops": """
+        argmax argmin ceil clip cos erf exp exp2 floor fma gelu log log2 max
+        maximum min minimum relu rsqrt sigmoid silu sin sqrt sum tanh where
+    """,
     "program": "AirProgram ArgumentError RankReport RunResult compile lanes_of split_passes",
     "tensors": "CompiledKernel Symbol Tensor symbol tensor",
+    "random": "rand randint randn",
     "tile_products": "dot",
+    "tile_scans": "cumsum scan",
     "tiles": "Buffer Tile alloc arange dealloc full load private shared store zeros",
     "types": "DType bf16 f16 f32 f64 i8 i16 i32 i64 ui8 ui16 ui32 ui64",
     "vectors": "Vector broadcast vector vload vstore",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -32,8 +32,21 @@ def buffer_type(shape: Sequence[Size], dtype: DType, space: Attribute | None = N
     return MemRefType(stored_type(dtype), sizes, NoneAttr(), NoneAttr() if space is None else space)
 
 
+class Unloaded:
+    """What is in memory, and no number or tile yet."""
+
+    def refuse_use(self, *_: Any, **__: Any) -> NoReturn:
+        refuse(f"{self!r} is in memory", (None, "load it to compute with it: `air.load(a[i : i + 64])`, or `a[i]`"))
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = refuse_use
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = refuse_use
+    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refuse_use
+    __array__ = __array_ufunc__ = refuse_use  # NumPy asks for these before Python gets to the operators above
+    sum = max = min = mean = argmax = argmin = astype = refuse_use
+
+
 @user_facing
-class Array(MemRefValue):
+class Array(Unloaded, MemRefValue):
     """An array in memory of a device, a block or a lane, row-major.
 
     `ssa` is the value of the program, `dtype` the type of its elements, `shape` its sizes.
@@ -73,16 +86,20 @@ class Array(MemRefValue):
 
     def __getitem__(self, key: Any) -> Any:
         keys = self._keys(key)
+        if any(map(_is_tile, keys)):
+            from tilewright.air.scattered import Scattered  # it imports this module
+
+            return Scattered.of(self, keys)
         if any(isinstance(part, slice) for part in keys):
             return Region.of(self, keys)
         return self.element(keys)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         keys = self._keys(key)
-        if any(isinstance(part, slice) for part in keys):
+        if any(isinstance(part, slice) or _is_tile(part) for part in keys):
             from tilewright.air.tiles import store_tile  # it imports this module
 
-            store_tile(value, Region.of(self, keys))
+            store_tile(value, self[tuple(keys)])
         else:
             self.set_element(keys, value)
 
@@ -110,7 +127,7 @@ class Array(MemRefValue):
         if len(keys) != self.ndim:
             refuse(f"an array of {self.ndim} dimensions takes as many indices, not {len(keys)}")
         for part, size in zip(keys, self._shape, strict=True):
-            if not isinstance(part, slice):
+            if not isinstance(part, slice) and not _is_tile(part):
                 _check_index(part, size)
         return keys
 
@@ -153,6 +170,14 @@ def short_name(dtype: DType) -> str:
     return text.replace("uint", "ui") if text.startswith("u") else text.replace("int", "i")
 
 
+def _is_tile(given: Any) -> bool:
+    if isinstance(given, slice | int | Value):
+        return False
+    from tilewright.air.tiles import Elementwise  # it imports this module
+
+    return isinstance(given, Elementwise)
+
+
 def _check_index(given: Any, size: Size) -> None:
     if not is_integer(given) and not isinstance(given, Value):
         refuse(f"an index is a whole number, not {given!r}")
@@ -162,8 +187,8 @@ def _check_index(given: Any, size: Size) -> None:
         refuse(f"index {given} is outside of a dimension of {size}")
 
 
-@dataclass(frozen=True)
-class Region:
+@dataclass(frozen=True, repr=False)
+class Region(Unloaded):
     """A part of an `array`: where it begins (`offsets`) and how much of each dimension it has (`sizes`).
 
     `is_point` says of each dimension whether it was given an index, so that the part has no such dimension.
@@ -192,14 +217,17 @@ class Region:
     def dtype(self) -> DType:
         return self.array.dtype
 
+    def __getitem__(self, key: Any) -> NoReturn:
+        self.refuse_use()
+
+    def __repr__(self) -> str:
+        return f"<part {' x '.join('?' if not is_integer(n) else str(n) for n in self.shape)} of {self.array!r}>"
+
     def known_shape(self) -> tuple[int, ...]:
         """The sizes of a tile, which are known."""
         for size in self.shape:
             if not is_integer(size):
-                refuse(
-                    "a tile has a known size, and this part of an array has an open one",
-                    (None, "write `a[i : i + 64]`: what is outside of the array reads as 0 and is not stored"),
-                )
+                refuse_open_size()
         return self.shape
 
     def of_rank(self, dimensions: int) -> Region:
@@ -219,6 +247,13 @@ class Region:
             start if point else _plus(start, next(rest))
             for start, point in zip(self.offsets, self.is_point, strict=True)
         ]
+
+
+def refuse_open_size() -> NoReturn:
+    refuse(
+        "a tile has a known size, and this part of an array has an open one",
+        (None, "write `a[i : i + 64]`: what is outside of the array reads as 0 and is not stored"),
+    )
 
 
 def region_of(given: Any, what: str) -> Region:

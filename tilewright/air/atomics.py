@@ -101,8 +101,22 @@ def atomic_store(array: Any, index: Any, value: Any, order: str = "release", sco
     )
 
 
+def _is_several(array: Any, index: Any) -> bool:
+    """Whether an index is of a part of an array, or of elements at tiles of indices."""
+    from tilewright.air.tiles import Elementwise  # it imports this module
+
+    keys = index if is_list(index) else [index]
+    return isinstance(array, Array) and any(isinstance(key, slice | Elementwise) for key in keys)
+
+
 def _update(kind: str) -> Callable[..., ScalarValue]:
-    def update(array: Any, index: Any, value: Any, order: str = "acq_rel", scope: str = "device") -> ScalarValue:
+    def update(array: Any, index: Any, value: Any, order: str = "acq_rel", scope: str = "device") -> Any:
+        if _is_several(array, index):
+            from tilewright.air.scattered import spots  # it imports this module
+
+            for keys, number in spots(array[tuple(index) if is_list(index) else index], value):
+                update(array, keys, number, order, scope)
+            return None
         place = address(array, index)
         wanted = value_type(array.dtype)
         name = _KINDS.get(kind, kind)
@@ -124,7 +138,8 @@ def _update(kind: str) -> Callable[..., ScalarValue]:
     update.__name__ = update.__qualname__ = f"atomic_{kind}"
     update.__doc__ = (
         f"Replace the element of an `array` at an `index` by its `{kind}` with a `value`, in one step, in this `order` "
-        "and `scope`; gives what was there."
+        "and `scope`; gives what was there. With slices or tiles in the index it does so with all of these elements, "
+        "and a tile of values or one, and gives nothing."
     )
     return update
 

@@ -73,7 +73,7 @@ def kind_of(name: str, value: Any) -> ArgumentKind:
     dtype: Any = getattr(value, "dtype", None)
     if isinstance(value, np.generic) and dtype in KNOWN:
         return ArgumentKind(dtype)
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         raise ArgumentError(f"argument {name} is {value}: pass what is known as a keyword, behind `*` in the function")
     if isinstance(value, int):
         return ArgumentKind(None)

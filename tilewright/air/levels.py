@@ -92,6 +92,7 @@ class LevelContext:
 
     def body(self, body: Callable[..., Any]) -> Callable[..., Any]:
         """Trace the body, as `@level.body` in mlir-air's programs."""
+        current()  # there is a program to build in
         if self._has_body:
             self._refuse_body()
         self._has_body = True
@@ -614,11 +615,17 @@ def sequential(
     """A loop of the program from `start` to `stop` by `step`, as Python's `range` has them; `name` is of its variable.
 
     What is in `iter_args` goes from each turn to the next: `for i, carried, results in ...`, and the body ends with
-    `air.yield_([...])`.
+    `air.yield_([...])`. Tiles are carried as numbers are.
     """
+    from tilewright.air.tile_loops import carries_tiles, sequential_tiles  # it imports this module
+
     if is_integer(step) and step < 1:
         refuse(f"a loop goes up, and not by {step}", (None, "count what is done, and compute the place from it"))
-    return for_(start, stop, step, iter_args) if name is None else _named(for_(start, stop, step, iter_args), name)
+    if iter_args is not None and carries_tiles(iter_args):
+        turns = sequential_tiles(start, stop, step, iter_args)
+    else:
+        turns = for_(start, stop, step, iter_args)
+    return turns if name is None else _named(turns, name)
 
 
 def _named(loop: Generator[Any], name: str) -> Generator[Any]:
@@ -630,4 +637,6 @@ def _named(loop: Generator[Any], name: str) -> Generator[Any]:
 
 def yield_(values: Any = ()) -> None:
     """End a body of `sequential`, or of a choice with results, with `values` for what follows."""
-    end_body(values)
+    from tilewright.air.tile_loops import carries_tiles, handed_on  # it imports this module
+
+    end_body(handed_on(values) if carries_tiles(values) else values)

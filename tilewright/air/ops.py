@@ -6,16 +6,21 @@ from typing import Any
 
 from tilewright.air import atomics, tile_products
 from tilewright.air.messages import Token, check_tokens, copy, move, wait
+from tilewright.air.tile_scans import cumsum, place_of_extreme, scan
 from tilewright.air.tiles import Tile, combine, reduced
 from tilewright.iron import math
 from tilewright.iron.builders.location import refuse
 
 __all__ = [
     "Token",
+    "argmax",
+    "argmin",
     "atomic_add",
+    "ceil",
     "clip",
     "copy",
     "cos",
+    "cumsum",
     "dot",
     "erf",
     "exp",
@@ -33,6 +38,7 @@ __all__ = [
     "reduce",
     "relu",
     "rsqrt",
+    "scan",
     "sigmoid",
     "silu",
     "sin",
@@ -109,6 +115,7 @@ sin = _elementwise("sin", "The sine")
 cos = _elementwise("cos", "The cosine")
 tanh = _elementwise("tanh", "The hyperbolic tangent")
 erf = _elementwise("erf", "The error function")
+ceil = _elementwise("ceil", "The next whole number above")
 floor = _elementwise("floor", "The next whole number below")
 fma = _elementwise("fma", "`a * b + c`, rounded once")
 maximum = _elementwise("maximum", "The larger one")
@@ -141,21 +148,31 @@ def gelu(x: Any) -> Any:
     return 0.5 * x * (tanh(GELU_SQRT_2_OVER_PI * (x + GELU_BETA * x * x * x)) + 1.0)
 
 
-def sum(tile: Tile) -> Any:
-    """The sum of a tile's elements, which all lanes get."""
-    return reduced("sum", tile)
+def sum(tile: Tile, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The sum of a `tile`, which all lanes get, or of its lines along an `axis`: `tile.sum(axis, keepdims)`."""
+    return reduced("sum", tile, axis, keepdims)
 
 
-def max(tile: Tile) -> Any:
-    """The largest of a tile's elements."""
-    return reduced("max", tile)
+def max(tile: Tile, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The largest element of a `tile`, or of its lines along an `axis`: `tile.max(axis, keepdims)`."""
+    return reduced("max", tile, axis, keepdims)
 
 
-def min(tile: Tile) -> Any:
-    """The smallest of a tile's elements."""
-    return reduced("min", tile)
+def min(tile: Tile, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The smallest element of a `tile`, or of its lines along an `axis`: `tile.min(axis, keepdims)`."""
+    return reduced("min", tile, axis, keepdims)
 
 
-def reduce(tile: Tile, kind: str = "sum") -> Any:
-    """`sum`, `max` or `min` of a tile's elements."""
-    return reduced(kind, tile)
+def argmax(tile: Tile, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first of the largest elements of a `tile`: `tile.argmax(axis, keepdims)`."""
+    return place_of_extreme("max", tile, axis, keepdims)
+
+
+def argmin(tile: Tile, axis: int | None = None, keepdims: bool = False) -> Any:
+    """The index of the first of the smallest elements of a `tile`: `tile.argmin(axis, keepdims)`."""
+    return place_of_extreme("min", tile, axis, keepdims)
+
+
+def reduce(tile: Tile, kind: str = "sum", axis: int | None = None, keepdims: bool = False) -> Any:
+    """The `kind`, "sum", "max" or "min", of a `tile`, or of its lines along an `axis`, with `keepdims` as of these."""
+    return reduced(kind, tile, axis, keepdims)

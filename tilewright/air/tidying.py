@@ -41,6 +41,11 @@ def _replace(op: Operation, kind: type[arith.DivUIOp] | type[arith.RemUIOp]) -> 
     Rewriter.erase_op(op)
 
 
+def is_natural(value: SSAValue) -> bool:
+    """Whether an index is 0 or more, as far as that is seen."""
+    return _is_natural(value, {})
+
+
 def _is_natural(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
     if value not in known:
         known[value] = False  # of what is computed from itself nothing is known

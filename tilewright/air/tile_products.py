@@ -13,18 +13,17 @@ from math import gcd
 from typing import Any, TypeAlias
 
 from tilewright.air.arrays import Array, Region, region_of
-from tilewright.air.atomics import fence
 from tilewright.air.block_memory import BlockArray, room_for
 from tilewright.air.dtypes import DType, bf16, f16, f32, f64, i8, value_type
 from tilewright.air.dtypes import i32 as long
 from tilewright.air.matrix_instructions import multiply
 from tilewright.air.messages import is_shared
 from tilewright.air.micro_tiles import check_product
+from tilewright.air.tile_axes import meet
+from tilewright.air.tile_layouts import Shape, TileLayout
 from tilewright.air.tiles import (
     Buffer,
-    Shape,
     Tile,
-    TileLayout,
     as_tile,
     combine,
     load,
@@ -35,7 +34,6 @@ from tilewright.air.tiles import (
 )
 from tilewright.air.trace import current
 from tilewright.air.vectors import Vector, vector, vload, vstore
-from tilewright.air.waves import barrier
 from tilewright.device.gpu_matrices import Fragment, LanePart, MatrixInstruction, instructions_of
 from tilewright.iron import math
 from tilewright.iron.builders.control import for_, if_
@@ -129,10 +127,10 @@ def dot(a: Any, b: Any, acc: Any = None, *, transpose_b: bool = False, precision
     rounds = instruction is not None and instruction.element == "tf32"
     is_staged = any(isinstance(operand, Tile) for operand in operands)
     if is_staged:
-        _meet()  # what others read there before
+        meet()  # what others read there before
     factors = Factor.of(left, False, rounds), Factor.of(right, instruction is not None, rounds)
     if is_staged:
-        _meet()
+        meet()
     if instruction is None:
         _add_products(factors, total, depth)
     else:
@@ -209,14 +207,6 @@ def _number_of(operands: Sequence[Operand], dtype: DType, acc: Buffer | None) ->
         return number
     acc += number.astype(value_type(acc.dtype))
     return acc
-
-
-def _meet() -> None:
-    """The lanes that work on a tile wait for each other."""
-    if workers_here().waves == 1:
-        fence(scope="wave")  # other waves may be elsewhere
-    else:
-        barrier()
 
 
 def _rounded(number: ScalarValue) -> ScalarValue:

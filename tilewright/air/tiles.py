@@ -7,140 +7,44 @@ lane `e mod n`, so that neighbouring lanes read neighbouring elements; sums of p
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import reduce
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
+from xdsl.rewriter import Rewriter
 
-from tilewright.air.arrays import Array, Region, product_of, region_of, stored_number
+from tilewright.air.arrays import Array, Region, Unloaded, product_of, region_of, stored_number
 from tilewright.air.block_memory import BlockArray, allocated, refuse_released, room_for, segment_memory
-from tilewright.air.dtypes import DType, as_dtype, bf16, element_of, f16, f32, value_type
+from tilewright.air.dtypes import DType, as_dtype, bf16, element_of, f16, f32, i32, ui32, value_type
 from tilewright.air.levels import Scope
 from tilewright.air.micro_tiles import PackedShape
+from tilewright.air.tidying import is_natural
+from tilewright.air.tile_layouts import Shape, TileLayout, TurnedLayout, split_value, square_layout
 from tilewright.air.trace import OpenLevel, TileLanes, current, in_herd
 from tilewright.air.waves import barrier, shuffle
+from tilewright.dialects import memref as ops
 from tilewright.dialects import scf
 from tilewright.dialects.air.types import MemorySpace, memory_space
 from tilewright.iron import math
+from tilewright.iron.builders.arithmetic import constant_of, is_unsigned
 from tilewright.iron.builders.control import for_, if_, make_if, yield_
 from tilewright.iron.builders.handles import ssa_of
 from tilewright.iron.builders.location import refuse
-from tilewright.iron.builders.operations import InsertionPoint
-from tilewright.iron.builders.scalars import ScalarValue, as_index, constant
-from tilewright.iron.builders.types import is_float_type, is_integer, is_list, numpy_type
+from tilewright.iron.builders.operations import InsertionPoint, build
+from tilewright.iron.builders.scalars import ScalarValue, as_index, cmpi, constant
+from tilewright.iron.builders.types import is_float_type, is_integer, is_integer_type, is_list, numpy_type
 from tilewright.support.tracebacks import user_facing
 
-Shape: TypeAlias = tuple[int, ...]
+Formula: TypeAlias = Callable[[Sequence[Any]], ScalarValue]
+SHORT_FLOATS = value_type(f16), value_type(bf16)
+LONG_BITS = 32
 MOST_SLOTS = 512
 """Elements of a tile that a lane may hold; more do not fit its registers by far."""
 MOST_UNROLLED = 64
 """Elements that are moved by as many operations; more in a loop."""
-
-
-@dataclass(frozen=True)
-class TileLayout:
-    """Which elements of a tile each lane holds: element `e` is with lane `e mod workers`."""
-
-    shape: Shape
-    workers: int
-
-    @property
-    def slots(self) -> int:
-        """How many elements a lane holds."""
-        return -(-prod(self.shape) // self.workers)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether all lanes hold as many."""
-        return prod(self.shape) % self.workers == 0
-
-    def indices(self, slot: int, number: ScalarValue) -> list[Any]:
-        """Where in the tile the element is that lane `number` holds in this slot."""
-        return _split(slot * self.workers, number, self.workers, self.shape)
-
-    def line_keys(self, slot: int) -> tuple[Any, Any]:
-        """What is the same for slots of one row, and of one column, of a tile of two dimensions."""
-        return slot, "same" if self.workers % self.shape[1] == 0 else slot
-
-    def is_there(self, slot: int, number: ScalarValue) -> ScalarValue | None:
-        """Whether the tile has such an element; None if that is certain."""
-        if (slot + 1) * self.workers <= prod(self.shape):
-            return None
-        return number + slot * self.workers < prod(self.shape)
-
-
-@dataclass(frozen=True)
-class SquareLayout(TileLayout):
-    """A tile of two dimensions, divided in both among `lanes`: so many rows and columns of them."""
-
-    lanes: tuple[int, int]
-
-    def indices(self, slot: int, number: ScalarValue) -> list[Any]:
-        rows, columns = self.lanes
-        row, column = self.line_keys(slot)
-        return [number // columns + row * rows, number % columns + column * columns]
-
-    def line_keys(self, slot: int) -> tuple[Any, Any]:
-        return divmod(slot, self.shape[1] // self.lanes[1])
-
-
-@dataclass(frozen=True)
-class TurnedLayout(TileLayout):
-    """A tile whose dimensions are those of another one in reverse; lanes hold what they held."""
-
-    straight: TileLayout
-
-    def indices(self, slot: int, number: ScalarValue) -> list[Any]:
-        return self.straight.indices(slot, number)[::-1]
-
-    def line_keys(self, slot: int) -> tuple[Any, Any]:
-        row, column = self.straight.line_keys(slot)
-        return column, row
-
-
-def _split(first: int, number: ScalarValue, workers: int, shape: Shape) -> list[Any]:
-    """The indices of element `first + number`, where `first` is a multiple of the number of lanes."""
-    if len(shape) <= 1:
-        return [number + first if first else number][: len(shape)]
-    width = shape[-1]
-    if workers % width == 0:
-        return [*_split(first // width, number // width, workers // width, shape[:-1]), number % width]
-    if width % workers == 0:
-        rest, column = divmod(first, width)
-        return [*_indices_of(rest, shape[:-1]), number + column if column else number]
-    place = number + first
-    return [*_split_value(place // width, shape[:-1]), place % width]
-
-
-def _split_value(value: ScalarValue, shape: Shape) -> list[Any]:
-    return [value] if len(shape) == 1 else [*_split_value(value // shape[-1], shape[:-1]), value % shape[-1]]
-
-
-def _indices_of(number: int, shape: Shape) -> list[int]:
-    return [number] if len(shape) == 1 else [*_indices_of(number // shape[-1], shape[:-1]), number % shape[-1]]
-
-
-def square_layout(shape: Shape, workers: int) -> TileLayout:
-    """A tile of two dimensions, divided so that lanes hold about as many rows as columns."""
-    rows, columns = shape
-    best: tuple[int, int] | None = None
-    for across in range(1, workers + 1):
-        down = workers // across
-        if workers % across or rows % down or columns % across:
-            continue
-        if best is None or _unevenness(shape, (down, across)) < _unevenness(shape, best):
-            best = down, across
-    return TileLayout(shape, workers) if best is None else SquareLayout(shape, workers, best)
-
-
-def _unevenness(shape: Shape, lanes: tuple[int, int]) -> float:
-    """How much a lane reads for what it computes; neighbours in a row are better than in a column."""
-    rows, columns = shape[0] // lanes[0], shape[1] // lanes[1]
-    return (rows + columns) / (rows * columns) + (0.001 * lanes[0] / lanes[1])
 
 
 def shape_of(given: Any, what: str = "a tile") -> Shape:
@@ -172,8 +76,7 @@ def layout_of(shape: Shape, in_squares: bool = False) -> TileLayout:
 
 
 def _operator(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    def apply(left: Any, right: Any) -> Any:
-        return getattr(left, name)(right)
+    apply = getattr(operator, name)
 
     def apply_reflected(left: Any, right: Any) -> Any:
         return getattr(left, f"__r{name[2:]}")(right)
@@ -187,15 +90,108 @@ def _operator(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return direct, reflected
 
 
+class Elementwise:
+    """Operators and reductions of tiles, and of the tiles that buffers hold."""
+
+    __add__, __radd__ = _operator("__add__")
+    __sub__, __rsub__ = _operator("__sub__")
+    __mul__, __rmul__ = _operator("__mul__")
+    __truediv__, __rtruediv__ = _operator("__truediv__")
+    __floordiv__, __rfloordiv__ = _operator("__floordiv__")
+    __mod__, __rmod__ = _operator("__mod__")
+    __and__, __rand__ = _operator("__and__")
+    __or__, __ror__ = _operator("__or__")
+    __xor__, __rxor__ = _operator("__xor__")
+    __lshift__, __rlshift__ = _operator("__lshift__")
+    __rshift__, __rrshift__ = _operator("__rshift__")
+    __lt__, __le__ = _operator("__lt__")[0], _operator("__le__")[0]
+    __gt__, __ge__ = _operator("__gt__")[0], _operator("__ge__")[0]
+    __eq__, __ne__ = _operator("__eq__")[0], _operator("__ne__")[0]
+    __hash__ = object.__hash__
+
+    def __pow__(self, other: Any) -> Tile:
+        return combine(_power, self, other)
+
+    def __rpow__(self, other: Any) -> Tile:
+        return combine(_power, other, self)
+
+    def __neg__(self) -> Tile:
+        return combine(operator.neg, self)
+
+    def __abs__(self) -> Tile:
+        return combine(abs, self)
+
+    def __invert__(self) -> Tile:
+        return combine(operator.invert, self)
+
+    def __bool__(self) -> bool:
+        refuse(
+            "a tile has no truth value",
+            (None, "choose element by element: `air.where(condition, a, b)`, `air.maximum(a, b)`"),
+        )
+
+    def __iter__(self) -> Any:
+        refuse("elements of a tile are with different lanes", (None, "operators work on all of them at once"))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Tile:
+        """NumPy's functions, `np.exp(x)` or `np.maximum(x, 0)`, element by element."""
+        function = math.numpy_function(ufunc.__name__) if method == "__call__" and not options else None
+        if function is None:
+            refuse(f"a program has no `{ufunc.__name__}` of NumPy", (None, "`tilewright.air.ops` has what there is"))
+        return combine(function, *inputs)
+
+    def astype(self, dtype: Any) -> Tile:
+        """The same numbers of another `dtype`."""
+        wanted = element_of(dtype)
+        return combine(_conversion(wanted), self)
+
+    def sum(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The sum of all elements, which all lanes get; along an `axis`, a tile of the sums of lines.
+
+        With `keepdims` the tile has one element along that axis. f16 and bf16 are added up as f32, i8 and i16 as i32.
+        """
+        return reduced("sum", self, axis, keepdims)
+
+    def max(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The largest element, or along an `axis` a tile of the largest ones of lines, as `sum` has it."""
+        return reduced("max", self, axis, keepdims)
+
+    def min(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The smallest element, or along an `axis` a tile of the smallest ones of lines, as `sum` has it."""
+        return reduced("min", self, axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The index of the first of the largest elements, of all of them in one row or along an `axis`, as i32."""
+        from tilewright.air.tile_scans import place_of_extreme  # it imports this module
+
+        return place_of_extreme("max", self, axis, keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The index of the first of the smallest elements, of all of them in one row or along an `axis`, as i32."""
+        from tilewright.air.tile_scans import place_of_extreme  # it imports this module
+
+        return place_of_extreme("min", self, axis, keepdims)
+
+    def mean(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """The sum of elements by their number, of all or along an `axis`, as `sum` has it; of whole numbers as f32."""
+        tile: Tile = as_tile(self)
+        is_short = tile.type in SHORT_FLOATS
+        # the sum of many short ones may not be one
+        wide = tile.astype(f32) if is_short or not is_float_type(tile.type) else tile
+        mean = reduced("sum", wide, axis, keepdims) / (prod(tile.shape) if axis is None else tile.shape[axis])
+        return mean.astype(tile.type) if is_short else mean
+
+
 @user_facing
-class Tile:
+class Tile(Elementwise):
     """A value of several elements, which lanes hold together; operators work element by element.
 
-    `layout` says which lanes hold what, `slots` are the numbers of one lane.
+    `layout` says which lanes hold what, `slots` are the numbers of one lane. A `formula` computes any element from its
+    indices, where that takes no other lanes.
     """
 
-    def __init__(self, layout: TileLayout, slots: Sequence[ScalarValue]):
-        self.layout, self.slots = layout, list(slots)
+    def __init__(self, layout: TileLayout, slots: Sequence[ScalarValue], formula: Formula | None = None):
+        self.layout, self.slots, self.formula = layout, list(slots), formula
 
     @property
     def shape(self) -> Shape:
@@ -212,74 +208,53 @@ class Tile:
     @property
     def T(self) -> Tile:
         """The same numbers with dimensions in reverse, as of NumPy's arrays; lanes hold what they held."""
-        layout = self.layout
+        layout, given = self.layout, self.formula
         if len(layout.shape) < 2:
             return self
         straight = layout.straight if isinstance(layout, TurnedLayout) else None
-        return Tile(straight or TurnedLayout(layout.shape[::-1], layout.workers, layout), self.slots)
-
-    def astype(self, dtype: Any) -> Tile:
-        """The same numbers of another `dtype`."""
-        wanted = element_of(dtype)
-        return Tile(self.layout, [slot.astype(wanted) for slot in self.slots])
-
-    __add__, __radd__ = _operator("__add__")
-    __sub__, __rsub__ = _operator("__sub__")
-    __mul__, __rmul__ = _operator("__mul__")
-    __truediv__, __rtruediv__ = _operator("__truediv__")
-    __floordiv__, __rfloordiv__ = _operator("__floordiv__")
-    __mod__, __rmod__ = _operator("__mod__")
-    __and__, __rand__ = _operator("__and__")
-    __or__, __ror__ = _operator("__or__")
-    __xor__, __rxor__ = _operator("__xor__")
-    __lshift__, __rshift__ = _operator("__lshift__")[0], _operator("__rshift__")[0]
-    __lt__, __le__ = _operator("__lt__")[0], _operator("__le__")[0]
-    __gt__, __ge__ = _operator("__gt__")[0], _operator("__ge__")[0]
-    __eq__, __ne__ = _operator("__eq__")[0], _operator("__ne__")[0]
-    __hash__ = object.__hash__
-
-    def __pow__(self, other: Any) -> Tile:
-        return combine(_power, self, other)
-
-    def __neg__(self) -> Tile:
-        return combine(operator.neg, self)
-
-    def __abs__(self) -> Tile:
-        return combine(abs, self)
-
-    def __invert__(self) -> Tile:
-        return combine(operator.invert, self)
-
-    def __bool__(self) -> bool:
-        refuse("a tile has no truth value", (None, "choose element by element: `air.where(condition, a, b)`"))
+        formula = None if given is None else _turned(given)
+        return Tile(straight or TurnedLayout(layout.shape[::-1], layout.workers, layout), self.slots, formula)
 
     def __getitem__(self, key: Any) -> Tile:
-        keys = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
-        if any(not isinstance(part, slice) or part != slice(None) for part in keys):
+        keys = list(cast("tuple[Any, ...]", key)) if isinstance(key, tuple) else [key]
+        if any(part is not None and part is not Ellipsis and not _is_all(part) for part in keys):
             refuse("lanes hold their own elements of a tile alone", (None, "store it, and load what is wanted"))
-        return self
+        dots = [place for place, part in enumerate(keys) if part is Ellipsis]
+        given = sum(_is_all(part) for part in keys)
+        if len(dots) > 1 or given > len(self.shape):
+            refuse(f"a tile of {_sizes(self)} has no more dimensions", (None, "None among the indices makes new ones"))
+        place = dots[0] if dots else len(keys)
+        keys[place : place + 1] = [slice(None)] * (len(self.shape) - given)
+        if None not in keys:
+            return self
+        from tilewright.air.tile_axes import expanded  # it imports this module
 
-    def __iter__(self) -> Any:
-        refuse("elements of a tile are with different lanes", (None, "operators work on all of them at once"))
+        return expanded(self, keys)
 
-    def sum(self) -> ScalarValue:
-        """The sum of all elements, which all lanes get."""
-        return reduced("sum", self)
-
-    def max(self) -> ScalarValue:
-        """The largest element."""
-        return reduced("max", self)
-
-    def min(self) -> ScalarValue:
-        """The smallest element."""
-        return reduced("min", self)
-
-    def mean(self) -> ScalarValue:
-        """The sum of all elements by their number."""
-        return reduced("sum", self) / prod(self.shape)
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        refuse("a tile does not change", (None, "`air.alloc(shape)` is a place for one: `b[:] = tile`"))
 
     def __repr__(self) -> str:
         return f"<Tile {' x '.join(map(str, self.shape))} of {self.type}>"
+
+
+def _is_all(key: Any) -> bool:
+    return isinstance(key, slice) and key == slice(None)
+
+
+def _conversion(type: Attribute) -> Callable[[Any], Any]:
+    def convert(number: Any) -> Any:
+        return number.astype(type)
+
+    return convert
+
+
+def _turned(formula: Formula) -> Formula:
+    return lambda indices: formula(indices[::-1])
+
+
+def _quotient(left: Any, right: Any) -> Any:
+    return left / right
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -293,28 +268,51 @@ def as_tile(given: Any) -> Any:
 
 def combine(function: Callable[..., Any], *given: Any) -> Any:
     """A function of numbers on tiles, element by element; numbers go with all elements."""
+    for value in given:
+        if isinstance(value, Unloaded):
+            value.refuse_use()
+    layouts = [value.layout for value in given if isinstance(value, Tile | Buffer)]
+    if not layouts:
+        return function(*given)
+    if any(layout != layouts[0] for layout in layouts):
+        from tilewright.air.tile_axes import together  # it imports this module
+
+        given = tuple(together(given))
     operands = [as_tile(value) for value in given]
     tiles = [operand for operand in operands if isinstance(operand, Tile)]
-    if not tiles:
-        return function(*operands)
     layout = tiles[0].layout
-    for tile in tiles[1:]:
-        if tile.layout != layout:
-            _refuse_layout(tiles[0], tile)
     slots = [
         function(*(operand.slots[slot] if isinstance(operand, Tile) else operand for operand in operands))
         for slot in range(layout.slots)
     ]
-    return Tile(layout, slots)
+    if any(tile.formula is None for tile in tiles):
+        return Tile(layout, slots)
+    return Tile(layout, slots, lambda indices: function(*(_by_formula(operand, indices) for operand in operands)))
 
 
-def _refuse_layout(first: Tile, second: Tile) -> None:
-    if first.shape != second.shape:
-        shapes = " and ".join(" x ".join(map(str, tile.shape)) for tile in (first, second))
-        refuse(f"tiles of {shapes} do not go together", (None, "both have one shape, or one of them is a number"))
+def _by_formula(operand: Any, indices: Sequence[Any]) -> Any:
+    if not isinstance(operand, Tile):
+        return operand
+    assert operand.formula is not None
+    return operand.formula(indices)
+
+
+def _sizes(tile: Tile | Buffer | TileLayout) -> str:
+    return " x ".join(map(str, tile.shape))
+
+
+def refuse_shapes(tiles: Sequence[Tile | Buffer | TileLayout]) -> NoReturn:
+    refuse(
+        f"tiles of {' and '.join(map(_sizes, tiles))} do not go together",
+        (None, "in each dimension sizes are equal, or 1: `x[:, None]` has one column"),
+    )
+
+
+def refuse_layout() -> NoReturn:
     refuse(
         "these tiles are divided among lanes in different ways: one is a sum of products, or turned",
         (None, "load one to go with the other: `air.load(part, like=acc)`"),
+        (None, "a buffer goes with what it meets first: `acc[:] = air.fma(acc, scale, air.dot(x, y))`"),
     )
 
 
@@ -338,32 +336,51 @@ def _identity(kind: str, type: Attribute) -> ScalarValue:
     return constant(int(info.min if kind == "max" else info.max), type)
 
 
-def _join(kind: str, left: ScalarValue, right: ScalarValue) -> ScalarValue:
+def join(kind: str, left: ScalarValue, right: ScalarValue) -> ScalarValue:
+    """Two elements of a reduction in one."""
     if kind == "sum":
         return left + right
     return math.maximum(left, right) if kind == "max" else math.minimum(left, right)
 
 
-def reduced(kind: str, given: Any) -> ScalarValue:
-    """All elements of a tile in one number, which all lanes get; short floats are added up in f32."""
+def widened(kind: str, tile: Tile) -> Tile:
+    """What is reduced in place of a tile: short floats as f32, and short whole numbers that are added up as i32."""
+    if tile.type in SHORT_FLOATS:
+        return tile.astype(f32)
+    type = tile.type
+    if is_integer_type(type) and (type.width.data == 1 or (kind == "sum" and type.width.data < LONG_BITS)):
+        return tile.astype(ui32 if is_unsigned(type) else i32)
+    return tile
+
+
+def reduced(kind: str, given: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """All elements of a tile in one number, which all lanes get, or each line along an axis; see `widened`."""
+    if kind not in IDENTITIES:
+        refuse(f"there is no reduction {kind!r}", (None, f"there are {', '.join(IDENTITIES)}"))
     tile: Tile = as_tile(given)
     if not isinstance(tile, Tile):
-        refuse(f"expected a tile, not {given!r}")
-    short = tile.type in (value_type(f16), value_type(bf16))
-    wide = tile.astype(f32) if short else tile
+        refuse(f"expected a tile, not {given!r}", (None, "load it first: `air.load(a[i : i + 64])`"))
+    if axis is not None:
+        from tilewright.air.tile_axes import reduced_along  # it imports this module
+
+        return reduced_along(kind, tile, axis, keepdims)
+    if keepdims:
+        refuse("`keepdims` is for reductions along an axis", (None, "of a whole tile one number is left"))
+    wide = widened(kind, tile)
     workers, layout = workers_here(), wide.layout
-    slots = wide.slots
-    if not layout.is_exact:
-        there = layout.is_there(layout.slots - 1, workers.number)
-        slots = [*slots[:-1], math.where(there, slots[-1], _identity(kind, wide.type))]
-    value = reduce(lambda left, right: _join(kind, left, right), slots)
+    own = [layout.is_own(slot, workers.number) for slot in range(layout.slots)]
+    slots = [
+        number if condition is None else math.where(condition, number, _identity(kind, wide.type))
+        for number, condition in zip(wide.slots, own, strict=True)
+    ]
+    value = functools.reduce(lambda left, right: join(kind, left, right), slots)
     offset = current().lanes // 2
     while offset:
-        value = _join(kind, value, shuffle(value, offset, "xor"))
+        value = join(kind, value, shuffle(value, offset, "xor"))
         offset //= 2
     if workers.waves > 1:
         value = _across_waves(kind, value, workers)
-    return value.astype(tile.type) if short else value
+    return value.astype(tile.type) if tile.type in SHORT_FLOATS else value
 
 
 def _across_waves(kind: str, value: ScalarValue, workers: TileLanes) -> ScalarValue:
@@ -375,7 +392,8 @@ def _across_waves(kind: str, value: ScalarValue, workers: TileLanes) -> ScalarVa
     with if_(herd.lane == 0, hasElse=False):
         places[workers.wave] = value
     barrier()
-    return reduce(lambda left, right: _join(kind, left, right), [places[wave] for wave in range(workers.waves)])
+    waves = [places[wave] for wave in range(workers.waves)]
+    return functools.reduce(lambda left, right: join(kind, left, right), waves)
 
 
 def shared(shape: Any, dtype: Any = f32) -> Array:
@@ -396,7 +414,7 @@ def _array_of(home: OpenLevel, shape: Shape, dtype: DType, space: MemorySpace) -
 
 
 @user_facing
-class Buffer:
+class Buffer(Elementwise):
     """A place for a tile: `b[:]` is the tile that it holds, `b[:] = ...` lets it hold another one.
 
     `layout` says which lanes hold what, and `dtype` of which type elements are; `packed` is its packed shape, if it has
@@ -406,33 +424,51 @@ class Buffer:
     def __init__(self, layout: TileLayout, dtype: DType, packed: PackedShape | None = None):
         self.layout, self.dtype, self.packed = layout, dtype, packed
         self.memory = private(layout.slots, dtype)
-        # all elements are the same number so far
-        self._is_uniform = True
         self.is_released = False
+        self.is_uniform = True
+        """Whether nothing but numbers has been stored so far, and nothing read."""
 
     def divide(self, layout: TileLayout) -> bool:
-        """Let lanes hold what a `layout` of as many elements says from here on, if they do, or if it has made no
-        difference so far."""
-        if self._is_uniform and layout.slots == self.layout.slots:
-            self.layout, self._is_uniform = layout, False
+        """Let lanes hold what a `layout` says from here on, if they do, or if it has made no difference so far."""
+        if self.is_uniform and layout.shape == self.shape:
+            if layout.slots != self.layout.slots:
+                self._resize(layout.slots)
+            self.layout, self.is_uniform = layout, False
         return self.layout == layout
+
+    def _resize(self, slots: int) -> None:
+        """Have so many slots, all filled wherever those that were there so far were."""
+        old, self.memory = self.memory.ssa, private(slots, self.dtype)
+        for store in [cast(ops.StoreOp, use.operation) for use in old.uses]:
+            if constant_of(store.indices[0]) == 0:
+                with InsertionPoint(store):
+                    for slot in range(slots):
+                        place = [as_index(slot)]
+                        build(ops.StoreOp, value=store.value, memref=self.memory, indices=place, loc=store.location)
+            Rewriter.erase_op(store)
+        Rewriter.erase_op(cast(Operation, old.owner))
 
     @property
     def shape(self) -> Shape:
         return self.layout.shape
 
+    @property
+    def T(self) -> Tile:
+        """The tile that it holds with dimensions in reverse."""
+        return self[:].T
+
     def __getitem__(self, key: Any) -> Tile:
+        if isinstance(key, tuple) and any(part is None for part in cast("tuple[Any, ...]", key)):
+            return self[:][key]
         self._check(key)
-        self._is_uniform = False
+        self.is_uniform = False
         return Tile(self.layout, [self.memory[slot] for slot in range(self.layout.slots)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
         tile = as_tile(value)
-        if isinstance(tile, Tile):
-            self._is_uniform = False
-            if tile.layout != self.layout:
-                _refuse_layout(self[:], tile)
+        if isinstance(tile, Tile) and (tile.shape != self.shape or not self.divide(tile.layout)):
+            tile = self._spread(tile)
         for slot in range(self.layout.slots):
             self.memory[slot] = tile.slots[slot] if isinstance(tile, Tile) else tile
 
@@ -447,19 +483,26 @@ class Buffer:
                 (None, "read and write all of it, `b[:]`, or use `air.shared(shape)`"),
             )
 
-    def _with(self, other: Any, operator: str) -> Any:
-        return getattr(self[:], operator)(other)
+    def _spread(self, tile: Tile) -> Tile:
+        """A tile divided as this buffer is, and repeated to be as large."""
+        from tilewright.air.tile_axes import fitted  # it imports this module
+
+        return fitted(tile, self.layout)
 
     def __iadd__(self, other: Any) -> Buffer:
-        self[:] = self[:] + other
+        self[:] = combine(operator.add, self, other)
         return self
 
     def __isub__(self, other: Any) -> Buffer:
-        self[:] = self[:] - other
+        self[:] = combine(operator.sub, self, other)
         return self
 
     def __imul__(self, other: Any) -> Buffer:
-        self[:] = self[:] * other
+        self[:] = combine(operator.mul, self, other)
+        return self
+
+    def __itruediv__(self, other: Any) -> Buffer:
+        self[:] = combine(_quotient, self, other)
         return self
 
     def __repr__(self) -> str:
@@ -510,7 +553,8 @@ def zeros(shape: Any, dtype: Any = f32) -> Buffer:
 def arange(size: int) -> Tile:
     """The numbers from 0 to `size - 1`, as indices."""
     layout, workers = layout_of(shape_of(size)), workers_here()
-    return Tile(layout, [layout.indices(slot, workers.number)[0] for slot in range(layout.slots)])
+    slots = [layout.indices(slot, workers.number)[0] for slot in range(layout.slots)]
+    return Tile(layout, slots, lambda indices: as_index(indices[0]))
 
 
 def inside(region: Region, indices: Sequence[Any]) -> ScalarValue | None:
@@ -523,12 +567,15 @@ def inside(region: Region, indices: Sequence[Any]) -> ScalarValue | None:
             continue
         if is_integer(offset) and is_integer(length) and is_integer(size) and offset + length <= size:
             continue
-        check = as_index(key) < size
+        place = as_index(key)
+        # of numbers that may be below 0, which are very large without a sign
+        check = place < size if is_natural(place.ssa) else cmpi("ult", place, as_index(size))
         condition = check if condition is None else condition & check
     return condition
 
 
-def _both(first: ScalarValue | None, second: ScalarValue | None) -> ScalarValue | None:
+def both_hold(first: ScalarValue | None, second: ScalarValue | None) -> ScalarValue | None:
+    """That two conditions hold; None stands for one that is certain."""
     return second if first is None else first if second is None else first & second
 
 
@@ -547,8 +594,15 @@ def guarded_load(array: Array, keys: Sequence[Any], condition: ScalarValue | Non
 def load(source: Any, fill: Any = 0, like: Any = None) -> Tile:
     """A part of an array, `source`, as a tile; what is outside of the array is `fill`.
 
+    With a tile among the indices, `a[rows]`, it is the elements at these.
+
     With `like`, a tile or a buffer of the same shape, elements are with the lanes that hold that one's.
     """
+    if not isinstance(source, Region | Array):
+        from tilewright.air.scattered import Scattered  # it imports this module
+
+        if isinstance(source, Scattered):
+            return source.load(fill, like)
     region = region_of(source, "`air.load`")
     shape, workers = region.known_shape(), workers_here()
     layout = layout_of(shape) if like is None else as_tile(like).layout
@@ -557,22 +611,33 @@ def load(source: Any, fill: Any = 0, like: Any = None) -> Tile:
     slots = list[ScalarValue]()
     for slot in range(layout.slots):
         indices = layout.indices(slot, workers.number)
-        condition = _both(layout.is_there(slot, workers.number), inside(region, indices))
+        condition = both_hold(layout.is_there(slot, workers.number), inside(region, indices))
         slots.append(guarded_load(region.array, region.keys(indices), condition, fill))
     return Tile(layout, slots)
 
 
+def check_shape(shape: Shape, part: Shape) -> None:
+    """A part of an array takes a tile of its shape."""
+    if shape != part:
+        sizes = (" x ".join(map(str, sizes)) for sizes in (shape, part))
+        refuse("a tile of {} cannot be stored in a part of {}".format(*sizes))
+
+
 def store_tile(given: Any, target: Any) -> None:
     """Store a tile, or one number everywhere, into a part of an array, as far as it is in the array."""
+    if not isinstance(target, Region | Array):
+        from tilewright.air.scattered import Scattered  # it imports this module
+
+        if isinstance(target, Scattered):
+            target.store(given)
+            return
     region = region_of(target, "`air.store`")
     tile, workers = as_tile(given), workers_here()
     layout = tile.layout if isinstance(tile, Tile) else layout_of(region.known_shape())
-    if layout.shape != region.known_shape():
-        sizes = (" x ".join(map(str, shape)) for shape in (layout.shape, region.known_shape()))
-        refuse("a tile of {} cannot be stored in a part of {}".format(*sizes))
+    check_shape(layout.shape, region.known_shape())
     for slot in range(layout.slots):
         indices = layout.indices(slot, workers.number)
-        condition = _both(layout.is_there(slot, workers.number), inside(region, indices))
+        condition = both_hold(layout.is_own(slot, workers.number), inside(region, indices))
         value = tile.slots[slot] if isinstance(tile, Tile) else tile
         if condition is None:
             region.array.set_element(region.keys(indices), value)
@@ -582,7 +647,10 @@ def store_tile(given: Any, target: Any) -> None:
 
 
 def store(source: Any, target: Any) -> None:
-    """Store a tile, a buffer or a number, `source`, into a part of an array, `target`, as far as it is in the array."""
+    """Store a tile, a buffer or a number, `source`, into a part of an array, `target`, as far as it is in the array.
+
+    With a tile among the indices, `a[rows]`, to the elements at these.
+    """
     store_tile(source, target)
 
 
@@ -622,7 +690,7 @@ def copy_elements(target: Region, source: Region, number: ScalarValue, count: An
                     _copy_element(target, source, indices, fill)
     else:
         for place in for_(number, total, count):
-            _copy_element(target, source, _split_value(place, shape), fill)
+            _copy_element(target, source, split_value(place, shape), fill)
 
 
 def _copy_element(target: Region, source: Region, indices: Sequence[Any], fill: Any) -> None:

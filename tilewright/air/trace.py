@@ -18,6 +18,7 @@ from tilewright.dialects.air.levels import GPU_PROGRAM
 from tilewright.iron.builders.location import refuse, user_location
 from tilewright.iron.builders.module import Module, building
 from tilewright.iron.builders.operations import InsertionPoint, build
+from tilewright.iron.builders.remedies import WORDS, Words
 from tilewright.iron.builders.scalars import ScalarValue
 from tilewright.support.lazy import setting
 
@@ -82,6 +83,8 @@ class TracedProgram:
         return self.inner("launch", "segment", "herd") is not None
 
 
+AIR_WORDS = Words("air.sequential", "air.", "", "`air.print_line(...)`", "an array")
+"""What messages call what they name."""
 _current: ContextVar[TracedProgram | None] = ContextVar("trace", default=None)
 
 
@@ -116,7 +119,7 @@ def tracing(
     module = Module()
     module.op.attributes[GPU_PROGRAM] = UnitAttr()
     trace = TracedProgram(module, target, lanes, backend, kernels=dict(kernels or {}))
-    with setting(_current, trace), building(module):
+    with setting(_current, trace), setting(WORDS, AIR_WORDS), building(module):
         yield trace
 
 

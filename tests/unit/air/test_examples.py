@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import runpy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from helpers import EXAMPLES
 
 import tilewright as tw
+from tilewright.cli.main import main
 
 IN_MLIR = sorted(path.stem for pattern in ("air_*.mlir", "gpu_*.mlir") for path in EXAMPLES.glob(pattern))
-BESIDE_TRITON = "air_add", "air_softmax", "air_matmul", "air_layer_norm", "air_channel_allgather"
+BESIDE_TRITON = "air_add", "air_softmax", "air_matmul", "air_layer_norm", "air_attention", "air_channel_allgather"
 MOST_LINES = 25
 
 
@@ -66,6 +68,29 @@ def test_matmul() -> None:
         a, b, c = draw(m, k), draw(k, n), np.zeros((m, n), np.float32)
         matmul(a, b, c, bm=32, bn=32, bk=8)
         assert np.allclose(c, a @ b, atol=1e-4)
+
+
+@pytest.mark.parametrize("chip, dtype, causal", [("sm_90", np.float16, False), ("gfx942", np.float32, True)])
+def test_attention(chip: str, dtype: Any, causal: bool) -> None:
+    attention = example("air_attention")["attention"].options(chip=chip, settings={"check": "races"})
+    (q,), (k, v) = draw(1, 40, 64).astype(dtype), draw(2, 70, 64).astype(dtype)
+    y = np.zeros((40, 64), np.float32)
+    attention(q, k, v, y, causal=causal)
+    scores = q.astype(np.float32) @ k.T.astype(np.float32) / 8
+    powers = np.where(np.tri(40, 70, dtype=bool) | (not causal), np.exp(scores), 0)
+    assert np.allclose(y, powers @ v / powers.sum(axis=1, keepdims=True), atol=2e-3 if dtype == np.float16 else 1e-5)
+
+
+@pytest.mark.parametrize("chip, instruction", [("sm_90", "mma.sync"), ("gfx942", "v_mfma")])
+def test_attention_compiles(chip: str, instruction: str, tmp_path: Path) -> None:
+    q, y = np.zeros((4, 64), np.float16), np.zeros((4, 64), np.float32)
+    source = tmp_path / "attention.mlir"
+    source.write_text(example("air_attention")["attention"].options(chip=chip).mlir(q, q, q, y), encoding="utf-8")
+    assert main(["air", "compile", str(source), "--target", chip, "-o", str(tmp_path / "bundle")]) == 0
+    (text,) = [
+        path.read_text(encoding="utf-8") for path in (tmp_path / "bundle").iterdir() if path.suffix in (".ptx", ".s")
+    ]
+    assert instruction in text
 
 
 def test_allgather() -> None:

@@ -227,6 +227,71 @@ def test_mistakes_are_found_at_the_users_line(body, text: str) -> None:
     assert body_error(body) == text
 
 
+def chosen(x):
+    return 1 if x[0, 0] > 0 else 2
+
+
+def largest(x):
+    return max(x[0, 0], 0)
+
+
+def counted(x):
+    return range(x.shape[0])
+
+
+def left(x):
+    for k in air.sequential(4):
+        last = x[0, k] * 2
+    x[0, 0] = last
+
+
+def choice(x):
+    if x[0, 0] > 0:
+        x[0, 0] = 1
+
+
+def said(x):
+    return f"{x[0, 0]}"
+
+
+@pytest.mark.parametrize(
+    "body, remedy",
+    [
+        (chosen, "write `air.where(condition, a, b)`"),
+        (largest, "write `air.maximum(a, b)` or `air.minimum(a, b)`"),
+        (counted, "write `air.sequential(...)` for a loop that the program runs"),
+        (left, "`for i, total, result in air.sequential(n, iter_args=[0]):`"),
+        (choice, "write `with air.if_(condition, hasElse=False):` in place of `if`"),
+        (carried, "end the body with `air.yield_([total])`, and use `result` behind the loop"),
+        (said, "print it when the program runs: `air.print_line(...)`"),
+    ],
+)
+def test_remedies_are_what_programs_have_here(body, remedy: str) -> None:
+    @air.jit
+    def work(x):
+        in_launch(body)(x)
+
+    with pytest.raises(tw.CompileError) as error:
+        work.mlir(np.zeros((4, 4), np.float32))
+    assert remedy in str(error.value)
+
+
+def test_operands_say_how_they_are_converted() -> None:
+    @air.jit
+    def work(x):
+        @air.launch(1, waves=1)
+        def _(_):
+            x[0, 0] = x[0, 1] / x.shape[1]
+
+    with pytest.raises(tw.CompileError, match=r"convert the index: `n.astype\(np.float32\)`"):
+        work.mlir(np.zeros((4, 4), np.float32))
+
+
+def test_a_launch_wants_a_program() -> None:
+    with pytest.raises(tw.CompileError, match=r"there is no program to build in\n.*`@air.jit`"):
+        air.launch(1, waves=1)(lambda _: None)
+
+
 def test_a_fault_in_a_kernel_is_at_the_users_line() -> None:
     @air.jit
     def reach(x):
@@ -271,3 +336,33 @@ def test_there_are_levels_0_and_2(capsys: pytest.CaptureFixture[str]) -> None:
         fill.options(opt_level=1)(np.zeros(1, np.float32), 0.0)
     assert main(["air", "run", str(EXAMPLES / "air_matmul.py"), "-O2"]) == 0
     assert "largest difference" in capsys.readouterr().out
+
+
+def test_an_access_behind_an_array_says_which_and_how_far() -> None:
+    @air.jit(settings={"check": "races"})
+    def work(x):
+        @air.launch(2, waves=1)
+        def _(block):
+            x[block * 64] = 1.0
+
+    with pytest.raises(
+        tw.Fault, match=r"(?s)which is not the device's.*0 bytes behind the end of allocation 1, 256 bytes"
+    ):
+        work(np.zeros(64, np.float32))
+
+
+def test_a_number_that_all_waves_store_is_a_race_with_a_way_out() -> None:
+    @air.jit(settings={"check": "races"})
+    def work(x, y, *, whole):
+        @air.launch(1, waves=2)
+        def _(_):
+            if whole:
+                y[0] = air.load(x[:64]).sum()
+            else:
+                y[0:1] = air.load(x[:64]).sum()
+
+    x, y = np.ones(64, np.float32), np.zeros(1, np.float32)
+    with pytest.raises(tw.Fault, match=r"(?s)data race.*let one do it \(`a\[i : i \+ 1\] = v` in Python\)"):
+        work(x, y, whole=True)
+    work(x, y, whole=False)
+    assert y[0] == 64

@@ -18,6 +18,8 @@ from tilewright.gpu.device import DeviceError, RemoteMemory
 ALIGNMENT = 256
 JUNK = 0xCB
 """What fresh memory is filled with: the same in every run, and no number that anyone expects."""
+NEAR_BYTES = 1 << 20
+"""Further from a range an address has nothing to do with it."""
 MOST_VIEWS = 4096
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -149,6 +151,16 @@ class Memory:
             return None
         self._last = found
         return found
+
+    def nearest(self, address: int) -> MemoryRange | None:
+        """The range that an address misses by the least, if that is not far."""
+
+        def distance(range: MemoryRange) -> int:
+            return max(range.base - address, address - (range.base + range.size))
+
+        number = bisect_right(self._bases, address)
+        around = [self._ranges[base] for base in self._bases[max(number - 1, 0) : number + 1]]
+        return min((range for range in around if distance(range) < NEAR_BYTES), key=distance, default=None)
 
     def view(self, pointer: int, dtype: np.dtype[Any]) -> Any:
         """Elements from an address to the end of its range; None if the address is in no range."""

@@ -50,7 +50,13 @@ class PlainAccess(LaneGroup):
         self.fault(site, text, chosen, "check the index, or guard the access with a condition")
 
     def unmapped(self, address: Any, m: Any, site: int) -> NoReturn:
-        note = "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)"
+        near = self.memory.nearest(int(address))
+        if near is None:
+            note = "memory of the host has to be copied to the device first (gpu.alloc and gpu.memcpy, or mgpuMemcpy)"
+        else:
+            before, behind = near.base - int(address), int(address) - (near.base + near.size)
+            missed = f"{before} bytes before the start" if before > 0 else f"{behind} bytes behind the end"
+            note = f"that is {missed} of {near.name}: check the index, or guard the access with a condition"
         self.fault(site, f"accesses address {int(address):#x}, which is not the device's", self.active(m), note)
 
     def check(self, holds: Any, m: Any, site: int, text: str) -> None:

@@ -164,7 +164,7 @@ class Races:
     ) -> NoReturn:
         sites = group.plan.sites
         who, before = group.batch.who(int(group.waves[0])), group.batch.who(other.wave)
-        remedy = self._remedy(other.wave, int(group.waves[0]))
+        remedy = self._remedy(other.wave, int(group.waves[0]), other.site == site)
         raise Fault(
             f"data race: {who} {verb} {name_of(group, address)}",
             sites[site].where,
@@ -174,7 +174,9 @@ class Races:
             ],
         )
 
-    def _remedy(self, one: int, other: int) -> str:
+    def _remedy(self, one: int, other: int, is_same: bool) -> str:
+        if is_same and one // self.block_waves == other // self.block_waves:
+            return "all waves of the block come here: let one do it (`a[i : i + 1] = v` in Python), or use an atomic"
         if one // self.block_waves == other // self.block_waves:
             return "a gpu.barrier between them orders accesses of one block"
         if one // self.cluster_waves == other // self.cluster_waves:

@@ -26,6 +26,7 @@ from tilewright.iron.builders.handles import OpView, RegionView, Value, ssa_of, 
 from tilewright.iron.builders.location import UPSTREAM, refuse, syntax_tree, user_frame, user_location
 from tilewright.iron.builders.module import deferred_errors
 from tilewright.iron.builders.operations import InsertionPoint, build, is_inside, is_terminated
+from tilewright.iron.builders.remedies import worded
 from tilewright.iron.builders.scalars import as_index, constant
 from tilewright.iron.builders.types import is_list, is_number, numpy_type
 from tilewright.support.tracebacks import user_stack_level
@@ -207,7 +208,7 @@ def _refuse(name: str, initial: str, loop: ast.For) -> None:
     refuse(
         text,
         (None, f"carry it: `for {variable}, {name}, result in {start}, iter_args=[{initial}]):`"),
-        (None, f"end the body with `yield_([{name}])`, and use `result` behind the loop"),
+        (None, f"end the body with `{worded('{p}')}yield_([{name}])`, and use `result` behind the loop"),
         at=user_location(),
     )
 

@@ -30,6 +30,7 @@ from tilewright.iron.builders.attributes import symbol_name
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of, value_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
+from tilewright.iron.builders.remedies import worded
 from tilewright.iron.builders.scalars import ScalarValue, as_index
 from tilewright.iron.builders.types import (
     as_int,
@@ -141,7 +142,9 @@ class Indexable:
         store(value, self, keys)
 
     def __iter__(self) -> Any:
-        refuse("a buffer's elements are not known while the program is being built", (None, "loop with `range_`"))
+        refuse(
+            "a buffer's elements are not known while the program is being built", (None, worded("loop with `{loop}`"))
+        )
 
     def __len__(self) -> int:
         if not self.shape or self.shape[0] < 0:

@@ -26,6 +26,7 @@ from tilewright.ir.diagnostics import from_verify_exception, location_of
 from tilewright.iron.builders.attributes import property_attribute
 from tilewright.iron.builders.handles import OpView, RegionView, ssa_of, value_of, view_of
 from tilewright.iron.builders.location import Location, UsageError, at, given_location, refuse, user_location
+from tilewright.iron.builders.remedies import worded
 from tilewright.iron.builders.types import as_list, convert_type
 
 if TYPE_CHECKING:
@@ -126,13 +127,13 @@ def _refuse_reach(value: SSAValue, outer: Operation) -> None:
         refuse(
             "this value is made inside a loop of the program, and used outside of it",
             (location_of(value), "it is made here, in each turn anew"),
-            (outer, "carry it from turn to turn: `for i, total, result in range_(n, iter_args=[0]):`"),
-            (outer, "end the body with `yield_([total + ...])`, and use `result` behind the loop"),
+            (outer, worded("carry it from turn to turn: `for i, total, result in {loop}(n, iter_args=[0]):`")),
+            (outer, worded("end the body with `{p}yield_([total + ...])`, and use `result` behind the loop")),
         )
     refuse(
         "this value is made on one side of a choice, and used outside of it",
         (location_of(value), "it is made here"),
-        (outer, "write `where(condition, a, b)` of `tilewright.iron.math`, or store it in a buffer"),
+        (outer, worded("write `{p}where(condition, a, b)`{of}, or store it in a buffer")),
     )
 
 

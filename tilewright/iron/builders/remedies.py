@@ -7,16 +7,39 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
 from itertools import islice
 
 from tilewright.iron.builders.location import syntax_tree, user_frame
 
-FIRST_REMEDY = "use `with if_(condition):` for a choice that the program makes"
+FIRST_REMEDY = "use `with {p}if_(condition):` for a choice that the program makes"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a program calls what remedies name."""
+
+    loop: str = "range_"
+    p: str = ""
+    """What stands before the names of functions."""
+    of: str = " of `tilewright.iron.math`"
+    """What stands behind them."""
+    print: str = "`print_(...)` of `tilewright.iron`"
+    table: str = "a `Buffer(initial_value=...)`"
+
+
+WORDS: ContextVar[Words] = ContextVar("words", default=Words())  # noqa: B039, it does not change
+
+
+def worded(text: str) -> str:
+    """A remedy in the words of the program that is being built."""
+    return text.format_map(vars(WORDS.get()))
 
 
 def truth_remedy() -> str:
     """What to write instead of what asked for a truth value."""
-    return next((text for node in _nodes_here() for applies, text in _REMEDIES if applies(node)), FIRST_REMEDY)
+    return worded(next((text for node in _nodes_here() for applies, text in _REMEDIES if applies(node)), FIRST_REMEDY))
 
 
 def number_remedy(python: str) -> str:
@@ -27,16 +50,16 @@ def number_remedy(python: str) -> str:
             isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
         )
         if is_formatting or isinstance(node, ast.FormattedValue | ast.JoinedStr):
-            return "print it when the program runs: `print_(...)` of `tilewright.iron`"
+            return worded("print it when the program runs: {print}")
         if isinstance(node, ast.Subscript):
-            return "put the numbers in a `Buffer(initial_value=...)`, which the program can index"
+            return worded("put the numbers in {table}, which the program can index")
         name = _called(node)
         if name == "range":
-            return "write `range_(...)` for a loop that the program runs"
+            return worded("write `{loop}(...)` for a loop that the program runs")
         if name in ("int", "float"):
             return f"convert it when the program runs: `v.astype({'np.int32' if name == 'int' else 'np.float32'})`"
         if name in _MATH:
-            return f"write `{name}` of `tilewright.iron.math`, which the program computes when it runs"
+            return worded(f"write `{{p}}{name}`{{of}}, which the program computes when it runs")
     return f"{python} is for numbers that are known while the program is being built; `.astype(...)` converts others"
 
 
@@ -61,7 +84,7 @@ def _called(node: ast.AST) -> str | None:
 
 # the first that applies counts, so special cases stand before general ones
 _REMEDIES: list[tuple[Callable[[ast.AST], bool], str]] = [
-    (lambda n: _called(n) in ("max", "min"), "write `maximum(a, b)` or `minimum(a, b)` of `tilewright.iron.math`"),
+    (lambda n: _called(n) in ("max", "min"), "write `{p}maximum(a, b)` or `{p}minimum(a, b)`{of}"),
     (lambda n: _called(n) in ("any", "all", "sorted", "sum", "bool"), "combine conditions with `&` and `|`"),
     (lambda n: isinstance(n, ast.BoolOp) and isinstance(n.op, ast.And), "write `(a) & (b)` in place of `a and b`"),
     (lambda n: isinstance(n, ast.BoolOp), "write `(a) | (b)` in place of `a or b`"),
@@ -74,14 +97,14 @@ _REMEDIES: list[tuple[Callable[[ast.AST], bool], str]] = [
         lambda n: isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.In | ast.NotIn),
         "compare with each number: `(v == 1) | (v == 2)`",
     ),
-    (lambda n: isinstance(n, ast.IfExp), "write `where(condition, a, b)` of `tilewright.iron.math`"),
-    (lambda n: isinstance(n, ast.While), "loop with `range_`, and choose with `if_` inside it"),
+    (lambda n: isinstance(n, ast.IfExp), "write `{p}where(condition, a, b)`{of}"),
+    (lambda n: isinstance(n, ast.While), "loop with `{loop}`, and choose with `{p}if_` inside it"),
     (lambda n: isinstance(n, ast.Assert), "a program cannot check this while it is being built; print the number"),
     (
         lambda n: isinstance(n, ast.If) and bool(n.orelse),
-        "write `with if_(condition) as choice:`, and `with else_(choice):` for the other side",
+        "write `with {p}if_(condition) as choice:`, and `with {p}else_(choice):` for the other side",
     ),
-    (lambda n: isinstance(n, ast.If), "write `with if_(condition, hasElse=False):` in place of `if`"),
+    (lambda n: isinstance(n, ast.If), "write `with {p}if_(condition, hasElse=False):` in place of `if`"),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
+    MemRefType,
     i1,
     i32,
     i64,
@@ -30,7 +31,7 @@ from tilewright.iron.builders.arithmetic import convert, signless, signless_type
 from tilewright.iron.builders.handles import VALUE_CLASSES, OpView, Value, ssa_of
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.operations import InsertionPoint, build
-from tilewright.iron.builders.remedies import number_remedy, truth_remedy
+from tilewright.iron.builders.remedies import number_remedy, truth_remedy, worded
 from tilewright.iron.builders.types import (
     convert_type,
     inferred_type,
@@ -63,8 +64,10 @@ def constant(
 def _operators(name: str) -> tuple[Operator, Operator]:
     """The methods for `self operator other` and `other operator self`, by the operator's name in Python."""
 
+    method = f"__r{name.strip('_')}__"
+
     def direct(self: ScalarValue, other: Any) -> ScalarValue:
-        return _binary(name, self, other)
+        return NotImplemented if _computes(other, method) else _binary(name, self, other)
 
     def reflected(self: ScalarValue, other: Any) -> ScalarValue:
         return _binary(name, like(other, self), self)
@@ -216,7 +219,12 @@ class ScalarValue(Value):
         known = arithmetic.constant_of(self.ssa)
         if known is not None:
             return format(known, spec)
-        refuse(_NOT_KNOWN, (None, "print it when the program runs: `print_(...)` of `tilewright.iron`"))
+        refuse(_NOT_KNOWN, (None, worded("print it when the program runs: {print}")))
+
+
+def _computes(given: object, method: str) -> bool:
+    """Whether something else than numbers, such as several of them, knows what an operator does with a number."""
+    return hasattr(type(given), method) and not isinstance(given, ScalarValue | np.ndarray) and not is_number(given)
 
 
 def _binary(operator: str, left: ScalarValue, right: Any) -> ScalarValue:
@@ -251,6 +259,12 @@ def same_type(left: ScalarValue, right: Any) -> tuple[ScalarValue, ScalarValue]:
 def _conversion_remedy(left: ScalarValue, right: ScalarValue) -> str:
     """The conversion that loses nothing, by the names that a program has for types."""
     a, b = (numpy_type(value.type) for value in (left, right))
+    for value in (left, right):
+        if isinstance(value.type, MemRefType):
+            return "an element of an array is `a[i]`, that of one without dimensions `a[()]`"
+    if any(isinstance(value.type, IndexType) for value in (left, right)):
+        name = np.dtype(b if isinstance(left.type, IndexType) else a).name
+        return f"convert the index: `n.astype({'' if name == 'bfloat16' else 'np.'}{name})`"
     if a is None or b is None:
         return "convert one of them, such as `a.astype(np.int32)`"
     try:
@@ -274,7 +288,7 @@ def like(given: Any, other: Any) -> ScalarValue:
 def _compare(relation: str, left: ScalarValue, right: Any) -> ScalarValue:
     # `v == None` and the like are Python's to answer: nothing of the program is equal to them
     if not isinstance(right, int | float | np.number | Value | OpView | SSAValue):
-        return cast(Any, relation == "ne")
+        return NotImplemented
     left, right = same_type(left, right)
     return ScalarValue(arithmetic.compare(relation, left.ssa, right.ssa))
 
