@@ -7,33 +7,26 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from llvmlite import ir
 
 from tilewright.native.gpu_math import FUNCTIONS
-from tilewright.native.math_functions import provide_library
+from tilewright.native.host import NativeModule
 from tilewright.native.values import F32
 
 
 def computed(name: str, numbers: np.ndarray) -> np.ndarray:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    provide_library()
-    module = ir.Module()
-    module.triple = llvm.get_process_triple()
+    module = ir.Module("functions")
     function = ir.Function(module, ir.FunctionType(F32, [F32]), "function")
-    builder = ir.IRBuilder(function.append_basic_block())
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
     kernel: Any = SimpleNamespace(
         builder=builder, unit=SimpleNamespace(module=module), machine=SimpleNamespace(EXP2="llvm.exp2.f32")
     )
     builder.ret(FUNCTIONS[name](kernel, function.args[0]))
-    target = llvm.Target.from_default_triple().create_target_machine()
-    with llvm.create_mcjit_compiler(llvm.parse_assembly(str(module)), target) as engine:
-        engine.finalize_object()
-        call = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(engine.get_function_address("function"))
-        return np.array([call(float(number)) for number in numbers], np.float32)
+    code = NativeModule(module)
+    call = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_float)(code.address("function"))
+    return np.array([call(float(number)) for number in numbers], np.float32)
 
 
 @pytest.mark.parametrize("name, ulps", [("sin", 2), ("cos", 2), ("erf", 2)])
