@@ -103,16 +103,16 @@ if TYPE_CHECKING:
     from tilewright.air.tile_products import dot as dot
     from tilewright.air.tile_scans import cumsum as cumsum
     from tilewright.air.tile_scans import scan as scan
+    from tilewright.air.tile_transfers import load as load
+    from tilewright.air.tile_transfers import store as store
     from tilewright.air.tiles import Buffer as Buffer
     from tilewright.air.tiles import Tile as Tile
     from tilewright.air.tiles import alloc as alloc
     from tilewright.air.tiles import arange as arange
     from tilewright.air.tiles import dealloc as dealloc
     from tilewright.air.tiles import full as full
-    from tilewright.air.tiles import load as load
     from tilewright.air.tiles import private as private
     from tilewright.air.tiles import shared as shared
-    from tilewright.air.tiles import store as store
     from tilewright.air.tiles import zeros as zeros
     from tilewright.air.types import DType as DType
     from tilewright.air.types import bf16 as bf16
@@ -162,7 +162,8 @@ _HOMES = {
     "random": "rand randint randn",
     "tile_products": "dot",
     "tile_scans": "cumsum scan",
-    "tiles": "Buffer Tile alloc arange dealloc full load private shared store zeros",
+    "tile_transfers": "load store",
+    "tiles": "Buffer Tile alloc arange dealloc full private shared zeros",
     "types": "DType bf16 f16 f32 f64 i8 i16 i32 i64 ui8 ui16 ui32 ui64",
     "vectors": "Vector broadcast vector vload vstore",
 }

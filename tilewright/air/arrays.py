@@ -97,7 +97,7 @@ class Array(Unloaded, MemRefValue):
     def __setitem__(self, key: Any, value: Any) -> None:
         keys = self._keys(key)
         if any(isinstance(part, slice) or _is_tile(part) for part in keys):
-            from tilewright.air.tiles import store_tile  # it imports this module
+            from tilewright.air.tile_transfers import store_tile  # it imports this module
 
             store_tile(value, self[tuple(keys)])
         else:

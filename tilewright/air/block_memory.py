@@ -42,7 +42,7 @@ class BlockArray(Array):
     def __setitem__(self, key: Any, value: Any) -> None:
         whole = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
         if self.packed is not None and all(isinstance(part, slice) and part == slice(None) for part in whole):
-            from tilewright.air.tiles import store_tile  # it imports this module
+            from tilewright.air.tile_transfers import store_tile  # it imports this module
 
             store_tile(value, self.here())
         else:

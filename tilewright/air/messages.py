@@ -27,7 +27,8 @@ from tilewright.air.dtypes import DType, as_dtype, f32
 from tilewright.air.levels import rank_number, world_size
 from tilewright.air.micro_tiles import PackedShape
 from tilewright.air.streams import Stream
-from tilewright.air.tiles import Buffer, Tile, as_tile, cooperative_copy, load, store_tile
+from tilewright.air.tile_transfers import cooperative_copy, load, store_tile
+from tilewright.air.tiles import Buffer, Tile, as_tile
 from tilewright.air.trace import at_start, call_runtime, current, declared
 from tilewright.dialects import llvm, scf
 from tilewright.dialects import memref as ops

@@ -9,19 +9,8 @@ from typing import Any
 from tilewright.air.arrays import Array, Region, Unloaded, refuse_open_size
 from tilewright.air.tile_axes import spread, together
 from tilewright.air.tile_layouts import TileLayout
-from tilewright.air.tiles import (
-    Buffer,
-    Tile,
-    arange,
-    as_tile,
-    both_hold,
-    check_shape,
-    guarded_load,
-    inside,
-    layout_of,
-    refuse_shapes,
-    workers_here,
-)
+from tilewright.air.tile_transfers import both_hold, check_shape, guarded_load, inside
+from tilewright.air.tiles import Buffer, Tile, arange, as_tile, layout_of, refuse_shapes, workers_here
 from tilewright.iron.builders.control import if_
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.scalars import ScalarValue, as_index, cmpi

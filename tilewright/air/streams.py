@@ -17,7 +17,8 @@ from tilewright.air.arrays import Array, Region, Size, buffer_type, product_of, 
 from tilewright.air.atomics import atomic_load, atomic_store, atomic_wait, fence
 from tilewright.air.block_memory import allocated, before_launch, block_number, launch_memory
 from tilewright.air.dtypes import DType, i32
-from tilewright.air.tiles import Buffer, Tile, copy_elements, load, store_tile
+from tilewright.air.tile_transfers import copy_elements, load, store_tile
+from tilewright.air.tiles import Buffer, Tile
 from tilewright.air.trace import OpenLevel, at_start, current
 from tilewright.air.waves import barrier, thread_numbers
 from tilewright.dialects import memref as ops

@@ -19,20 +19,19 @@ from tilewright.air.arrays import Region
 from tilewright.air.atomics import fence
 from tilewright.air.dtypes import DType, as_dtype, i32, i64
 from tilewright.air.tile_layouts import ExpandedLayout, LineLayout, Lines, Shape, TileLayout, lines_of
+from tilewright.air.tile_transfers import guarded_load, store_tile
 from tilewright.air.tiles import (
     SHORT_FLOATS,
     Buffer,
     Formula,
     Tile,
     as_tile,
-    guarded_load,
     join,
     layout_of,
     reduced,
     refuse_layout,
     refuse_shapes,
     shared,
-    store_tile,
     widened,
     workers_here,
 )

@@ -69,8 +69,8 @@ class SquareLayout(TileLayout):
 
 
 @dataclass(frozen=True)
-class TurnedLayout(TileLayout):
-    """A tile whose dimensions are those of another one in reverse; lanes hold what they held."""
+class MovedLayout(TileLayout):
+    """A tile with the elements of another one at other places; lanes hold what they held."""
 
     straight: TileLayout
 
@@ -82,14 +82,19 @@ class TurnedLayout(TileLayout):
     def is_exact(self) -> bool:
         return self.straight.is_exact
 
-    def indices(self, slot: int, number: ScalarValue) -> list[Any]:
-        return self.straight.indices(slot, number)[::-1]
-
     def is_there(self, slot: int, number: ScalarValue) -> ScalarValue | None:
         return self.straight.is_there(slot, number)
 
     def is_own(self, slot: int, number: ScalarValue) -> ScalarValue | None:
         return self.straight.is_own(slot, number)
+
+
+@dataclass(frozen=True)
+class TurnedLayout(MovedLayout):
+    """A tile whose dimensions are those of another one in reverse."""
+
+    def indices(self, slot: int, number: ScalarValue) -> list[Any]:
+        return self.straight.indices(slot, number)[::-1]
 
     def line_keys(self, slot: int) -> tuple[Any, Any]:
         row, column = self.straight.line_keys(slot)
@@ -221,20 +226,11 @@ class LineLayout(TileLayout):
 
 
 @dataclass(frozen=True)
-class ExpandedLayout(TileLayout):
-    """A tile with dimensions of one element more than another one; lanes hold what they held."""
+class ExpandedLayout(MovedLayout):
+    """A tile with dimensions of one element more than another one."""
 
-    straight: TileLayout
     places: tuple[int, ...]
     """Where the dimensions of the other one are."""
-
-    @property
-    def slots(self) -> int:
-        return self.straight.slots
-
-    @property
-    def is_exact(self) -> bool:
-        return self.straight.is_exact
 
     def indices(self, slot: int, number: ScalarValue) -> list[Any]:
         found: list[Any] = [0] * len(self.shape)
@@ -244,9 +240,3 @@ class ExpandedLayout(TileLayout):
 
     def line_keys(self, slot: int) -> tuple[Any, Any]:
         return slot, slot
-
-    def is_there(self, slot: int, number: ScalarValue) -> ScalarValue | None:
-        return self.straight.is_there(slot, number)
-
-    def is_own(self, slot: int, number: ScalarValue) -> ScalarValue | None:
-        return self.straight.is_own(slot, number)

@@ -21,17 +21,8 @@ from tilewright.air.messages import is_shared
 from tilewright.air.micro_tiles import check_product
 from tilewright.air.tile_axes import meet
 from tilewright.air.tile_layouts import Shape, TileLayout
-from tilewright.air.tiles import (
-    Buffer,
-    Tile,
-    as_tile,
-    combine,
-    load,
-    reduced,
-    store_tile,
-    workers_here,
-    zeros,
-)
+from tilewright.air.tile_transfers import load, store_tile
+from tilewright.air.tiles import Buffer, Tile, as_tile, combine, reduced, workers_here, zeros
 from tilewright.air.trace import current
 from tilewright.air.vectors import Vector, vector, vload, vstore
 from tilewright.device.gpu_matrices import Fragment, LanePart, MatrixInstruction, instructions_of

@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import i32 as long
 
 from tilewright.air.dtypes import i32, i64
 from tilewright.air.tile_axes import checked_axis, staged
-from tilewright.air.tiles import SHORT_FLOATS, Tile, as_tile, combine, guarded_load, reduced, widened, workers_here
+from tilewright.air.tile_transfers import guarded_load
+from tilewright.air.tiles import SHORT_FLOATS, Tile, as_tile, combine, reduced, widened, workers_here
 from tilewright.iron import math
 from tilewright.iron.builders.location import refuse
 from tilewright.iron.builders.scalars import ScalarValue, as_index

@@ -17,7 +17,8 @@ from tilewright.air.functions import jit
 from tilewright.air.levels import cdiv, launch, rank, rank_number, sequential, world_size, yield_
 from tilewright.air.library.meetings import BEGIN, END, UNIT_BLOCKS, Meeting
 from tilewright.air.messages import SymmetricArray, peer, symmetric
-from tilewright.air.tiles import Buffer, Tile, combine, load, workers_here
+from tilewright.air.tile_transfers import load
+from tilewright.air.tiles import Buffer, Tile, combine, workers_here
 from tilewright.air.vectors import vector, vload, vstore
 from tilewright.air.waves import lanes
 from tilewright.iron import math

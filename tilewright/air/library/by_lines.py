@@ -20,7 +20,8 @@ from tilewright.air.levels import cdiv, launch, rank, sequential, world_size, yi
 from tilewright.air.library.by_bandwidth import REDUCTIONS, SHORT_FLOATS
 from tilewright.air.library.meetings import MOST_RANKS
 from tilewright.air.messages import peer, symmetric
-from tilewright.air.tiles import guarded_load, shared, workers_here
+from tilewright.air.tile_transfers import guarded_load
+from tilewright.air.tiles import shared, workers_here
 from tilewright.air.waves import barrier, lane, lanes, wave
 from tilewright.dialects import arith
 from tilewright.dialects._syntax import INDEX

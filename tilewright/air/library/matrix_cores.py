@@ -19,7 +19,8 @@ from tilewright.air.functions import jit
 from tilewright.air.levels import cdiv, launch, sequential
 from tilewright.air.library.finishing import Finish
 from tilewright.air.matrix_instructions import multiply
-from tilewright.air.tiles import guarded_load, shared
+from tilewright.air.tile_transfers import guarded_load
+from tilewright.air.tiles import shared
 from tilewright.air.trace import current
 from tilewright.air.vectors import Vector, broadcast, vector, vload, vstore
 from tilewright.air.waves import barrier, lane, wave

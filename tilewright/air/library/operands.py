@@ -33,7 +33,8 @@ from tilewright.air.dtypes import bf16, f16, f32
 from tilewright.air.levels import cdiv, launch
 from tilewright.air.library.assembly import meet_launches
 from tilewright.air.messages import array
-from tilewright.air.tiles import guarded_load, shared
+from tilewright.air.tile_transfers import guarded_load
+from tilewright.air.tiles import shared
 from tilewright.air.trace import current
 from tilewright.air.waves import barrier, lane, wave
 from tilewright.device.tensor_maps import CHUNK_BYTES

@@ -24,7 +24,7 @@ from tilewright.air.library.lane_products import LARGE, SMALL, VECTOR, Problem, 
 from tilewright.air.library.meetings import MOST_RANKS
 from tilewright.air.library.products import FLOATS, FP8, check_matrix
 from tilewright.air.messages import FlatArray, SymmetricArray, array, peer, symmetric
-from tilewright.air.tiles import load
+from tilewright.air.tile_transfers import load
 from tilewright.air.waves import barrier
 from tilewright.errors import ArgumentError
 from tilewright.iron.builders.control import else_, if_
