@@ -1,7 +1,7 @@
 """Channels within a block: what is put into one lies in memory of the device, in order, until it is got.
 
 A channel is a stream: what is got at a time may be more or less than what was put at a time. It has room for all that a
-block puts into it, so that nobody waits to put; who gets waits for what has not come yet.
+block puts into it, so that no put waits; a get waits for what has not come yet.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from tilewright.air.arrays import Array, Region, Size, buffer_type, product_of, short_name
-from tilewright.air.atomics import atomic_load, atomic_store, atomic_wait, fence
+from tilewright.air.atomics import atomic_load, atomic_store, atomic_wait
 from tilewright.air.block_memory import allocated, before_launch, block_number, launch_memory
 from tilewright.air.dtypes import DType, i32
+from tilewright.air.tile_axes import meet
 from tilewright.air.tile_transfers import copy_elements, load, store_tile
-from tilewright.air.tiles import Buffer, Tile
+from tilewright.air.tiles import Buffer, Tile, workers_here
 from tilewright.air.trace import OpenLevel, at_start, current
 from tilewright.air.waves import barrier, thread_numbers
 from tilewright.dialects import memref as ops
@@ -58,21 +59,19 @@ class Lanes:
 
     number: ScalarValue
     count: Any
-    is_wave: bool
 
     @classmethod
     def here(cls) -> Lanes:
-        herd = current().inner("herd")
-        if herd is None:
-            return cls(*thread_numbers(), is_wave=False)
-        assert herd.workers is not None, "herds have lanes"
-        return cls(herd.workers.number, herd.workers.count, herd.workers.waves == 1)
+        if current().inner("herd") is None:
+            return cls(*thread_numbers())
+        workers = workers_here()
+        return cls(workers.number, workers.count)
 
     def meet(self) -> None:
-        if self.is_wave:
-            fence("acq_rel", "wave")
-        else:
+        if current().inner("herd") is None:
             barrier()
+        else:
+            meet()
 
     def set(self, counts: Array, number: Any, value: Any, order: str) -> None:
         """One of them sets a count, when all have done what it counts."""
@@ -95,7 +94,9 @@ class Stream:
             self._alloc = launch_memory(launch, buffer_type([rows, rows], dtype), [rows, as_index(0)])
         self._room = Array(self._alloc.memref, dtype, (rows, rows))
         self._most: list[Size] = [0] * puts
-        self._written, self._taken = at_start(launch.block, lambda: (_zeros(launch, puts), _zeros(launch, gets)))
+        self._written, self._taken = at_start(
+            launch.block, lambda: (_zeros(launch, puts, f"{name}_put"), _zeros(launch, gets, f"{name}_got"))
+        )
 
     def put(self, given: Tile | Region, number: Any) -> None:
         """Store a tile, or a part of an array, behind what was put into channel `number` before."""
@@ -132,8 +133,10 @@ class Stream:
         return Region.whole(Message(self._room, row, before, shape))
 
     def _check_put(self, number: Any) -> None:
-        """Refuse to wait for what nobody puts: what a herd gets is put before it ends, other things before they are
-        got."""
+        """Refuse to wait for what is never put.
+
+        What a herd gets is put before it ends, all else before it is got.
+        """
         herd, place = current().inner("herd"), user_location()
 
         def check() -> None:
@@ -246,9 +249,10 @@ def _count(shape: Sequence[Size]) -> Any:
     return total if is_integer(total) else total.astype(i32)
 
 
-def _zeros(launch: OpenLevel, count: int) -> Array:
-    """Numbers of a block, all 0 before anything else is done."""
+def _zeros(launch: OpenLevel, count: int, name: str) -> Array:
+    """Numbers of a block, all 0 before anything else is done; messages about hangs have the name."""
     made = Array(allocated(launch, (count,), i32, MemorySpace.L2), i32, (count,))
+    made.ssa.name_hint = name
     number, lanes = thread_numbers()
     for place in for_(number, count, lanes):
         made[place] = 0
