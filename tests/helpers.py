@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tilewright.ir.context import make_context
-from tilewright.ir.diagnostics import DiagnosedError
+from tilewright.ir.diagnostics import CompileError, DiagnosedError
 from tilewright.ir.parser import parse_source
 from tilewright.ir.pass_manager import Pass, Pipeline, run_pipeline
 from tilewright.ir.verifier import verify
@@ -90,3 +93,18 @@ def mlir_opt(text: str, *flags: str) -> str:
     done = subprocess.run([MLIR_OPT, *flags], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def check_mistake(in_kernel: Callable[[Any], Any], file: str, error: str, note: str = "") -> None:
+    """What one wave does with a matrix of 8 x 8 is refused, with an error at its line in a test's file, and a note."""
+    from tilewright import air
+
+    @air.jit
+    def work(a: Any) -> None:
+        @air.launch(1, waves=1)
+        def _(_: Any) -> None:
+            in_kernel(a)
+
+    with pytest.raises(CompileError, match=rf"{re.escape(file)}:\d+:\d+: error: {error}") as raised:
+        work.mlir(np.zeros((8, 8), np.float32))
+    assert re.search(rf"note: .*{note}" if note else "", str(raised.value))

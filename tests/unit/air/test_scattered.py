@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import check_mistake
 
 from tilewright import air
-from tilewright.ir.diagnostics import CompileError
 
 RACES: dict[str, Any] = {"check": "races"}
 
@@ -180,11 +180,4 @@ MISTAKES: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("call, error", MISTAKES.values(), ids=list(MISTAKES))
 def test_mistakes_are_said_at_the_line(call: Any, error: str) -> None:
-    @air.jit
-    def work(a):
-        @air.launch(1, waves=1)
-        def _(_):
-            call(a)
-
-    with pytest.raises(CompileError, match=f"{__file__}.*error: {error}"):
-        work(np.zeros((8, 8), np.float32))
+    check_mistake(call, __file__, error)

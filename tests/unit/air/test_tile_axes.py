@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from helpers import check_mistake
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from tilewright import air
 from tilewright.air.tile_layouts import TileLayout, lines_of, square_layout
 from tilewright.air.tile_products import matrix_layout
 from tilewright.device.gpu_matrices import instructions_of
-from tilewright.ir.diagnostics import CompileError
 
 RACES: dict[str, Any] = {"check": "races"}
 EXAMPLES = int(os.environ.get("TILEWRIGHT_AXES", "8"))
@@ -328,11 +328,4 @@ MISTAKES: dict[str, tuple[Any, str, str]] = {
 
 @pytest.mark.parametrize("call, error, note", MISTAKES.values(), ids=list(MISTAKES))
 def test_mistakes_are_said_at_the_line(call: Any, error: str, note: str) -> None:
-    @air.jit
-    def work(a):
-        @air.launch(1, waves=1)
-        def _(_):
-            call(a)
-
-    with pytest.raises(CompileError, match=f"{__file__}.*error: {error}(?s:.*{note})"):
-        work(np.zeros((8, 8), np.float32))
+    check_mistake(call, __file__, error, note)

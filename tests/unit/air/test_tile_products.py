@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import check_mistake
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -454,15 +455,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("call, error, note", MISTAKES.values(), ids=list(MISTAKES))
 def test_mistakes_are_said_at_the_line(call: Any, error: str, note: str) -> None:
-    @air.jit
-    def work(a):
-        @air.launch(1, waves=1)
-        def _(_):
-            call(a)
-
-    with pytest.raises(CompileError, match=rf"test_tile_products.py:\d+:\d+: error: {error}") as raised:
-        work.mlir(np.zeros((8, 8), np.float32))
-    assert re.search(f"note: {note}", str(raised.value))
+    check_mistake(call, __file__, error, note)
 
 
 def test_products_are_for_waves() -> None:
