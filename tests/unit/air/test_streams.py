@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from tilewright import air
 from tilewright.air.tensors import claimed
+from tilewright.cli.main import main
 from tilewright.iron.builders.location import UsageError
 
 RACES: dict[str, Any] = {"settings": {"check": "races", "reorder": "on"}}
@@ -249,6 +251,28 @@ def test_room_for_a_launch_is_given_back() -> None:
     b = np.zeros_like(a)
     again.options(settings={"memory": "200000"})(a, b)
     assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("chip, orders", [("sm_90", "st.release.cta.shared"), ("gfx942", "ds_write_b32")])
+def test_streams_are_compiled_for_gpus(chip: str, orders: str, tmp_path: Path) -> None:
+    a, b = air.tensor([64], air.f32), air.tensor([64], air.f32)
+    c = air.channel("c", size=[2])
+
+    def body() -> None:
+        c.put(a[0:32], [0])
+        c.put(a[32:64], [1])
+
+        @air.herd(2)
+        def _(x):
+            part = air.alloc([32])
+            c.get(part, [x])
+            b[x * 32 : x * 32 + 32] = part[:]
+
+    source = tmp_path / "streams.mlir"
+    source.write_text(in_segment(body).mlir(chip))
+    lanes = "32" if chip == "sm_90" else "64"
+    assert main(["air", "compile", str(source), "--target", chip, "--wave-size", lanes, "-o", str(tmp_path)]) == 0
+    assert any(orders in path.read_text() for path in tmp_path.iterdir() if path.suffix in (".ptx", ".s"))
 
 
 def never_put(c: Any, d: Any, a: Any) -> None:
