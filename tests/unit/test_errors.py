@@ -91,6 +91,7 @@ INTERNAL |= {
 }
 INTERNAL |= {
     "NotInNumPy",
+    "Obstacle",
     "TooManyPieces",
     "_NotOurs",
     "_Pruned",

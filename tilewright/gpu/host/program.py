@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from threading import Lock
 from typing import cast
 
 from llvmlite import ir
@@ -47,6 +48,8 @@ MAIN = "main"
 START = "start"
 """The name of `int64_t start(context, arguments, results)`, which calls the entry."""
 NO_STREAM = ir.Constant(POINTER, None)
+_making = Lock()
+"""Machine code is made by one thread at a time: what another one has made is used."""
 
 
 @dataclass
@@ -64,8 +67,8 @@ class HostProgram:
     context_bytes: int
     native_module: ir.Module
     """What machine code is made of."""
-    _code: NativeModule | None = None
-    _start: int = 0
+    _started: tuple[NativeModule, int] | None = None
+    """Machine code, and where it starts; one value, which other threads find whole."""
 
     @property
     def result_slots(self) -> int:
@@ -83,14 +86,15 @@ class HostProgram:
 
     def prepare(self) -> None:
         """Make machine code; done once, before processes part: what made it may be at work for another thread then."""
-        if self._code is None:
-            self._code = NativeModule(self.native_module)
-            self._start = self._code.address(START)
+        with _making:
+            if self._started is None:
+                code = NativeModule(self.native_module)
+                self._started = code, code.address(START)
 
     def start(self, context: int, arguments: int, results: int) -> int:
         """Run; gives a negative number after a trap or a stop, the context says more."""
-        assert self._code is not None, "processes part after it was prepared"
-        function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self._start)
+        assert self._started is not None, "processes part after it was prepared"
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_uint64] * 3)(self._started[1])
         return function(context, arguments, results)
 
     def location(self, site: int) -> LocationAttr:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
+import time
 from collections.abc import Callable
+from threading import Barrier, Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tilewright import air
+from tilewright.gpu.host import program
 from tilewright.gpu.host.arguments import ArgumentError
 from tilewright.ir.diagnostics import DiagnosedError
 from tilewright.passes.air.hierarchies import find_target
@@ -384,3 +387,34 @@ def test_programs_can_be_run_again():
     program.lowered(target, watch=lambda name, module: seen.append(name))
     assert seen[-1] == "air-gpu-outlining"
     assert program.lowered(target) is not program.lowered(target)
+
+
+def test_threads_that_begin_together_make_machine_code_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each finds it whole: where it starts is in code that is still there."""
+    made, native = list[Any](), program.NativeModule
+
+    def slowly(module: Any) -> Any:
+        made.append(native(module))
+        time.sleep(0.05)
+        return made[-1]
+
+    monkeypatch.setattr(program, "NativeModule", slowly)
+    source = air.compile("func.func @main() -> i64 {\n  %a = arith.constant 7 : i64\n  return %a : i64\n}")
+    for _ in range(3):
+        host = source.host(source.lowered(find_target("sm_90")))
+        together, found = Barrier(4), list[int]()
+
+        def begin(host: Any = host, together: Barrier = together, found: list[int] = found) -> None:
+            together.wait()
+            host.prepare()
+            context, room = (ctypes.c_int64 * 64)(), (ctypes.c_int64 * 1)()
+            host.start(ctypes.addressof(context), 0, ctypes.addressof(room))
+            found.append(room[0])
+
+        threads = [Thread(target=begin) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [7] * 4
+    assert len(made) == 3
