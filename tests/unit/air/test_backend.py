@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,6 @@ import pytest
 from tilewright import air
 from tilewright.air.backend.xrt import XRTBackend, run_transform
 from tilewright.air.backend.xrt_runner import XRTRunner
-from tilewright.cli.main import main
 from tilewright.errors import ArgumentError
 
 PROGRAM = """
@@ -58,18 +59,20 @@ sys.exit(runner.run_test(module, inputs=[x], expected_outputs=[expected]))
 """
 
 
-@pytest.mark.parametrize("factor, status, said", [(2, 0, "PASS!"), (3, -1, "failed.")])
-def test_a_program_runs_as_it_stands(
-    factor: int, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def executed(path: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """A program is that of its process, which tests share."""
+    command = [sys.executable, "-m", "tilewright", "exec", str(path), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("factor, status, said", [(2, 0, "PASS!"), (3, 255, "failed.")])
+def test_a_program_runs_as_it_stands(factor: int, status: int, said: str, tmp_path: Path) -> None:
     path = tmp_path / "scaled.py"
     path.write_text(PROGRAM)
-    with pytest.raises(SystemExit) as ended:
-        main(["exec", str(path), str(factor)])
-    assert ended.value.code == status
-    out = capsys.readouterr().out
-    assert out.splitlines()[-1] == said
-    assert ("output 0: 255 of 256 elements are wrong\n  at (1,): 2.0, not 3.0" in out) is (status != 0)
+    done = executed(path, factor)
+    assert done.returncode == status, done.stderr
+    assert done.stdout.splitlines()[-1] == said
+    assert ("output 0: 255 of 256 elements are wrong\n  at (1,): 2.0, not 3.0" in done.stdout) is (status != 0)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +82,11 @@ def test_a_program_runs_as_it_stands(
         ("from air.api import nothing", "tilewright has no 'air.api.nothing'"),
     ],
 )
-def test_what_is_missing_says_so(line: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_missing_says_so(line: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "missing.py"
     path.write_text(line)
-    assert main(["exec", str(path)]) == 1
-    assert said in capsys.readouterr().err
+    done = executed(path)
+    assert done.returncode == 1 and said in done.stderr
 
 
 def pair() -> Any:
