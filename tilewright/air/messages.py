@@ -134,6 +134,12 @@ class Channel:
             refuse(
                 "a broadcast has as many dimensions as the channels have", (None, "`size=[n, 1]` goes with `[n, n]`")
             )
+        for channels, ends in zip(self.size, self._ends, strict=True):
+            if channels not in (1, ends):
+                refuse(
+                    f"{channels} channels cannot have {ends} ends in a dimension",
+                    (None, "one channel has any number of ends, several have one each"),
+                )
 
     def put(self, source: Any, indices: Any = (), *, pack: PackedShape | None = None, dependency: Any = None) -> Token:
         """Send `source` through the channel at `indices`: a part of an array, within a block also a tile or a buffer.
@@ -185,7 +191,8 @@ class Channel:
         launch = current().inner("launch")
         assert launch is not None, "it is a kernel"
         made = launch.made.setdefault("streams", {})
-        key = self.name, dtype
+        # channels of one name and other sizes are others: rows of the room are counted by them
+        key = self.name, dtype, tuple(self.size), tuple(self._ends)
         if key not in made:
             made[key] = Stream(self.name, dtype, prod(self.size), prod(self._ends))
         return made[key]

@@ -16,7 +16,7 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 from tilewright.air.arrays import Array, Region, Size, buffer_type, product_of, short_name
 from tilewright.air.atomics import atomic_load, atomic_store, atomic_wait
 from tilewright.air.block_memory import allocated, before_launch, block_number, launch_memory
-from tilewright.air.dtypes import DType, i32
+from tilewright.air.dtypes import DType, i64
 from tilewright.air.tile_axes import meet
 from tilewright.air.tile_transfers import copy_elements, load, store_tile
 from tilewright.air.tiles import Buffer, Tile, workers_here
@@ -246,12 +246,12 @@ def _depends(value: SSAValue, on: Collection[BlockArgument]) -> bool:
 
 def _count(shape: Sequence[Size]) -> Any:
     total = product_of(shape)
-    return total if is_integer(total) else total.astype(i32)
+    return total if is_integer(total) else total.astype(i64)
 
 
 def _zeros(launch: OpenLevel, count: int, name: str) -> Array:
     """Numbers of a block, all 0 before anything else is done; messages about hangs have the name."""
-    made = Array(allocated(launch, (count,), i32, MemorySpace.L2), i32, (count,))
+    made = Array(allocated(launch, (count,), i64, MemorySpace.L2), i64, (count,))
     made.ssa.name_hint = name
     number, lanes = thread_numbers()
     for place in for_(number, count, lanes):

@@ -147,5 +147,7 @@ def test_whole_numbers_are_right_and_some_elements_may_be_all_that_is_known() ->
     assert run(pair(), [x], stochastic_expected_outputs=[twice, known]) == 0
     assert run(pair(), [x], stochastic_expected_outputs=[twice, {**known, "values": [0.5, 4.0]}]) == -1
     assert run(pair(), [x], [2 * x + (x == 3), x / 2], max_mismatch_percentage=50) == -1
+    with pytest.raises(ArgumentError, match=r"an output of \(8,\) is expected to be one of \(9,\)"):
+        run(pair(), [x], [np.zeros(9, np.int16), x / 2])
     with pytest.raises(ArgumentError, match="a test expects something"):
         run(pair(), [x])

@@ -253,7 +253,7 @@ def test_room_for_a_launch_is_given_back() -> None:
     assert np.array_equal(a, b)
 
 
-@pytest.mark.parametrize("chip, orders", [("sm_90", "st.release.cta.shared"), ("gfx942", "ds_write_b32")])
+@pytest.mark.parametrize("chip, orders", [("sm_90", "st.release.cta.shared"), ("gfx942", "ds_write_b64")])
 def test_streams_are_compiled_for_gpus(chip: str, orders: str, tmp_path: Path) -> None:
     a, b = air.tensor([64], air.f32), air.tensor([64], air.f32)
     c = air.channel("c", size=[2])
@@ -369,6 +369,25 @@ def test_what_cannot_be_is_refused_at_the_line(body: Callable[..., None], said: 
         launch.mlir()
     assert said in str(refused.value)
     assert "test_streams.py" in str(refused.value).splitlines()[0]
+
+
+def test_channels_of_one_name_are_as_many_as_each_says() -> None:
+    """What one of two has room for does not decide where the other's lies."""
+    a = air.tensor([8], air.i32)
+    one, several = air.channel("c"), air.channel("c", size=[3])
+
+    def body() -> None:
+        one.put(a)
+        several.get(a, [2])
+
+    with pytest.raises(UsageError, match="nothing of i32 has been put into channel c"):
+        in_segment(body).mlir()
+
+
+@pytest.mark.parametrize("size, ends", [([2], [4]), ([4], [2]), ([1, 2], [3, 4])])
+def test_several_channels_have_an_end_each(size: list[int], ends: list[int]) -> None:
+    with pytest.raises(UsageError, match=f"{size[-1]} channels cannot have {ends[-1]} ends in a dimension"):
+        air.channel("c", size=size, broadcast_shape=ends)
 
 
 def test_who_waits_for_more_than_is_put_is_told_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -36,6 +37,8 @@ class Wanted:
     def found_in(self, output: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """What an output has there; whole numbers of other signs are taken for their bits."""
         kind = self.values.dtype
+        if output.size != prod(self.shape):
+            raise ArgumentError(f"an output of {output.shape} is expected to be one of {self.shape}")
         if (
             output.dtype != kind
             and output.dtype.itemsize == kind.itemsize
